@@ -1,0 +1,92 @@
+# Every task of this repository. `make help` lists them; `.ci/run` calls nothing else.
+#
+# ARGS is handed to the tool behind a target: make test ARGS="tests/unit -x"
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+UV ?= $(shell command -v uv 2>/dev/null)
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := requirements/dev.lock
+# What the environment was last built from. Compared by content, so touching a file costs nothing.
+STAMP := $(VENV)/.built-from
+
+.PHONY: help
+help: ## Print every target with what it does
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## Make or refresh .venv with the locked versions (needs only Python 3.11+)
+	@if [ -x $(BIN)/python ] && cat $(LOCK) pyproject.toml | cmp -s - $(STAMP); then exit 0; fi; \
+	$(MAKE) --no-print-directory environment
+
+# The first interpreter that is new enough; PYTHON=... puts another one in front.
+.PHONY: environment
+environment:
+	@for python in $(PYTHON) python3.11 python3.12 python3.13; do \
+	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi; \
+	  python=; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "setup: found no Python 3.11 or newer; name one with: make setup PYTHON=/path/to/python" >&2; \
+	  exit 1; \
+	fi; \
+	if [ -n "$(UV)" ]; then \
+	  $(BIN)/python -c '' 2>/dev/null || "$(UV)" venv --quiet --clear --python "$$python" $(VENV); \
+	  "$(UV)" pip install --quiet --python $(BIN)/python --require-hashes -r $(LOCK); \
+	  "$(UV)" pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .; \
+	else \
+	  $(BIN)/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv $(VENV); \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK); \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	fi; \
+	cat $(LOCK) pyproject.toml > $(STAMP); \
+	echo "setup: $$($(BIN)/python --version) in $(VENV)"
+
+.PHONY: demo
+demo: setup ## Run the demo program
+	@$(BIN)/python examples/demo.py $(ARGS)
+
+.PHONY: test
+test: setup ## Run the whole default test suite
+	@$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: lint
+lint: setup ## Check format, lint, types and layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: format
+format: setup ## Rewrite the code in the one format and apply safe lint fixes
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: docs
+docs: setup ## Build the documentation into site/; a broken link fails
+	@$(BIN)/mkdocs build --strict --quiet $(ARGS)
+	@echo "docs: open site/index.html"
+
+.PHONY: bench
+bench: setup ## Measure throughput
+	@$(BIN)/python -m bench $(ARGS)
+
+.PHONY: chaos
+chaos: setup ## Run the tests that kill processes on purpose
+	@$(BIN)/python -m pytest -m chaos $(ARGS)
+
+.PHONY: soak
+soak: setup ## Run the long tests (minutes to hours)
+	@$(BIN)/python -m pytest -m "soak or slow" $(ARGS)
+
+.PHONY: lock
+lock: ## Resolve the dependencies again and write the lock (needs uv)
+	@"$(or $(UV),uv)" pip compile pyproject.toml --group dev --extra docs --extra pydantic --upgrade \
+	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --quiet --output-file $(LOCK)
