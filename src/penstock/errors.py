@@ -1,0 +1,67 @@
+"""Every error class. Errors say what is wrong, where in the user's program, and what to do."""
+
+from __future__ import annotations
+
+
+class PenstockError(Exception):
+    """An error with a stable ``code``, the values involved, the user's line and a fix.
+
+    Takes plain positional arguments so that it pickles across processes.
+    """
+
+    def __init__(
+        self, code: str, message: str, fix: str | None = None, at: str | None = None
+    ) -> None:
+        super().__init__(code, message, fix, at)
+        self.code = code
+        self.message = message
+        self.fix = fix
+        self.at = at
+
+    def __str__(self) -> str:
+        lines = [f"[{self.code}] {self.message}"]
+        if self.at:
+            lines.append(f"  at:  {self.at}")
+        if self.fix:
+            lines.append(f"  fix: {self.fix}")
+        return "\n".join(lines)
+
+
+class TopologyError(PenstockError):
+    """The topology cannot be built: a name, a parent, a store or a topic is wrong."""
+
+
+class StreamsError(PenstockError):
+    """Processing failed: the record, the operator and the user's line are in the message."""
+
+
+class ConfigError(PenstockError):
+    """A setting is unknown, missing or has a wrong value."""
+
+
+class SerializationError(StreamsError):
+    """A value does not fit its serde, in either direction."""
+
+
+class InvalidArgumentError(PenstockError, ValueError):
+    """An argument has a value that the operation cannot take."""
+
+
+class NullArgumentError(InvalidArgumentError, TypeError):
+    """A required argument is None, or a function that must return a value returned None."""
+
+
+class InvalidStateError(PenstockError):
+    """The call does not fit the state of the object, such as a closed store."""
+
+
+class UnsupportedOperationError(PenstockError):
+    """The object does not offer this operation."""
+
+
+class StoreError(StreamsError):
+    """A state store could not be opened, read or written."""
+
+
+class UnknownStoreError(StreamsError):
+    """No store of that name exists, or the processor is not connected to it."""

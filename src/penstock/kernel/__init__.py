@@ -1,0 +1,1 @@
+"""The kernel: one executor per node type and the task loop. Knows no Spark, clock or network."""

@@ -1,0 +1,46 @@
+"""How a table operator with a store hands on its updates: at once, or when its cache lets go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.model.change import Change
+from penstock.model.record import Headers
+
+if TYPE_CHECKING:
+    from penstock.kernel.executor import Executor
+
+
+class TableForwarder:
+    """Forwards changes of a store. Behind a cache only the cache's flush forwards."""
+
+    def __init__(self, store: Any, executor: Executor[Any], *, sends_old: bool) -> None:
+        self._executor = executor
+        self._sends_old = sends_old
+        self.is_cached: bool = store.set_flush_listener(
+            self._flushed, send_old=sends_old
+        )
+
+    def forward(
+        self,
+        key: Any,
+        new: Any,
+        old: Any,
+        timestamp: int,
+        headers: Headers,
+        latest: bool = True,
+    ) -> None:
+        """Forwards the change unless the cache will; drops the old value where no one asks."""
+        if not self.is_cached:
+            change = Change(new, old if self._sends_old else None, latest)
+            self._executor.forward_at(key, change, timestamp, headers)
+
+    def _flushed(
+        self, key: Any, new: Any, old: Any, timestamp: int, headers: Headers
+    ) -> None:
+        if new is not None:
+            timestamp = new.timestamp
+        change = Change(
+            None if new is None else new.value, None if old is None else old.value
+        )
+        self._executor.forward_at(key, change, timestamp, headers)

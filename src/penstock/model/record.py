@@ -1,0 +1,113 @@
+"""Records as user code sees them, and the position a record was read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from penstock.errors import StreamsError
+
+K = TypeVar("K")
+V = TypeVar("V")
+K2 = TypeVar("K2")
+V2 = TypeVar("V2")
+
+Header = tuple[str, bytes | None]
+Headers = tuple[Header, ...]
+
+
+def _check_timestamp(timestamp: int) -> None:
+    if timestamp < 0:
+        raise StreamsError(
+            "negative-timestamp",
+            f"timestamp {timestamp} of a record is negative",
+            fix="give the record a timestamp of 0 or later (milliseconds since the epoch)",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Generic[K, V]):
+    """A key, a value, a timestamp in milliseconds and headers. Never changed, only copied."""
+
+    key: K
+    value: V
+    timestamp: int
+    headers: Headers = ()
+
+    def __post_init__(self) -> None:
+        _check_timestamp(self.timestamp)
+
+    def with_key(self, key: K2) -> Record[K2, V]:
+        return Record(key, self.value, self.timestamp, self.headers)
+
+    def with_value(self, value: V2) -> Record[K, V2]:
+        return Record(self.key, value, self.timestamp, self.headers)
+
+    def with_timestamp(self, timestamp: int) -> Record[K, V]:
+        return replace(self, timestamp=timestamp)
+
+    def with_headers(self, headers: Headers) -> Record[K, V]:
+        return replace(self, headers=tuple(headers))
+
+
+@dataclass(frozen=True, slots=True)
+class FixedKeyRecord(Generic[K, V]):
+    """A record whose key cannot be changed: what ``process_values`` hands out and takes back."""
+
+    key: K
+    value: V
+    timestamp: int
+    headers: Headers = ()
+
+    def __post_init__(self) -> None:
+        _check_timestamp(self.timestamp)
+
+    def with_value(self, value: V2) -> FixedKeyRecord[K, V2]:
+        return FixedKeyRecord(self.key, value, self.timestamp, self.headers)
+
+    def with_timestamp(self, timestamp: int) -> FixedKeyRecord[K, V]:
+        return replace(self, timestamp=timestamp)
+
+    def with_headers(self, headers: Headers) -> FixedKeyRecord[K, V]:
+        return replace(self, headers=tuple(headers))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMetadata:
+    """Where the record being processed was read from."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerRecord(Generic[K, V]):
+    """A decoded record with its position: what timestamp extractors and error handlers see."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: K
+    value: V
+    headers: Headers = ()
+
+
+@dataclass(slots=True)
+class RecordContext:
+    """The position, time and headers of the record that a task works on right now.
+
+    A task owns one and changes it in place; whoever needs it later takes a copy.
+    """
+
+    timestamp: int
+    offset: int
+    partition: int
+    topic: str | None
+    headers: Headers = ()
+
+    def copy(self) -> RecordContext:
+        return RecordContext(
+            self.timestamp, self.offset, self.partition, self.topic, self.headers
+        )

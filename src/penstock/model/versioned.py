@@ -1,0 +1,29 @@
+"""Values as state stores keep them: with the timestamp of their update, or with a history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+V = TypeVar("V")
+
+#: What a versioned ``put`` returns when the record is the newest version of its key.
+PUT_RETURN_CODE_VALID_TO_UNDEFINED = -1
+#: What a versioned ``put`` returns when the record is older than the history that is kept.
+PUT_RETURN_CODE_NOT_PUT = -(2**63)
+
+
+class ValueAndTimestamp(NamedTuple):
+    """A value and the event time of the update that made it."""
+
+    value: object
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedRecord(Generic[V]):
+    """One version of a key's value, valid from ``timestamp`` until ``valid_to`` (open if None)."""
+
+    value: V
+    timestamp: int
+    valid_to: int | None = None

@@ -1,0 +1,1 @@
+"""What user code implements or is handed: processors, contexts, extractors, error handlers."""

@@ -1,0 +1,1 @@
+"""State stores: what they are (specs), where bytes live (memory, RocksDB), and the layers."""

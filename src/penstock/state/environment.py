@@ -1,0 +1,45 @@
+"""What a store is handed by the task that owns it: nothing in a store is global."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.model.record import RecordContext
+from penstock.serde.base import SerdeDefaults
+
+if TYPE_CHECKING:
+    from penstock.state.bytes_store import BytesStore
+    from penstock.state.cache import RecordCache
+
+
+class Changelog(Protocol):
+    """Where a logged store mirrors its writes; ``None`` as value is a tombstone."""
+
+    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None: ...
+
+
+def _ignore(store: str) -> None:
+    return None
+
+
+@dataclass(slots=True, kw_only=True)
+class StoreEnvironment:
+    """One per task. ``context`` is the task's current record context, changed in place."""
+
+    context: RecordContext
+    defaults: SerdeDefaults
+    #: Opens the ordered map behind a persistent store of that name (RocksDB; tests may differ).
+    engine: Callable[[str], BytesStore]
+    #: Gives the changelog of a store, or None where nothing is logged.
+    changelog: Callable[[str], Changelog | None]
+    #: The task's record cache; None switches caching off for all stores.
+    cache: RecordCache | None = None
+    #: Called with the store's name for each record that is older than what the store keeps.
+    expired: Callable[[str], None] = _ignore
+    #: The topic name serdes see for a store's bytes.
+    changelog_topic: Callable[[str], str] = field(
+        default=lambda store: f"{store}-changelog"
+    )
+    configs: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,61 @@
+"""Joins two tables on a foreign key of the left one, as data: five nodes in a ring over two topics. How it runs: ``penstock.kernel.foreign_key_join``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.serde.base import Serde
+from penstock.topology.nodes.node import Node, TableNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKeySubscribe(TableNode):
+    """Left side, out: tells the right side which left rows want which foreign key.
+
+    ``pseudo_topic`` names the serialization topic that Java uses for key bytes and hashes.
+    """
+
+    foreign_key: Callable[..., Any]
+    with_key: bool
+    is_left_join: bool
+    primary_key_serde: Serde[Any] | None = None
+    foreign_key_serde: Serde[Any] | None = None
+    value_serde: Serde[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKeyReceive(Node):
+    """Right side, in: keeps the subscriptions in ``store`` and hands them on."""
+
+    store: str
+    foreign_key_serde: Serde[Any] | None = None
+    primary_key_serde: Serde[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKeyLookUp(Node):
+    """Right side: answers a new subscription with the row that ``table`` has now."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKeyUpdate(Node):
+    """Right side: tells all subscribers in ``store`` of a changed row."""
+
+    store: str
+    foreign_key_serde: Serde[Any] | None = None
+    primary_key_serde: Serde[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKeyResolve(Node):
+    """Left side, in: joins an answer with the left row, unless that row has changed meanwhile."""
+
+    table: str
+    joiner: Callable[..., Any]
+    is_left_join: bool
+    with_key: bool = False
+    value_serde: Serde[Any] | None = None

@@ -1,0 +1,12 @@
+"""Guards the way into a repartition topic, as data. How it runs: ``penstock.kernel.null_key_filter``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.topology.nodes.node import Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullKeyFilter(Node):
+    """Drops records without a key: they belong to no partition."""

@@ -1,0 +1,17 @@
+"""Hands records on unchanged, as data: merged streams and the arms of a split. How it runs: ``penstock.kernel.pass_through``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.topology.nodes.node import Node, TableNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassThrough(Node):
+    """Forwards every record as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePassThrough(TableNode):
+    """Forwards every change of the table that several aggregations of a cogroup share."""

@@ -1,0 +1,24 @@
+"""Looks a stream's records up in a table, as data. How it runs: ``penstock.kernel.stream_table_join``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.topology.nodes.node import Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTableJoin(Node):
+    """Joins each record with the row that the table node ``table`` has at that moment.
+
+    With ``grace_ms`` records wait in ``buffer`` and see the table as of their own timestamp.
+    """
+
+    table: str
+    joiner: Callable[..., Any]
+    with_key: bool = False
+    is_left: bool = False
+    grace_ms: int | None = None
+    buffer: str | None = None

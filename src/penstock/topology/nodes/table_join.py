@@ -1,0 +1,45 @@
+"""Joins two tables on their key, as data. How it runs: ``penstock.kernel.table_join``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from penstock.topology.nodes.node import TableNode
+
+
+class JoinKind(StrEnum):
+    """Which side of a join may be missing."""
+
+    INNER = "inner"
+    LEFT = "left"
+    OUTER = "outer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableJoin(TableNode):
+    """One arm of a table-table join: reacts to changes of its own side, looks up the other.
+
+    ``this`` and ``other`` are the table nodes of the two sides, seen from this arm. The joiner
+    always takes the left table's value first: ``is_left`` says whether this arm is the left one.
+    """
+
+    kind: JoinKind
+    is_left: bool
+    this: str
+    other: str
+    joiner: Callable[..., Any]
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableJoinMerge(TableNode):
+    """Where both arms of a table-table join come together; holds the result's store, if any.
+
+    ``left_arm`` and ``right_arm`` are the names of the two ``TableJoin`` nodes.
+    """
+
+    left_arm: str
+    right_arm: str
