@@ -1,0 +1,251 @@
+"""The record cache: what a task has written but not yet passed on, and what it read lately.
+
+One per task, over all of its cached stores, as Kafka Streams' thread cache. Layers on top of it:
+``cached_key_value`` and the caching parts of the window and session stores.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+from penstock.errors import InvalidStateError
+from penstock.model.record import Headers, RecordContext
+from penstock.state.sorted_keys import SortedKeys
+
+# Kafka Streams counts the dirty flag, timestamp, offset, partition and three links per entry.
+_ENTRY_OVERHEAD = 1 + 8 + 8 + 4 + 3 * 8
+
+
+class CacheEntry:
+    """A value together with the context of the record that wrote it. None is a tombstone."""
+
+    __slots__ = (
+        "headers",
+        "is_dirty",
+        "offset",
+        "partition",
+        "size",
+        "timestamp",
+        "topic",
+        "value",
+    )
+
+    def __init__(
+        self,
+        value: bytes | None,
+        context: RecordContext,
+        key_size: int,
+        *,
+        is_dirty: bool = True,
+    ) -> None:
+        self.value = value
+        self.timestamp = context.timestamp
+        self.offset = context.offset
+        self.partition = context.partition
+        self.topic = topic = context.topic
+        self.headers = headers = context.headers
+        self.is_dirty = is_dirty
+        size = _ENTRY_OVERHEAD + key_size
+        if value is not None:
+            size += len(value)
+        if topic is not None:
+            size += len(topic)
+        if headers:
+            size += _size_of(headers)
+        self.size = size
+
+    def move_into(self, context: RecordContext) -> None:
+        """Makes this entry's record the one that the task works on."""
+        context.timestamp = self.timestamp
+        context.offset = self.offset
+        context.partition = self.partition
+        context.topic = self.topic
+        context.headers = self.headers
+
+
+#: Called for each dirty entry that leaves, with the task's context set to the entry's own.
+WriteBack = Callable[[bytes, CacheEntry], None]
+
+_READ_CONTEXT = RecordContext(timestamp=-1, offset=-1, partition=-1, topic="")
+
+
+class RecordCache:
+    """The byte budget of a task and its named caches, one per store.
+
+    Invariant: ``size_bytes`` is the sum over all named caches. A write that goes past
+    ``max_bytes`` evicts from the cache of the store that was written, oldest use first.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self.size_bytes = 0
+        self._caches: dict[str, NamedCache] = {}
+
+    def named(self, store: str, context: RecordContext, write_back: WriteBack) -> NamedCache:
+        """Opens the cache of a store. ``write_back`` gets what is flushed, in order of writing."""
+        if store in self._caches:
+            raise InvalidStateError("cache-exists", f"store {store!r} already has a cache")
+        cache = self._caches[store] = NamedCache(self, store, context, write_back)
+        return cache
+
+    def resize(self, max_bytes: int) -> None:
+        """Changes the budget; when it shrinks, caches give up one entry each, in turn."""
+        self.max_bytes = max_bytes
+        while self.size_bytes > max_bytes and self._caches:
+            for cache in list(self._caches.values()):
+                if self.size_bytes > max_bytes:
+                    cache.evict()
+
+    def flush(self) -> None:
+        """Flushes every store's cache, in the order in which they were opened."""
+        for cache in list(self._caches.values()):
+            cache.flush()
+
+    def forget(self, store: str) -> None:
+        self._caches.pop(store, None)
+
+
+class NamedCache:
+    """The cached entries of one store, by last use, and the keys written since the last flush."""
+
+    def __init__(
+        self, cache: RecordCache, store: str, context: RecordContext, write_back: WriteBack
+    ) -> None:
+        self._cache = cache
+        self._store = store
+        self._context = context
+        self._write_back = write_back
+        self._entries: OrderedDict[bytes, CacheEntry] = OrderedDict()
+        self._keys = SortedKeys()
+        # A dict for its order: a key written again moves to the end.
+        self._dirty: dict[bytes, None] = {}
+        self.hits = 0
+        self.misses = 0
+        self.evictions = 0
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: bytes) -> CacheEntry | None:
+        entry = self._entries.get(key)
+        if entry is None:
+            self.misses += 1
+            return None
+        self.hits += 1
+        self._entries.move_to_end(key)
+        return entry
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Keeps a write, to be passed on at the next flush, with the current record's context."""
+        self._dirty.pop(key, None)
+        self._dirty[key] = None
+        self._keep(key, CacheEntry(value, self._context, len(key)))
+
+    def put_clean(self, key: bytes, value: bytes) -> None:
+        """Keeps what was read from the inner store: an entry that no flush passes on."""
+        if key in self._dirty:
+            raise InvalidStateError(
+                "cache-entry-dirty",
+                f"cache of store {self._store!r}: a read would hide the unflushed write of {key!r}",
+            )
+        self._keep(key, CacheEntry(value, _READ_CONTEXT, len(key), is_dirty=False))
+
+    def delete(self, key: bytes) -> CacheEntry | None:
+        """Drops the entry without passing it on."""
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._keys.remove(key)
+            self._dirty.pop(key, None)
+            self._cache.size_bytes -= entry.size
+        return entry
+
+    def range(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, CacheEntry]]:
+        """Gives the entries of ``[start, end)`` as they are now, tombstones too.
+
+        Counts as a use of each entry when it is reached, as in Kafka Streams.
+        """
+        entries = self._entries
+        found = [(key, entries[key]) for key in self._keys.between(start, end, reverse=reverse)]
+        return self._use(found) if found else iter(())
+
+    def _use(self, found: list[tuple[bytes, CacheEntry]]) -> Iterator[tuple[bytes, CacheEntry]]:
+        for item in found:
+            if item[0] in self._entries:
+                self._entries.move_to_end(item[0])
+            yield item
+
+    def flush(self) -> None:
+        """Passes on every dirty entry, in order of writing, and keeps the values as clean."""
+        self._flush([])
+
+    def evict(self) -> None:
+        """Gives up the entry whose last use is the oldest. If it is dirty, all are flushed."""
+        if not self._entries:
+            return
+        key, entry = self._entries.popitem(last=False)
+        self._keys.remove(key)
+        self._cache.size_bytes -= entry.size
+        self.evictions += 1
+        if entry.is_dirty:
+            del self._dirty[key]
+            entry.is_dirty = False
+            # The evicted entry goes first, though others may have been written before it.
+            self._flush([(key, entry)])
+
+    def clear(self) -> None:
+        """Drops everything without passing it on."""
+        self._cache.size_bytes -= sum(entry.size for entry in self._entries.values())
+        self._entries.clear()
+        self._keys.clear()
+        self._dirty.clear()
+
+    def close(self) -> None:
+        self.clear()
+        self._cache.forget(self._store)
+
+    def _keep(self, key: bytes, entry: CacheEntry) -> None:
+        entries, cache = self._entries, self._cache
+        old = entries.get(key)
+        entries[key] = entry
+        if old is None:
+            self._keys.add(key)
+            cache.size_bytes += entry.size
+        else:
+            entries.move_to_end(key)
+            cache.size_bytes += entry.size - old.size
+        # Writing back may write to other stores of the task, so this cache can be
+        # empty while the task is still over its budget.
+        while cache.size_bytes > cache.max_bytes and entries:
+            self.evict()
+
+    def _flush(self, leaving: list[tuple[bytes, CacheEntry]]) -> None:
+        entries = self._entries
+        for key in self._dirty:
+            entry = entries[key]
+            entry.is_dirty = False
+            leaving.append((key, entry))
+        # Cleared first: writing back may put into this very cache.
+        self._dirty.clear()
+        if not leaving:
+            return
+        self._pass_on(leaving)
+        for key, entry in leaving:
+            if entry.value is None and entries.get(key) is entry:
+                self.delete(key)
+
+    def _pass_on(self, leaving: list[tuple[bytes, CacheEntry]]) -> None:
+        context, write_back = self._context, self._write_back
+        saved = CacheEntry(None, context, 0)
+        try:
+            for key, entry in leaving:
+                entry.move_into(context)
+                write_back(key, entry)
+        finally:
+            saved.move_into(context)
+
+
+def _size_of(headers: Headers) -> int:
+    return sum(len(key) + (0 if value is None else len(value)) for key, value in headers)

@@ -1,0 +1,73 @@
+"""The layer that mirrors a store's writes to its changelog topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from penstock.model.record import RecordContext
+from penstock.state.bytes_store import BytesStore, Entry, Write
+from penstock.state.environment import Changelog
+
+
+class ChangeLogged:
+    """Appends every write of the inner store to the changelog, after the write; reads pass through.
+
+    The changelog record takes the time of the record being processed. ``delete_range`` is not
+    logged: it is how stores drop what is past retention, and the topic does that by itself.
+    """
+
+    def __init__(self, inner: BytesStore, changelog: Changelog, context: RecordContext) -> None:
+        self._inner = inner
+        self._put = inner.put
+        self._append = changelog.append
+        self._context = context
+        self.get = inner.get  # type: ignore[method-assign]
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._inner.get(key)
+
+    def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return self._inner.multi_get(keys)
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        self._put(key, value)
+        self._append(key, value, self._context.timestamp)
+
+    def write(self, writes: Iterable[Write]) -> None:
+        batch = list(writes)
+        self._inner.write(batch)
+        for key, value in batch:
+            self._append(key, value, self._context.timestamp)
+
+    def delete_range(self, start: bytes, end: bytes) -> None:
+        self._inner.delete_range(start, end)
+
+    def scan(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[Entry]:
+        return self._inner.scan(start, end, reverse=reverse)
+
+    def approximate_num_entries(self) -> int:
+        return self._inner.approximate_num_entries()
+
+    def flush(self) -> None:
+        self._inner.flush()
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class TimestampedChangelog:
+    """Logs values that begin with their own timestamp: the record carries it, the value does not.
+
+    So the changelog of a timestamped store reads like that of a plain one, as in Kafka Streams.
+    """
+
+    def __init__(self, inner: Changelog) -> None:
+        self._append = inner.append
+
+    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+        if value is None:
+            self._append(key, None, timestamp)
+        else:
+            self._append(key, value[8:], int.from_bytes(value[:8], "big", signed=True))
