@@ -1,0 +1,32 @@
+"""What every test shares: Hypothesis profiles and the suite's own command line options."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadline anywhere: how long one example takes depends on the machine, not on the code.
+settings.register_profile("default", max_examples=50, deadline=None)
+settings.register_profile(
+    "ci",
+    max_examples=100,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "thorough",
+    max_examples=2_000,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--spark",
+        action="store_true",
+        help="run the operator tests on Spark too, not only in this process",
+    )
