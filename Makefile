@@ -61,7 +61,7 @@ lint: setup ## Check format, lint, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 .PHONY: format
 format: setup ## Rewrite the code in the one format and apply safe lint fixes
@@ -70,7 +70,7 @@ format: setup ## Rewrite the code in the one format and apply safe lint fixes
 
 .PHONY: docs
 docs: setup ## Build the documentation into site/; a broken link fails
-	@$(BIN)/mkdocs build --strict --quiet $(ARGS)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
 	@echo "docs: open site/index.html"
 
 .PHONY: bench
