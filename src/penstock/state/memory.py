@@ -27,7 +27,7 @@ class MemoryStore:
         self._scans: dict[int, ref[_Scan]] = {}
         self._lock = Lock()
         # The dict's own method, without a Python call around it: reads are the hot path.
-        self.get = self._values.get  # type: ignore[method-assign]
+        self.get = self._values.get  # type: ignore[method-assign,assignment]
 
     def get(self, key: bytes) -> bytes | None:
         return self._values.get(key)

@@ -1,0 +1,157 @@
+"""Between a store's values and its bytes: serdes bound to one store, and what they raise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from struct import Struct
+from typing import Any
+
+from penstock.errors import ConfigError, NullArgumentError, SerializationError, StreamsError
+from penstock.model.versioned import ValueAndTimestamp
+from penstock.serde.base import Serde
+from penstock.state.environment import StoreEnvironment
+from penstock.state.spec import StoreSpec
+
+_LONG = Struct(">q")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codec:
+    """Writes and reads the keys or the values of one store.
+
+    ``write`` and ``read`` raise whatever the serde raises: a caller catches that and raises
+    ``unfit`` or ``unreadable`` instead, so that the calls that succeed pay nothing for it.
+    ``write`` gives None when a serializer turns a value into nothing, which deletes.
+    """
+
+    store: str
+    part: str
+    serde: Serde[Any]
+    write: Callable[[Any], bytes | None]
+    read: Callable[[bytes], Any]
+
+    def unfit(self, value: object, error: Exception) -> SerializationError:
+        """The error for a value that the serde cannot write."""
+        return SerializationError(
+            "store-serde-mismatch",
+            f"store {self.store!r}: {self.part} {_short(value)} of type {type(value).__name__!r}"
+            f" does not fit {type(self.serde).__name__} ({_reason(error)})",
+            fix=f"write a {self.part} that the serde takes, or give store {self.store!r}"
+            f" another {self.part}_serde",
+        )
+
+    def unreadable(self, data: bytes, error: Exception) -> SerializationError:
+        """The error for bytes that the serde cannot read."""
+        return SerializationError(
+            "store-serde-mismatch",
+            f"store {self.store!r}: {self.part} of {len(data)} bytes {data[:32]!r} cannot be read"
+            f" by {type(self.serde).__name__} ({_reason(error)})",
+            fix=f"give store {self.store!r} the {self.part}_serde it was written with,"
+            " or reset the application's state",
+        )
+
+    def write_checked(self, value: Any) -> bytes | None:
+        """Writes a value, which may be None, and raises this codec's own errors."""
+        try:
+            return None if value is None else self.write(value)
+        except Exception as error:
+            raise self.unfit(value, error) from error
+
+    def read_checked(self, data: bytes | None) -> Any:
+        """Reads bytes, which may be None, and raises this codec's own errors."""
+        try:
+            return None if data is None else self.read(data)
+        except Exception as error:
+            raise self.unreadable(data or b"", error) from error
+
+    def write_key(self, key: Any) -> bytes:
+        """Writes a key, which must not be None."""
+        data = None if key is None else self.write_checked(key)
+        if data is None:
+            raise self.null_key()
+        return data
+
+    def null_key(self) -> NullArgumentError:
+        return NullArgumentError(
+            "null-key",
+            f"store {self.store!r}: the key is None",
+            fix="filter out records without a key before they reach the store",
+        )
+
+
+def key_codec(spec: StoreSpec, env: StoreEnvironment) -> Codec:
+    """Binds the store's key serde, or the configured default; raises if there is neither."""
+    serde = spec.key_serde or env.defaults.key
+    if serde is None:
+        raise _missing_serde(spec, "key")
+    return _bind(serde.with_defaults(env.defaults), spec, env, "key")
+
+
+def value_codec(spec: StoreSpec, env: StoreEnvironment) -> Codec:
+    """Binds the store's value serde, or the configured default; raises if there is neither."""
+    serde = spec.value_serde or env.defaults.value
+    if serde is None:
+        raise _missing_serde(spec, "value")
+    return _bind(serde.with_defaults(env.defaults), spec, env, "value")
+
+
+def timestamped(codec: Codec) -> Codec:
+    """The codec of ``ValueAndTimestamp``: eight bytes of big-endian time, then the value."""
+    write, read = codec.write, codec.read
+    pack, unpack = _LONG.pack, _LONG.unpack_from
+
+    def write_timestamped(value_and_timestamp: Any) -> bytes | None:
+        value, timestamp = value_and_timestamp
+        data = None if value is None else write(value)
+        return None if data is None else pack(timestamp) + data
+
+    def read_timestamped(data: bytes) -> ValueAndTimestamp:
+        return ValueAndTimestamp(read(data[8:]), unpack(data)[0])
+
+    return Codec(
+        store=codec.store,
+        part=codec.part,
+        serde=codec.serde,
+        write=write_timestamped,
+        read=read_timestamped,
+    )
+
+
+def _bind(serde: Serde[Any], spec: StoreSpec, env: StoreEnvironment, part: str) -> Codec:
+    """Leaves out the topic and None checks of ``Serde.serialize`` unless the serde has its own."""
+    topic, kind = env.changelog_topic(spec.name), type(serde)
+    return Codec(
+        store=spec.name,
+        part=part,
+        serde=serde,
+        write=serde.encode
+        if kind.serialize is Serde.serialize
+        else partial(serde.serialize, topic),
+        read=serde.decode
+        if kind.deserialize is Serde.deserialize
+        else partial(serde.deserialize, topic),
+    )
+
+
+def _missing_serde(spec: StoreSpec, part: str) -> StreamsError:
+    error = StreamsError(
+        "missing-serde",
+        f"store {spec.name!r} has no {part} serde",
+        fix=f"give {part}_serde= where the store is made (Materialized, Stores.*_builder),"
+        f" or set 'default.{part}.serde' in the configuration",
+    )
+    error.__cause__ = ConfigError(
+        "missing-setting", f"'default.{part}.serde' is not set, and store {spec.name!r} needs it"
+    )
+    return error
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
