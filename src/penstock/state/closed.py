@@ -9,6 +9,15 @@ from penstock.errors import InvalidStateError
 from penstock.state.bytes_store import Entry, Write
 
 
+def cut_off() -> InvalidStateError:
+    """The error of an iterator that outlives its store."""
+    return InvalidStateError(
+        "store-closed",
+        "a store was closed while an iterator over it was in use",
+        fix="read the iterator to its end, or close it, before the store is closed",
+    )
+
+
 class ClosedStore:
     """Refuses every call. Stores swap it in when they close, so open ones need no check."""
 

@@ -23,7 +23,7 @@ class Codec:
 
     ``write`` and ``read`` raise whatever the serde raises: a caller catches that and raises
     ``unfit`` or ``unreadable`` instead, so that the calls that succeed pay nothing for it.
-    ``write`` gives None when a serializer turns a value into nothing, which deletes.
+    ``write`` of a value gives None when a serializer turns it into nothing, which deletes.
     """
 
     store: str
@@ -103,7 +103,10 @@ def timestamped(codec: Codec) -> Codec:
     pack, unpack = _LONG.pack, _LONG.unpack_from
 
     def write_timestamped(value_and_timestamp: Any) -> bytes | None:
-        value, timestamp = value_and_timestamp
+        try:
+            value, timestamp = value_and_timestamp
+        except (TypeError, ValueError):
+            raise TypeError("the store takes ValueAndTimestamp(value, timestamp)") from None
         data = None if value is None else write(value)
         return None if data is None else pack(timestamp) + data
 
@@ -122,17 +125,24 @@ def timestamped(codec: Codec) -> Codec:
 def _bind(serde: Serde[Any], spec: StoreSpec, env: StoreEnvironment, part: str) -> Codec:
     """Leaves out the topic and None checks of ``Serde.serialize`` unless the serde has its own."""
     topic, kind = env.changelog_topic(spec.name), type(serde)
-    return Codec(
-        store=spec.name,
-        part=part,
-        serde=serde,
-        write=serde.encode
-        if kind.serialize is Serde.serialize
-        else partial(serde.serialize, topic),
-        read=serde.decode
-        if kind.deserialize is Serde.deserialize
-        else partial(serde.deserialize, topic),
-    )
+    write: Callable[[Any], bytes | None] = serde.encode
+    if kind.serialize is not Serde.serialize:
+        write = partial(serde.serialize, topic)
+        write = _never_none(write) if part == "key" else write
+    read: Callable[[bytes], Any] = serde.decode
+    if kind.deserialize is not Serde.deserialize:
+        read = partial(serde.deserialize, topic)
+    return Codec(store=spec.name, part=part, serde=serde, write=write, read=read)
+
+
+def _never_none(write: Callable[[Any], bytes | None]) -> Callable[[Any], bytes]:
+    def write_key(key: Any) -> bytes:
+        data = write(key)
+        if data is None:
+            raise ValueError("serialize() gave None for a key")
+        return data
+
+    return write_key
 
 
 def _missing_serde(spec: StoreSpec, part: str) -> StreamsError:

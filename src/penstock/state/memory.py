@@ -7,6 +7,7 @@ from threading import Lock
 from weakref import ref
 
 from penstock.state.bytes_store import Entry, Write
+from penstock.state.closed import cut_off
 from penstock.state.sorted_keys import SortedKeys
 
 _FIRST_CHUNK = 32
@@ -76,6 +77,10 @@ class MemoryStore:
 
     def close(self) -> None:
         with self._lock:
+            for scan_ref in list(self._scans.values()):
+                scan = scan_ref()
+                if scan is not None:
+                    scan.is_cut_off = True
             self._scans.clear()
             self._keys.clear()
             self._values.clear()
@@ -100,6 +105,7 @@ class _Scan:
         "_reverse",
         "_start",
         "_store",
+        "is_cut_off",
         "is_done",
     )
 
@@ -113,6 +119,7 @@ class _Scan:
         self._limit = _FIRST_CHUNK
         self._former: dict[bytes, bytes | None] = {}
         self.is_done = False
+        self.is_cut_off = False
 
     def run(self, first: list[Entry]) -> Iterator[Entry]:
         yield from first
@@ -130,6 +137,8 @@ class _Scan:
         )
 
     def next_chunk(self) -> list[Entry]:
+        if self.is_cut_off:
+            raise cut_off()
         store = self._store
         with store._lock:
             keys = store._keys.between(

@@ -1,0 +1,97 @@
+"""The layer that holds a key-value store's writes back in the task's record cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from penstock.model.record import Headers, RecordContext
+from penstock.state.bytes_store import BytesStore, Entry, Write
+from penstock.state.cache import CacheEntry, RecordCache
+from penstock.state.overlay import overlaid
+
+#: Key, new value, old value, timestamp and headers of an entry that the cache passes on.
+BytesFlushListener = Callable[[bytes, bytes | None, bytes | None, int, Headers], None]
+
+
+class CachedKeyValue:
+    """Writes reach the inner store when the cache flushes, one per key; reads see them at once.
+
+    The listener is called after the entry is in the inner store, with the task's context set to
+    that of the record which wrote the entry.
+    """
+
+    def __init__(
+        self, name: str, inner: BytesStore, cache: RecordCache, context: RecordContext
+    ) -> None:
+        self._inner = inner
+        self._inner_get = inner.get
+        self._cache = cache.named(name, context, self._write_back)
+        self._cached = self._cache.get
+        self._listener: BytesFlushListener | None = None
+        self._send_old = False
+        self.put = self._cache.put  # type: ignore[method-assign]
+
+    def set_flush_listener(self, listener: BytesFlushListener, *, send_old: bool) -> None:
+        self._listener = listener
+        self._send_old = send_old
+
+    def get(self, key: bytes) -> bytes | None:
+        entry = self._cached(key)
+        if entry is not None:
+            return entry.value
+        value = self._inner_get(key)
+        if value is not None:
+            self._cache.put_clean(key, value)
+        return value
+
+    def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self.get(key) for key in keys]
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        self._cache.put(key, value)
+
+    def write(self, writes: Iterable[Write]) -> None:
+        for key, value in writes:
+            self.put(key, value)
+
+    def delete_range(self, start: bytes, end: bytes) -> None:
+        for key, _ in list(self._cache.range(start, end)):
+            self._cache.delete(key)
+        self._inner.delete_range(start, end)
+
+    def scan(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[Entry]:
+        under = self._inner.scan(start, end, reverse=reverse)
+        over = self._cache.range(start, end, reverse=reverse)
+        return overlaid(((key, entry.value) for key, entry in over), under, reverse=reverse)
+
+    def approximate_num_entries(self) -> int:
+        """Counts what is in the inner store; what waits in the cache is not counted."""
+        return self._inner.approximate_num_entries()
+
+    def flush_cache(self) -> None:
+        self._cache.flush()
+
+    def flush(self) -> None:
+        self._cache.flush()
+        self._inner.flush()
+
+    def close(self) -> None:
+        try:
+            self._cache.flush()
+        finally:
+            self._cache.close()
+            self._inner.close()
+
+    def _write_back(self, key: bytes, entry: CacheEntry) -> None:
+        new, listener = entry.value, self._listener
+        if listener is None:
+            self._inner.put(key, new)
+            return
+        old = self._inner_get(key) if new is None or self._send_old else None
+        # A key that came and went between two flushes was never seen downstream, so its
+        # tombstone is neither stored nor passed on.
+        if new is not None or old is not None:
+            self._inner.put(key, new)
+            listener(key, new, old if self._send_old else None, entry.timestamp, entry.headers)

@@ -1,0 +1,376 @@
+"""The factories that users call: suppliers say where bytes live, builders add the serdes.
+
+A builder is a ``StoreSpec``. How a spec becomes a store: ``penstock.state.open``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import InvalidArgumentError, NullArgumentError
+from penstock.model.duration import Duration, to_ms
+from penstock.serde.base import Serde
+from penstock.state.spec import StoreKind, StoreSpec
+
+_MINUTE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyValueBytesStoreSupplier:
+    """Where a key-value store keeps its bytes. ``max_entries`` makes it an LRU map."""
+
+    name: str
+    persistent: bool
+    max_entries: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionedBytesStoreSupplier:
+    """Where a versioned store keeps its bytes, and for how long old versions stay."""
+
+    name: str
+    history_retention_ms: int
+    segment_interval_ms: int
+    persistent: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowBytesStoreSupplier:
+    """Where a window store keeps its bytes, and for how long. Retention covers the window."""
+
+    name: str
+    persistent: bool
+    retention_ms: int
+    window_size_ms: int
+    segment_interval_ms: int
+    retain_duplicates: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionBytesStoreSupplier:
+    """Where a session store keeps its bytes, and for how long."""
+
+    name: str
+    persistent: bool
+    retention_ms: int
+    segment_interval_ms: int
+
+
+StoreSupplier = (
+    KeyValueBytesStoreSupplier
+    | VersionedBytesStoreSupplier
+    | WindowBytesStoreSupplier
+    | SessionBytesStoreSupplier
+)
+
+
+class Stores:
+    """Factories of suppliers and of store builders, by Kafka Streams' names.
+
+    Example:
+        >>> supplier = Stores.persistent_key_value_store("counts")
+        >>> builder = Stores.key_value_store_builder(supplier).with_caching_enabled()
+        >>> builder.name, builder.persistent, builder.caching
+        ('counts', True, True)
+    """
+
+    @staticmethod
+    def persistent_key_value_store(name: str) -> KeyValueBytesStoreSupplier:
+        """A key-value store in RocksDB."""
+        return KeyValueBytesStoreSupplier(name=_named(name), persistent=True)
+
+    @staticmethod
+    def persistent_timestamped_key_value_store(name: str) -> KeyValueBytesStoreSupplier:
+        """A key-value store in RocksDB; its builder decides whether values carry timestamps."""
+        return KeyValueBytesStoreSupplier(name=_named(name), persistent=True)
+
+    @staticmethod
+    def in_memory_key_value_store(name: str) -> KeyValueBytesStoreSupplier:
+        """A key-value store in memory, restored from its changelog after a restart."""
+        return KeyValueBytesStoreSupplier(name=_named(name), persistent=False)
+
+    @staticmethod
+    def lru_map(name: str, max_cache_size: int) -> KeyValueBytesStoreSupplier:
+        """A key-value store in memory that keeps the ``max_cache_size`` entries used last."""
+        _check(max_cache_size >= 0, name, f"max_cache_size {max_cache_size} is negative")
+        return KeyValueBytesStoreSupplier(
+            name=_named(name), persistent=False, max_entries=max_cache_size
+        )
+
+    @staticmethod
+    def persistent_versioned_key_value_store(
+        name: str, history_retention: Duration, segment_interval: Duration | None = None
+    ) -> VersionedBytesStoreSupplier:
+        """A store in RocksDB that keeps old versions for the history retention.
+
+        Args:
+            name: The store's name.
+            history_retention: For how long, in event time, old versions can be read.
+            segment_interval: The span of time that expires as one piece.
+        """
+        history_ms = _not_negative(_named(name), history_retention, "history_retention")
+        if segment_interval is None:
+            interval_ms = _versioned_segment_interval(history_ms)
+        else:
+            interval_ms = _duration(name, segment_interval, "segment_interval")
+            _check(interval_ms >= 1, name, f"segment_interval {interval_ms} ms is below 1 ms")
+        return VersionedBytesStoreSupplier(
+            name=name, history_retention_ms=history_ms, segment_interval_ms=interval_ms
+        )
+
+    @staticmethod
+    def persistent_window_store(
+        name: str,
+        retention_period: Duration,
+        window_size: Duration,
+        retain_duplicates: bool = False,
+    ) -> WindowBytesStoreSupplier:
+        """A window store in RocksDB.
+
+        Args:
+            name: The store's name.
+            retention_period: For how long, in event time, windows are kept; not below the size.
+            window_size: The length of a window; gives the end of the windows that are read.
+            retain_duplicates: Whether equal key and time keep both values; join windows do.
+        """
+        retention_ms, size_ms = _window_times(name, retention_period, window_size)
+        return WindowBytesStoreSupplier(
+            name=name,
+            persistent=True,
+            retention_ms=retention_ms,
+            window_size_ms=size_ms,
+            segment_interval_ms=default_segment_interval_ms(retention_ms),
+            retain_duplicates=retain_duplicates,
+        )
+
+    @staticmethod
+    def persistent_timestamped_window_store(
+        name: str,
+        retention_period: Duration,
+        window_size: Duration,
+        retain_duplicates: bool = False,
+    ) -> WindowBytesStoreSupplier:
+        """A window store in RocksDB; its builder decides whether values carry timestamps."""
+        return Stores.persistent_window_store(
+            name, retention_period, window_size, retain_duplicates
+        )
+
+    @staticmethod
+    def in_memory_window_store(
+        name: str,
+        retention_period: Duration,
+        window_size: Duration,
+        retain_duplicates: bool = False,
+    ) -> WindowBytesStoreSupplier:
+        """A window store in memory; arguments as for ``persistent_window_store``."""
+        retention_ms, size_ms = _window_times(name, retention_period, window_size)
+        return WindowBytesStoreSupplier(
+            name=name,
+            persistent=False,
+            retention_ms=retention_ms,
+            window_size_ms=size_ms,
+            # Memory drops window by window: Kafka Streams calls that segments of one millisecond.
+            segment_interval_ms=1,
+            retain_duplicates=retain_duplicates,
+        )
+
+    @staticmethod
+    def persistent_session_store(
+        name: str, retention_period: Duration
+    ) -> SessionBytesStoreSupplier:
+        """A session store in RocksDB; sessions are kept for the retention after their end."""
+        retention_ms = _not_negative(_named(name), retention_period, "retention_period")
+        return SessionBytesStoreSupplier(
+            name=name,
+            persistent=True,
+            retention_ms=retention_ms,
+            segment_interval_ms=default_segment_interval_ms(retention_ms),
+        )
+
+    @staticmethod
+    def in_memory_session_store(name: str, retention_period: Duration) -> SessionBytesStoreSupplier:
+        """A session store in memory; sessions are kept for the retention after their end."""
+        retention_ms = _not_negative(_named(name), retention_period, "retention_period")
+        return SessionBytesStoreSupplier(
+            name=name, persistent=False, retention_ms=retention_ms, segment_interval_ms=1
+        )
+
+    @staticmethod
+    def key_value_store_builder(
+        supplier: KeyValueBytesStoreSupplier,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+    ) -> StoreSpec:
+        """A key-value store; serdes left out come from the configuration."""
+        _supplied(supplier, KeyValueBytesStoreSupplier)
+        return key_value_spec(supplier, StoreKind.KEY_VALUE, key_serde, value_serde)
+
+    @staticmethod
+    def timestamped_key_value_store_builder(
+        supplier: KeyValueBytesStoreSupplier,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+    ) -> StoreSpec:
+        """A key-value store of ``ValueAndTimestamp``."""
+        _supplied(supplier, KeyValueBytesStoreSupplier)
+        return key_value_spec(supplier, StoreKind.TIMESTAMPED_KEY_VALUE, key_serde, value_serde)
+
+    @staticmethod
+    def versioned_key_value_store_builder(
+        supplier: VersionedBytesStoreSupplier,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+    ) -> StoreSpec:
+        """A key-value store that can be read as of a time."""
+        _supplied(supplier, VersionedBytesStoreSupplier)
+        return StoreSpec(
+            name=supplier.name,
+            kind=StoreKind.VERSIONED_KEY_VALUE,
+            persistent=supplier.persistent,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            history_retention_ms=supplier.history_retention_ms,
+            segment_interval_ms=supplier.segment_interval_ms,
+        )
+
+    @staticmethod
+    def window_store_builder(
+        supplier: WindowBytesStoreSupplier,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+    ) -> StoreSpec:
+        """A window store; serdes left out come from the configuration."""
+        _supplied(supplier, WindowBytesStoreSupplier)
+        return window_spec(supplier, StoreKind.WINDOW, key_serde, value_serde)
+
+    @staticmethod
+    def timestamped_window_store_builder(
+        supplier: WindowBytesStoreSupplier,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+    ) -> StoreSpec:
+        """A window store of ``ValueAndTimestamp``."""
+        _supplied(supplier, WindowBytesStoreSupplier)
+        return window_spec(supplier, StoreKind.TIMESTAMPED_WINDOW, key_serde, value_serde)
+
+    @staticmethod
+    def session_store_builder(
+        supplier: SessionBytesStoreSupplier,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+    ) -> StoreSpec:
+        """A session store; serdes left out come from the configuration."""
+        _supplied(supplier, SessionBytesStoreSupplier)
+        return StoreSpec(
+            name=supplier.name,
+            kind=StoreKind.SESSION,
+            persistent=supplier.persistent,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            retention_ms=supplier.retention_ms,
+            segment_interval_ms=supplier.segment_interval_ms,
+        )
+
+
+def key_value_spec(
+    supplier: KeyValueBytesStoreSupplier,
+    kind: StoreKind,
+    key_serde: Serde[Any] | None,
+    value_serde: Serde[Any] | None,
+) -> StoreSpec:
+    """The spec of a supplier's store, plain or timestamped as its user says."""
+    return StoreSpec(
+        name=supplier.name,
+        kind=kind,
+        persistent=supplier.persistent,
+        key_serde=key_serde,
+        value_serde=value_serde,
+        max_entries=supplier.max_entries,
+    )
+
+
+def window_spec(
+    supplier: WindowBytesStoreSupplier,
+    kind: StoreKind,
+    key_serde: Serde[Any] | None,
+    value_serde: Serde[Any] | None,
+) -> StoreSpec:
+    """The spec of a supplier's window store, plain or timestamped as its user says."""
+    # Duplicates have keys that never return, so compaction would keep all of them for ever.
+    changelog_config = (("cleanup.policy", "delete"),) if supplier.retain_duplicates else ()
+    return StoreSpec(
+        name=supplier.name,
+        kind=kind,
+        persistent=supplier.persistent,
+        key_serde=key_serde,
+        value_serde=value_serde,
+        changelog_config=changelog_config,
+        retention_ms=supplier.retention_ms,
+        window_size_ms=supplier.window_size_ms,
+        segment_interval_ms=supplier.segment_interval_ms,
+        retain_duplicates=supplier.retain_duplicates,
+    )
+
+
+def default_segment_interval_ms(retention_ms: int) -> int:
+    """Half of the retention, but not below a minute: at most three segments are alive."""
+    return max(retention_ms // 2, _MINUTE_MS)
+
+
+def _versioned_segment_interval(history_ms: int) -> int:
+    for upper_ms, parts, least_ms in (
+        (_MINUTE_MS, 3, 2_000),
+        (5 * _MINUTE_MS, 5, 20_000),
+        (60 * _MINUTE_MS, 12, _MINUTE_MS),
+    ):
+        if history_ms <= upper_ms:
+            return max(history_ms // parts, least_ms)
+    return max(history_ms // 24, 5 * _MINUTE_MS)
+
+
+def _window_times(name: str, retention: Duration, size: Duration) -> tuple[int, int]:
+    retention_ms = _not_negative(_named(name), retention, "retention_period")
+    size_ms = _not_negative(name, size, "window_size")
+    if size_ms > retention_ms:
+        raise InvalidArgumentError(
+            "store-retention-too-short",
+            f"store {name!r} keeps {retention_ms} ms, its window size is {size_ms} ms",
+            fix=f"give {name!r} a retention_period of {size_ms} ms or more",
+        )
+    return retention_ms, size_ms
+
+
+def _named(name: str) -> str:
+    if name is None:
+        raise NullArgumentError("null-argument", "the name of a store is None")
+    return name
+
+
+def _supplied(supplier: object, kind: type[Any]) -> None:
+    if supplier is None:
+        raise NullArgumentError("null-argument", "the supplier of a store is None")
+    if not isinstance(supplier, kind):
+        raise InvalidArgumentError(
+            "wrong-supplier",
+            f"the store builder needs a {kind.__name__}, not {supplier!r}",
+            fix="use the builder that fits the supplier, such as window_store_builder for"
+            " persistent_window_store",
+        )
+
+
+def _duration(name: str, duration: Duration, what: str) -> int:
+    if duration is None:
+        raise InvalidArgumentError("bad-duration", f"store {name!r}: {what} is None")
+    return to_ms(duration, what)
+
+
+def _not_negative(name: str, duration: Duration, what: str) -> int:
+    duration_ms = _duration(name, duration, what)
+    _check(duration_ms >= 0, name, f"{what} {duration_ms} ms is negative")
+    return duration_ms
+
+
+def _check(holds: bool, name: str, problem: str) -> None:
+    if not holds:
+        raise InvalidArgumentError("bad-store-argument", f"store {name!r}: {problem}")
