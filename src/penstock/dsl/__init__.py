@@ -1,0 +1,1 @@
+"""StreamsBuilder, KStream, KTable: what users call. Builds ``penstock.topology``; never runs it."""

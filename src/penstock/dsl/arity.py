@@ -1,0 +1,72 @@
+"""How a user's function wants to be called, found out from its signature."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.errors import InvalidArgumentError, NullArgumentError
+from penstock.model.site import caller_site
+
+
+def number_of_arguments(
+    operator: str, what: str, fn: Callable[..., Any], *shapes: Sequence[str]
+) -> int:
+    """Gives how many arguments the function is to be called with: as many as the shape that fits.
+
+    Args:
+        operator: What the user called, such as ``map_values``.
+        what: What the function is there, such as ``mapper``.
+        fn: The user's function.
+        shapes: Names of the arguments, one sequence per way of calling it. The first one that
+            fits wins, and it is taken for functions that show no signature.
+    """
+    check_callable(operator, what, fn)
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        return len(shapes[0])
+    for shape in shapes:
+        if _fits(signature, len(shape)):
+            return len(shape)
+    raise InvalidArgumentError(
+        "wrong-arity",
+        f"{operator}: {what} {_text(fn, signature)} cannot be called with {_calls(shapes)}",
+        fix=f"give a function of {_calls(shapes)}",
+        at=caller_site(),
+    )
+
+
+def check_arity(operator: str, what: str, fn: Callable[..., Any], *shape: str) -> None:
+    """Refuses a function that cannot be called in the one way there is."""
+    number_of_arguments(operator, what, fn, shape)
+
+
+def check_callable(operator: str, what: str, fn: object) -> None:
+    if fn is None:
+        raise NullArgumentError("missing-function", f"{operator}: {what} is None", at=caller_site())
+    if not callable(fn):
+        raise InvalidArgumentError(
+            "not-a-function",
+            f"{operator}: {what} {fn!r} is not a function",
+            fix=f"give a function, such as a lambda, for {what}",
+            at=caller_site(),
+        )
+
+
+def _fits(signature: inspect.Signature, count: int) -> bool:
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
+
+
+def _text(fn: Callable[..., Any], signature: inspect.Signature) -> str:
+    name = getattr(fn, "__name__", type(fn).__name__)
+    return f"{'lambda' if name == '<lambda>' else name}{signature}"
+
+
+def _calls(shapes: Sequence[Sequence[str]]) -> str:
+    return " or ".join(f"({', '.join(shape)})" for shape in shapes)

@@ -1,0 +1,29 @@
+"""The type variables of the DSL. Whatever a program leaves open is Any, not an error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from penstock.serde.base import Serde
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    K = TypeVarWithDefault("K", default=Any)
+    V = TypeVarWithDefault("V", default=Any)
+    KOther = TypeVarWithDefault("KOther", default=Any)
+    VOther = TypeVarWithDefault("VOther", default=Any)
+else:
+    # Type variables have defaults at run time from Python 3.13 on only.
+    K = TypeVar("K")
+    V = TypeVar("V")
+    KOther = TypeVar("KOther")
+    VOther = TypeVar("VOther")
+
+K2 = TypeVar("K2")
+V2 = TypeVar("V2")
+#: The result of a join or an aggregation.
+VOut = TypeVar("VOut")
+
+#: What stands for a serde: the serde itself, the Python type it is for, or its name.
+SerdeLike = Serde[K] | type[K] | str

@@ -1,0 +1,58 @@
+"""Where a source starts to read when its group has no committed offset yet."""
+
+from __future__ import annotations
+
+from penstock.errors import InvalidArgumentError
+from penstock.model.duration import Duration, to_ms
+from penstock.model.site import caller_site
+
+_FIXED = ("earliest", "latest", "none")
+_BY_DURATION = "by_duration:"
+
+
+class AutoOffsetReset:
+    """The policies, as the text that Kafka's ``auto.offset.reset`` takes."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+    @staticmethod
+    def earliest() -> str:
+        return "earliest"
+
+    @staticmethod
+    def latest() -> str:
+        return "latest"
+
+    @staticmethod
+    def none() -> str:
+        return "none"
+
+    @staticmethod
+    def by_duration(duration: Duration) -> str:
+        """Starts at the records of that long ago."""
+        duration_ms = to_ms(duration, "offset reset duration")
+        if duration_ms < 0:
+            raise _bad(f"offset reset duration {duration_ms} ms is negative")
+        return f"{_BY_DURATION}PT{duration_ms / 1000:g}S"
+
+
+def check_offset_reset(policy: str | None) -> str | None:
+    """Gives the policy in lower case; raises InvalidArgumentError for anything but a policy."""
+    if policy is None:
+        return None
+    text = str(policy)
+    if text.lower() in _FIXED:
+        return text.lower()
+    if text.startswith(_BY_DURATION):
+        return text
+    raise _bad(f"offset reset policy {policy!r} is unknown")
+
+
+def _bad(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "bad-offset-reset",
+        message,
+        fix='give "earliest", "latest", "none" or AutoOffsetReset.by_duration("1h")',
+        at=caller_site(),
+    )

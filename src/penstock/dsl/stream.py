@@ -1,0 +1,45 @@
+"""A stream inside the DSL: what operators take and give. What users hold: ``dsl.kstream``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.dsl.logical import LogicalGraph, LogicalNode
+from penstock.serde.base import Serde
+
+if TYPE_CHECKING:
+    from penstock.dsl.repartition import Repartition
+    from penstock.dsl.table import Table
+
+
+@dataclass(slots=True, eq=False)
+class Stream:
+    """The output of ``node``, with the serdes known so far.
+
+    ``sources`` are the source nodes of its sub-topology, for co-partitioning. ``key_changed`` says
+    that records may be in the wrong partition. ``join_repartition`` remembers the repartition that
+    a join made, for further joins of the same stream.
+    """
+
+    name: str
+    node: LogicalNode
+    graph: LogicalGraph
+    sources: frozenset[str]
+    key_serde: Serde[Any] | None = None
+    value_serde: Serde[Any] | None = None
+    key_changed: bool = False
+    join_repartition: Repartition | None = None
+
+    def then(self, node: LogicalNode, **changes: Any) -> Stream:
+        """Adds the node below this stream and gives its output, with some fields changed."""
+        self.graph.add(node, self.node)
+        return replace(self, name=node.name, node=node, join_repartition=None, **changes)
+
+
+def copartition(first: Stream | Table, others: Iterable[Stream | Table]) -> frozenset[str]:
+    """Asks for equal partition counts of all sources involved, and gives these sources."""
+    sources = first.sources.union(*(other.sources for other in others))
+    first.graph.copartition(*sources)
+    return sources
