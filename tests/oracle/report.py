@@ -1,0 +1,153 @@
+"""Runs many cases, in several processes if asked, and prints where they disagree."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.oracle.cases import Case
+from tests.oracle.compare import ASPECTS, STRICT_ASPECTS, Difference, compare
+from tests.oracle.run import execute
+
+_CHUNK = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What to compare and how. ``only`` empty means everything."""
+
+    only: tuple[str, ...] = ()
+    is_strict: bool = False
+    timeout_s: float = 30.0
+    jobs: int = 1
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        return self.only or (ASPECTS + STRICT_ASPECTS if self.is_strict else ASPECTS)
+
+    def concerns(self, case: Case) -> bool:
+        """Tells whether the golden has anything that ``only`` asks for."""
+        return not self.only or any(aspect in case.golden for aspect in self.only)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The differences of one case; none means that it agrees."""
+
+    index: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def agrees(self) -> bool:
+        return not self.differences
+
+
+def check(case: Case, settings: Settings) -> list[Difference]:
+    """Runs and compares one case. A crash of this adapter is a disagreement as well."""
+    try:
+        describe_only = settings.only == ("describe",)
+        outcome = execute(case.data, timeout_s=settings.timeout_s, describe_only=describe_only)
+        return compare(case.golden, outcome, settings.aspects)
+    except Exception as error:  # noqa: BLE001
+        lines = traceback.format_exception(error)[-3:]
+        return [Difference("adapter", "".join(lines).rstrip())]
+
+
+def check_all(cases: Sequence[Case], settings: Settings) -> Iterator[Verdict]:
+    """Gives a verdict per case, in any order."""
+    if settings.jobs <= 1:
+        for index, case in enumerate(cases):
+            yield Verdict(index, tuple(check(case, settings)))
+        return
+    yield from _check_in_processes(cases, settings)
+
+
+class _Work:
+    """What the workers do. They are forked and find it here, so that only indexes travel."""
+
+    cases: Sequence[Case] = ()
+    settings = Settings()
+
+
+def _check_chunk(indexes: Sequence[int]) -> list[Verdict]:
+    found = [(index, check(_Work.cases[index], _Work.settings)) for index in indexes]
+    return [Verdict(index, tuple(differences)) for index, differences in found]
+
+
+def _check_in_processes(cases: Sequence[Case], settings: Settings) -> Iterator[Verdict]:
+    _Work.cases, _Work.settings = cases, settings
+    chunks = [range(len(cases))[i : i + _CHUNK] for i in range(0, len(cases), _CHUNK)]
+    crashed: list[Sequence[int]] = []
+    with _pool(settings.jobs) as pool:
+        for chunk, verdicts in _finished(pool, chunks):
+            if verdicts is None:
+                crashed.append(chunk)
+            else:
+                yield from verdicts
+    # A process that died takes the whole pool with it: what is left runs in fresh processes.
+    for chunk in crashed:
+        yield from _check_apart(chunk)
+
+
+def _finished(
+    pool: ProcessPoolExecutor, chunks: Sequence[Sequence[int]]
+) -> Iterator[tuple[Sequence[int], list[Verdict] | None]]:
+    """Gives the verdicts of each chunk as it is done, or None if its process died."""
+    waiting: dict[Future[list[Verdict]], Sequence[int]] = {}
+    for chunk in chunks:
+        try:
+            waiting[pool.submit(_check_chunk, chunk)] = chunk
+        except BrokenProcessPool:
+            yield chunk, None
+    for future in as_completed(waiting):
+        died = isinstance(future.exception(), BrokenProcessPool)
+        yield waiting[future], None if died else future.result()
+
+
+def _check_apart(indexes: Sequence[int]) -> list[Verdict]:
+    """Runs a chunk in a process of its own, and if that dies each of its cases in one."""
+    try:
+        with _pool(1) as pool:
+            return pool.submit(_check_chunk, indexes).result()
+    except BrokenProcessPool:
+        if len(indexes) > 1:
+            return [verdict for index in indexes for verdict in _check_apart([index])]
+        return [Verdict(indexes[0], (Difference("crash", "the process of this case died"),))]
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork"))
+
+
+def default_jobs(cases: int) -> int:
+    """Gives one process per processor, but not for a handful of cases."""
+    return 1 if cases < 4 * _CHUNK else min(os.cpu_count() or 1, 16)
+
+
+def text_of(case: Case, verdict: Verdict) -> str:
+    """Gives the disagreement of one case as text."""
+    lines = [f"DISAGREE {case.name}  ({_short(case.path)})"]
+    for difference in verdict.differences:
+        head, *rest = difference.text.split("\n")
+        lines.append(f"  {difference.aspect}: {head}")
+        lines += [f"    {line}" for line in rest]
+    return "\n".join(lines)
+
+
+def _short(path: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """Gives the last line of the command's output."""
+    agreeing = sum(verdict.agrees for verdict in verdicts)
+    return f"oracle: {agreeing} of {len(verdicts)} cases agree"
