@@ -40,14 +40,10 @@ class Serde(ABC, Generic[T]):
     def decode(self, data: bytes) -> T:
         """Gives the value of some bytes; raises ValueError when they are not of this format."""
 
-    def serialize(
-        self, topic: str, value: T | None, headers: Headers = ()
-    ) -> bytes | None:
+    def serialize(self, topic: str, value: T | None, headers: Headers = ()) -> bytes | None:
         return None if value is None else self.encode(value)
 
-    def deserialize(
-        self, topic: str, data: bytes | None, headers: Headers = ()
-    ) -> T | None:
+    def deserialize(self, topic: str, data: bytes | None, headers: Headers = ()) -> T | None:
         return None if data is None else self.decode(data)
 
     def with_defaults(self, defaults: SerdeDefaults) -> Serde[T]:

@@ -1,0 +1,82 @@
+"""What the two sides of a foreign-key join send each other. Bytes: ``serde.subscription``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeVar
+
+from penstock.errors import InvalidArgumentError, NullArgumentError
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+#: The format version that subscriptions are written with; version 0 has no primary partition.
+SUBSCRIPTION_VERSION = 1
+#: The format version that responses are written with.
+RESPONSE_VERSION = 0
+
+_HASH_SIZE = 16
+
+
+class Instruction(Enum):
+    """What the foreign side does with a subscription; the value is its byte on the wire."""
+
+    #: Forget the subscription and stay silent.
+    DELETE_KEY_NO_PROPAGATE = 0
+    #: Forget the subscription and answer with None.
+    DELETE_KEY_AND_PROPAGATE = 1
+    #: Remember it and answer with the foreign value, or None if there is none.
+    PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE = 2
+    #: Remember it and answer only if there is a foreign value.
+    PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionWrapper(Generic[K]):
+    """The left side's request: answer ``primary_key`` with the value of a foreign key.
+
+    ``hash`` is the Murmur3 hash of the left value that asked, None for a deleted one.
+    """
+
+    hash: bytes | None
+    instruction: Instruction
+    primary_key: K
+    version: int = SUBSCRIPTION_VERSION
+    primary_partition: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.primary_key is None:
+            raise NullArgumentError(
+                "subscription-without-key", "the primary key of a subscription is None"
+            )
+        _check(self.hash, self.version, SUBSCRIPTION_VERSION)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionResponseWrapper(Generic[V]):
+    """The foreign side's answer, with the hash of the left value it answers.
+
+    ``primary_partition`` says where to send it and is not part of the bytes.
+    """
+
+    hash: bytes | None
+    foreign_value: V | None
+    version: int = RESPONSE_VERSION
+    primary_partition: int | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.hash, self.version, RESPONSE_VERSION)
+
+
+def _check(hash_: bytes | None, version: int, newest: int) -> None:
+    if not 0 <= version <= newest:
+        raise InvalidArgumentError(
+            "unsupported-subscription-version",
+            f"version {version} of a foreign-key join message is not known, the newest is {newest}",
+            fix="run the same Penstock or Kafka Streams version on all instances",
+        )
+    if hash_ is not None and len(hash_) != _HASH_SIZE:
+        raise InvalidArgumentError(
+            "bad-subscription-hash", f"a value hash has {_HASH_SIZE} bytes, got {len(hash_)}"
+        )
