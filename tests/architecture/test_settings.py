@@ -2,6 +2,8 @@
 
 import ast
 
+from penstock.config import SETTINGS
+from tests.architecture import settings_page
 from tests.architecture.source import modules, relative, tree, within
 
 
@@ -18,3 +20,13 @@ def test_only_the_command_line_reads_the_environment() -> None:
         and node.attr in {"environ", "getenv"}
     ]
     assert offenders == []
+
+
+def test_settings_page_says_what_the_code_says() -> None:
+    """Every setting is on the reference page, with its default; `make docs` writes the page."""
+    assert settings_page.PAGE.read_text(encoding="utf-8") == settings_page.render()
+
+
+def test_every_setting_says_what_it_means() -> None:
+    """One full sentence, as the error about a wrong value quotes it."""
+    assert [name for name, setting in SETTINGS.items() if not setting.doc.endswith(".")] == []
