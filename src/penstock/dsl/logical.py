@@ -11,7 +11,8 @@ each to the frozen nodes of ``penstock.topology.nodes``. What an operator's file
   table's store, if materialized, is added. ``adds`` are further stores to add, ``connects`` names
   of stores to connect, both after the node. Flags: ``changes_key``, ``changes_value``,
   ``is_merge``, ``follows_versions`` (reacts to a versioned parent), ``relaxes_null_keys`` (left
-  joins), ``output_versioned`` (None: as the parents).
+  joins), ``output_versioned`` (None: as the parents), and the other attributes of
+  ``LogicalNode``, such as ``join_windows``.
 * An operator that becomes several nodes subclasses ``LogicalNode`` and writes ``lower``.
 * ``graph.add(node, *parents)`` hangs it below its parents, once per parent as in Java.
 * ``graph.copartition(*sources)`` notes that these sources need equal partition counts.
@@ -72,6 +73,11 @@ class LogicalNode:
     output_versioned: bool | None = None
     #: What a window keeps open for late records, on the nodes that define windows.
     grace_ms: int | None = None
+    #: On a stream-stream join: the names of the nodes that fill its two window stores (each a
+    #: child of its side's node, added before the join).
+    join_windows: tuple[str, str] | None = None
+    #: Set by the optimizer on a join of a stream with itself, whose second window is taken out.
+    is_self_join = False
 
     def __init__(self, name: str) -> None:
         self.name = name
