@@ -10,7 +10,9 @@ from penstock.serde.base import SerdeDefaults
 from penstock.topology.nodes.node import Node
 
 if TYPE_CHECKING:
+    from penstock.kernel.collector import Collector
     from penstock.kernel.executor import Forward
+    from penstock.kernel.failures import Failures
     from penstock.kernel.value_getter import ValueGetter
     from penstock.processor.context import Cancellable, PunctuationType, Punctuator
 
@@ -36,6 +38,11 @@ class TaskServices(Protocol):
     configs: dict[str, Any]
     #: How long windowed final emission and left/outer joins wait between emissions (0: never).
     emit_interval_ms: int
+    collector: Collector
+    failures: Failures
+
+    def topic_name(self, topic: str) -> str:
+        """The real name of a topic: internal ones carry the application's prefix."""
 
     def store(self, name: str) -> Any:
         """An open store of this task or a global store; unknown names raise."""

@@ -108,6 +108,4 @@ class RecordContext:
     headers: Headers = ()
 
     def copy(self) -> RecordContext:
-        return RecordContext(
-            self.timestamp, self.offset, self.partition, self.topic, self.headers
-        )
+        return RecordContext(self.timestamp, self.offset, self.partition, self.topic, self.headers)

@@ -14,16 +14,15 @@ K = TypeVar("K")
 @dataclass(frozen=True, slots=True, order=True)
 class Window:
     """A span of event time in milliseconds. Time windows exclude ``end``, session and sliding
-    windows include it."""
+    windows include it.
+    """
 
     start: int
     end: int
 
     def __post_init__(self) -> None:
         if self.start < 0:
-            raise InvalidArgumentError(
-                "bad-window", f"window start {self.start} is negative"
-            )
+            raise InvalidArgumentError("bad-window", f"window start {self.start} is negative")
         if self.end < self.start:
             raise InvalidArgumentError(
                 "bad-window", f"window end {self.end} is before its start {self.start}"

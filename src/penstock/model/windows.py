@@ -20,9 +20,7 @@ def _bad(code: str, message: str, fix: str | None = None) -> InvalidArgumentErro
 
 def _check_grace(grace_ms: int) -> int:
     if grace_ms < 0:
-        raise _bad(
-            "bad-grace", f"grace period {grace_ms} ms is negative", "give 0 or more"
-        )
+        raise _bad("bad-grace", f"grace period {grace_ms} ms is negative", "give 0 or more")
     return grace_ms
 
 
@@ -42,9 +40,7 @@ class TimeWindows:
     def of_size_and_grace(size: Duration, grace: Duration) -> TimeWindows:
         size_ms = to_ms(size, "window size")
         if size_ms <= 0:
-            raise _bad(
-                "bad-window-size", f"window size {size_ms} ms is not larger than zero"
-            )
+            raise _bad("bad-window-size", f"window size {size_ms} ms is not larger than zero")
         return TimeWindows(size_ms, size_ms, _check_grace(to_ms(grace, "grace period")))
 
     @staticmethod
@@ -116,14 +112,10 @@ class SlidingWindows:
         return SlidingWindows.of_time_difference_and_grace(difference, 0)
 
     @staticmethod
-    def of_time_difference_and_grace(
-        difference: Duration, grace: Duration
-    ) -> SlidingWindows:
+    def of_time_difference_and_grace(difference: Duration, grace: Duration) -> SlidingWindows:
         difference_ms = to_ms(difference, "time difference")
         if difference_ms < 0:
-            raise _bad(
-                "bad-time-difference", f"time difference {difference_ms} ms is negative"
-            )
+            raise _bad("bad-time-difference", f"time difference {difference_ms} ms is negative")
         return SlidingWindows(difference_ms, _check_grace(to_ms(grace, "grace period")))
 
     def grace(self, grace: Duration) -> SlidingWindows:
@@ -182,13 +174,9 @@ class JoinWindows:
         return JoinWindows.of_time_difference_and_grace(difference, 0)
 
     @staticmethod
-    def of_time_difference_and_grace(
-        difference: Duration, grace: Duration
-    ) -> JoinWindows:
+    def of_time_difference_and_grace(difference: Duration, grace: Duration) -> JoinWindows:
         difference_ms = to_ms(difference, "time difference")
-        return JoinWindows(
-            difference_ms, difference_ms, _check_grace(to_ms(grace, "grace period"))
-        )
+        return JoinWindows(difference_ms, difference_ms, _check_grace(to_ms(grace, "grace period")))
 
     @staticmethod
     def of(difference: Duration) -> JoinWindows:

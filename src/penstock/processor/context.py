@@ -62,6 +62,4 @@ class ProcessorContext(ProcessingContext, Protocol, Generic[K, V]):
 class FixedKeyProcessorContext(ProcessingContext, Protocol, Generic[K, V]):
     """The context of a processor that keeps its records' keys."""
 
-    def forward(
-        self, record: FixedKeyRecord[K, V], child: str | None = None
-    ) -> None: ...
+    def forward(self, record: FixedKeyRecord[K, V], child: str | None = None) -> None: ...

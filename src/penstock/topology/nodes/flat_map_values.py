@@ -1,4 +1,7 @@
-"""Turns a value into any number of values, as data. How it runs: ``penstock.kernel.flat_map_values``."""
+"""Turns a value into any number of values, as data.
+
+How it runs: ``penstock.kernel.flat_map_values``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Joins two tables on a foreign key of the left one, as data: five nodes in a ring over two topics. How it runs: ``penstock.kernel.foreign_key_join``."""
+"""Joins two tables on a foreign key of the left one, as data: five nodes in a ring over two topics.
+
+How it runs: ``penstock.kernel.foreign_key_join``. The topics in the fields are no real topics but
+names that serdes see, one for each kind of bytes, as Java has them: ``<topic>-pk``, ``-fk``, ``-vh``.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,7 @@ from penstock.topology.nodes.node import Node, TableNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeySubscribe(TableNode):
-    """Left side, out: tells the right side which left rows want which foreign key.
-
-    ``pseudo_topic`` names the serialization topic that Java uses for key bytes and hashes.
-    """
+    """Left side, out: tells the right side which left rows want which foreign key."""
 
     foreign_key: Callable[..., Any]
     with_key: bool
@@ -23,6 +24,8 @@ class ForeignKeySubscribe(TableNode):
     primary_key_serde: Serde[Any] | None = None
     foreign_key_serde: Serde[Any] | None = None
     value_serde: Serde[Any] | None = None
+    foreign_key_topic: str = ""
+    hash_topic: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,8 @@ class ForeignKeyReceive(Node):
     store: str
     foreign_key_serde: Serde[Any] | None = None
     primary_key_serde: Serde[Any] | None = None
+    foreign_key_topic: str = ""
+    primary_key_topic: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +48,17 @@ class ForeignKeyLookUp(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeyUpdate(Node):
-    """Right side: tells all subscribers in ``store`` of a changed row."""
+    """Right side: tells all subscribers in ``store`` of a changed row.
+
+    ``versioned`` says that the right table is versioned: out-of-order changes are dropped.
+    """
 
     store: str
+    versioned: bool = False
     foreign_key_serde: Serde[Any] | None = None
     primary_key_serde: Serde[Any] | None = None
+    foreign_key_topic: str = ""
+    primary_key_topic: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,3 +70,4 @@ class ForeignKeyResolve(Node):
     is_left_join: bool
     with_key: bool = False
     value_serde: Serde[Any] | None = None
+    hash_topic: str = ""

@@ -1,4 +1,7 @@
-"""Looks a stream's records up in a global table, as data. How it runs: ``penstock.kernel.global_join``."""
+"""Looks a stream's records up in a global table, as data.
+
+How it runs: ``penstock.kernel.global_join``.
+"""
 
 from __future__ import annotations
 

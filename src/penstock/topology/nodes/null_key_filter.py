@@ -1,4 +1,7 @@
-"""Guards the way into a repartition topic, as data. How it runs: ``penstock.kernel.null_key_filter``."""
+"""Guards the way into a repartition topic, as data.
+
+How it runs: ``penstock.kernel.null_key_filter``.
+"""
 
 from __future__ import annotations
 

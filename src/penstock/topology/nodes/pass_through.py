@@ -1,4 +1,7 @@
-"""Hands records on unchanged, as data: merged streams and the arms of a split. How it runs: ``penstock.kernel.pass_through``."""
+"""Hands records on unchanged, as data: merged streams and the arms of a split.
+
+How it runs: ``penstock.kernel.pass_through``.
+"""
 
 from __future__ import annotations
 

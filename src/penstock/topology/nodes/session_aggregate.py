@@ -1,4 +1,7 @@
-"""Folds a grouped stream per session, as data. How it runs: ``penstock.kernel.session_aggregate``."""
+"""Folds a grouped stream per session, as data.
+
+How it runs: ``penstock.kernel.session_aggregate``.
+"""
 
 from __future__ import annotations
 

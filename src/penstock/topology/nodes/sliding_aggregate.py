@@ -1,4 +1,7 @@
-"""Folds a grouped stream per sliding window, as data. How it runs: ``penstock.kernel.sliding_aggregate``."""
+"""Folds a grouped stream per sliding window, as data.
+
+How it runs: ``penstock.kernel.sliding_aggregate``.
+"""
 
 from __future__ import annotations
 

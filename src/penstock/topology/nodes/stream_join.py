@@ -1,4 +1,7 @@
-"""Joins two streams within a window of time, as data. How it runs: ``penstock.kernel.stream_join``."""
+"""Joins two streams within a window of time, as data.
+
+How it runs: ``penstock.kernel.stream_join``.
+"""
 
 from __future__ import annotations
 

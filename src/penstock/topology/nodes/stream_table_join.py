@@ -1,4 +1,7 @@
-"""Looks a stream's records up in a table, as data. How it runs: ``penstock.kernel.stream_table_join``."""
+"""Looks a stream's records up in a table, as data.
+
+How it runs: ``penstock.kernel.stream_table_join``.
+"""
 
 from __future__ import annotations
 

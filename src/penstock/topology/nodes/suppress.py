@@ -11,8 +11,8 @@ from penstock.topology.nodes.node import TableNode
 class Suppress(TableNode):
     """Buffers changes and forwards the last one per key: when its window closes, or after a time.
 
-    ``buffer`` names the buffer's store. ``window_end`` is set for until-window-closes, where the
-    key is windowed and ``wait_ms`` is the grace period; else ``wait_ms`` counts from the record.
+    ``buffer`` names the buffer's store. With ``until_window_closes`` the key is windowed and
+    ``wait_ms`` is the grace period; else ``wait_ms`` counts from the record.
     """
 
     buffer: str

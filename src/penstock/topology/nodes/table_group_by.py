@@ -1,4 +1,7 @@
-"""Re-keys a table's changes for a grouped aggregation, as data. How it runs: ``penstock.kernel.table_group_by``."""
+"""Re-keys a table's changes for a grouped aggregation, as data.
+
+How it runs: ``penstock.kernel.table_group_by``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Turns a topic or a stream into a table, as data. How it runs: ``penstock.kernel.table_source``."""
+"""Turns a topic or a stream into a table, as data.
+
+How it runs: ``penstock.kernel.table_source``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Gives a table's rows a new value with the help of state, as data. How it runs: ``penstock.kernel.table_transform_values``."""
+"""Gives a table's rows a new value with the help of state, as data.
+
+How it runs: ``penstock.kernel.table_transform_values``.
+"""
 
 from __future__ import annotations
 

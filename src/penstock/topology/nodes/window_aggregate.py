@@ -1,4 +1,7 @@
-"""Folds a grouped stream per time window, as data. How it runs: ``penstock.kernel.window_aggregate``."""
+"""Folds a grouped stream per time window, as data.
+
+How it runs: ``penstock.kernel.window_aggregate``.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ class WindowAggregate(TableNode):
     """Folds the records of one key into one value per window.
 
     A window closes when stream time reaches its end plus grace. A record for a closed window
-    is counted as dropped and changes nothing. ``emit_final`` forwards a window once, when it closes.
+    is counted as dropped and changes nothing. ``emit_final`` forwards a window once, when it
+    closes.
     """
 
     windows: TimeWindows | UnlimitedWindows

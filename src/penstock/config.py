@@ -1,0 +1,511 @@
+"""Every setting: name, type, default, meaning. Names are Kafka's; the reference page is generated.
+
+``StreamsConfig`` checks a dictionary against these and gives typed values. What a value stands for
+in a running application (a serde, a handler) is resolved by the runtime that uses it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, overload
+
+from penstock.errors import ConfigError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """One setting. ``parse`` turns what the user gave into ``T`` or raises ValueError."""
+
+    name: str
+    parse: Callable[[Any], T]
+    default: T
+    doc: str
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+        raise ValueError("a whole number is needed")
+    return int(value)
+
+
+def _at_least(least: int) -> Callable[[Any], int]:
+    def parse(value: Any) -> int:
+        number = _integer(value)
+        if number < least:
+            raise ValueError(f"at least {least} is needed")
+        return number
+
+    return parse
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("text is needed")
+    return value
+
+
+def _not_empty(value: Any) -> str:
+    if not _text(value).strip():
+        raise ValueError("text that is not empty is needed")
+    return _text(value)
+
+
+def _optional_text(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    raise ValueError("true or false is needed")
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+def _one_of(*choices: str) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(f"one of {', '.join(choices)} is needed")
+        return str(value)
+
+    return parse
+
+
+def _guarantee(value: Any) -> str:
+    if value in ("exactly_once", "exactly_once_beta"):
+        raise ValueError("this older guarantee was removed; use exactly_once_v2")
+    return _one_of("at_least_once", "exactly_once_v2")(value)
+
+
+def _host_and_port(value: Any) -> str:
+    host, _, port = _text(value).rpartition(":")
+    if value and not (host and port.isdigit()):
+        raise ValueError("host:port is needed")
+    return str(value)
+
+
+APPLICATION_ID = Setting(
+    "application.id",
+    _not_empty,
+    "",
+    "Group id, prefix of internal topics and folder of local state.",
+)
+BOOTSTRAP_SERVERS = Setting(
+    "bootstrap.servers", _anything, None, "Kafka brokers; without them a private broker is started."
+)
+CLIENT_ID = Setting("client.id", _text, "", "Prefix of the client ids of consumers and producers.")
+DEFAULT_KEY_SERDE = Setting(
+    "default.key.serde",
+    _anything,
+    "string",
+    "Serde of keys where an operation names none; None insists on a serde everywhere.",
+)
+DEFAULT_VALUE_SERDE = Setting(
+    "default.value.serde",
+    _anything,
+    "string",
+    "Serde of values where an operation names none; None insists on a serde everywhere.",
+)
+DEFAULT_TIMESTAMP_EXTRACTOR = Setting(
+    "default.timestamp.extractor",
+    _anything,
+    None,
+    "Where event time comes from: a callable (record, partition_time) -> ms.",
+)
+DESERIALIZATION_HANDLER = Setting(
+    "deserialization.exception.handler",
+    _anything,
+    "fail",
+    "What happens to records that cannot be decoded: fail, continue or a callable.",
+)
+PROCESSING_HANDLER = Setting(
+    "processing.exception.handler",
+    _anything,
+    "fail",
+    "What happens to records that a node fails on: fail, continue or a callable.",
+)
+PRODUCTION_HANDLER = Setting(
+    "production.exception.handler",
+    _anything,
+    "fail",
+    "What happens to records that cannot be written: fail, continue or a callable.",
+)
+DEAD_LETTER_TOPIC = Setting(
+    "errors.dead.letter.queue.topic.name",
+    _optional_text,
+    None,
+    "Topic that receives failed records with the reason in their headers.",
+)
+PROCESSING_GUARANTEE = Setting(
+    "processing.guarantee",
+    _guarantee,
+    "at_least_once",
+    "at_least_once, or exactly_once_v2 for one transaction per commit.",
+)
+COMMIT_INTERVAL_MS = Setting(
+    "commit.interval.ms",
+    _at_least(0),
+    30_000,
+    "How often offsets, state and output become visible together; 100 under exactly_once_v2.",
+)
+NUM_STREAM_THREADS = Setting(
+    "num.stream.threads", _at_least(1), 1, "How many tasks run at the same time."
+)
+NUM_STANDBY_REPLICAS = Setting(
+    "num.standby.replicas", _at_least(0), 0, "Copies of each store that follow its changelog."
+)
+REPLICATION_FACTOR = Setting(
+    "replication.factor", _integer, -1, "Replicas of internal topics; -1 leaves it to the broker."
+)
+STATE_DIR = Setting("state.dir", _text, "/tmp/kafka-streams", "Folder of local state.")
+CACHE_MAX_BYTES = Setting(
+    "statestore.cache.max.bytes",
+    _at_least(0),
+    10 * 1024 * 1024,
+    "Record cache of all stores; 0 forwards every update.",
+)
+CACHE_MAX_BYTES_BUFFERING = Setting(
+    "cache.max.bytes.buffering",
+    _at_least(0),
+    10 * 1024 * 1024,
+    "Older name of statestore.cache.max.bytes, which wins.",
+)
+TOPOLOGY_OPTIMIZATION = Setting(
+    "topology.optimization",
+    _text,
+    "none",
+    "none, all, or a list of reuse.ktable.source.topics, merge.repartition.topics and"
+    " single.store.self.join.",
+)
+EXPLICIT_NAMING = Setting(
+    "ensure.explicit.internal.resource.naming",
+    _boolean,
+    False,
+    "Refuses topologies with generated names of stores or internal topics.",
+)
+DSL_STORE_SUPPLIERS = Setting(
+    "dsl.store.suppliers.class", _anything, "rocksdb", "Stores of the DSL: rocksdb or in_memory."
+)
+DSL_STORE = Setting(
+    "default.dsl.store",
+    _anything,
+    "rocksdb",
+    "Older name of dsl.store.suppliers.class, which wins.",
+)
+PROCESSOR_WRAPPER = Setting(
+    "processor.wrapper.class", _anything, None, "Wraps every processor, for tracing or tests."
+)
+ROCKSDB_CONFIG_SETTER = Setting(
+    "rocksdb.config.setter",
+    _anything,
+    None,
+    "Tunes RocksDB: a class with set_config, or a dictionary of options.",
+)
+MAX_TASK_IDLE_MS = Setting(
+    "max.task.idle.ms",
+    _at_least(-1),
+    0,
+    "How long a task waits for inputs that have no data, to keep their records in order of time.",
+)
+TASK_TIMEOUT_MS = Setting(
+    "task.timeout.ms", _at_least(0), 300_000, "How long a stalled task is retried before it fails."
+)
+BUFFERED_RECORDS = Setting(
+    "buffered.records.per.partition", _at_least(1), 1_000, "Records read ahead per partition."
+)
+POLL_MS = Setting("poll.ms", _at_least(0), 100, "How long reading waits for input.")
+APPLICATION_SERVER = Setting(
+    "application.server", _host_and_port, "", "host:port under which this instance answers queries."
+)
+STATE_CLEANUP_DELAY_MS = Setting(
+    "state.cleanup.delay.ms",
+    _at_least(0),
+    600_000,
+    "How long the state of a task that moved away is kept.",
+)
+WINDOW_CHANGELOG_RETENTION_MS = Setting(
+    "windowstore.changelog.additional.retention.ms",
+    _at_least(0),
+    86_400_000,
+    "Added to the retention of windowed changelogs.",
+)
+REPARTITION_PURGE_INTERVAL_MS = Setting(
+    "repartition.purge.interval.ms",
+    _at_least(0),
+    30_000,
+    "How often consumed repartition data is deleted.",
+)
+ACCEPTABLE_RECOVERY_LAG = Setting(
+    "acceptable.recovery.lag",
+    _at_least(0),
+    10_000,
+    "Lag below which a copy of the state counts as caught up.",
+)
+MAX_WARMUP_REPLICAS = Setting(
+    "max.warmup.replicas", _at_least(1), 2, "Extra copies that warm up on new instances."
+)
+PROBING_REBALANCE_INTERVAL_MS = Setting(
+    "probing.rebalance.interval.ms",
+    _at_least(60_000),
+    600_000,
+    "How often caught-up warm-up copies are looked for.",
+)
+NUM_RESTORE_THREADS = Setting(
+    "num.restore.threads",
+    _at_least(1),
+    2,
+    "How many changelog partitions are restored at the same time.",
+)
+METRICS_RECORDING_LEVEL = Setting(
+    "metrics.recording.level", _one_of("INFO", "DEBUG", "TRACE"), "INFO", "How much is measured."
+)
+METRICS_SAMPLE_WINDOW_MS = Setting(
+    "metrics.sample.window.ms", _at_least(0), 30_000, "Span of one metrics sample."
+)
+METRICS_NUM_SAMPLES = Setting("metrics.num.samples", _at_least(1), 2, "Samples kept per metric.")
+METRIC_REPORTERS = Setting("metric.reporters", _anything, "", "Classes that receive metrics.")
+ENABLE_METRICS_PUSH = Setting(
+    "enable.metrics.push", _boolean, True, "Whether client metrics may be pushed to the broker."
+)
+REQUEST_TIMEOUT_MS = Setting(
+    "request.timeout.ms", _at_least(0), 40_000, "How long clients wait for an answer."
+)
+RETRY_BACKOFF_MS = Setting(
+    "retry.backoff.ms", _at_least(0), 100, "Pause before a failed request is sent again."
+)
+CONNECTIONS_MAX_IDLE_MS = Setting(
+    "connections.max.idle.ms", _integer, 540_000, "Idle connections are closed after this time."
+)
+METADATA_MAX_AGE_MS = Setting(
+    "metadata.max.age.ms",
+    _at_least(0),
+    300_000,
+    "How often topics and partitions are looked up again.",
+)
+RECEIVE_BUFFER_BYTES = Setting(
+    "receive.buffer.bytes", _at_least(-1), 32_768, "TCP receive buffer of clients."
+)
+SEND_BUFFER_BYTES = Setting(
+    "send.buffer.bytes", _at_least(-1), 131_072, "TCP send buffer of clients."
+)
+SECURITY_PROTOCOL = Setting(
+    "security.protocol",
+    _one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    "PLAINTEXT",
+    "How clients talk to brokers.",
+)
+GROUP_PROTOCOL = Setting(
+    "group.protocol",
+    _one_of("classic", "streams"),
+    "classic",
+    "Who assigns tasks: the group's leader, or the broker.",
+)
+GROUP_INSTANCE_ID = Setting(
+    "group.instance.id",
+    _optional_text,
+    None,
+    "Static membership: a restart within the session timeout moves nothing.",
+)
+SESSION_TIMEOUT_MS = Setting(
+    "session.timeout.ms",
+    _at_least(1),
+    45_000,
+    "After this time without a heartbeat an instance counts as gone.",
+)
+MAX_POLL_INTERVAL_MS = Setting(
+    "max.poll.interval.ms",
+    _at_least(1),
+    300_000,
+    "Longest time between two reads before an instance counts as stuck.",
+)
+MAX_POLL_RECORDS = Setting(
+    "max.poll.records", _at_least(1), 1_000, "Records taken from the reader at once."
+)
+FETCH_MAX_BYTES = Setting("fetch.max.bytes", _at_least(0), 52_428_800, "Most bytes per fetch.")
+TRANSACTION_TIMEOUT_MS = Setting(
+    "transaction.timeout.ms",
+    _at_least(1),
+    10_000,
+    "A transaction that is open longer is aborted by the broker.",
+)
+AUTO_OFFSET_RESET = Setting(
+    "auto.offset.reset",
+    _one_of("earliest", "latest", "none"),
+    "earliest",
+    "Where a new application starts to read.",
+)
+RACK_AWARE_STRATEGY = Setting(
+    "rack.aware.assignment.strategy",
+    _one_of("none", "min_traffic", "balance_subtopology"),
+    "none",
+    "How racks count in the assignment of tasks.",
+)
+RACK_AWARE_TAGS = Setting(
+    "rack.aware.assignment.tags", _anything, "", "Client tags over which standby copies are spread."
+)
+RACK_AWARE_NON_OVERLAP_COST = Setting(
+    "rack.aware.assignment.non_overlap_cost",
+    _anything,
+    None,
+    "Price of moving a task, for the rack-aware assignment.",
+)
+RACK_AWARE_TRAFFIC_COST = Setting(
+    "rack.aware.assignment.traffic_cost", _anything, None, "Price of traffic between racks."
+)
+TASK_ASSIGNOR = Setting("task.assignor.class", _anything, None, "A task assignor of your own.")
+UPGRADE_FROM = Setting(
+    "upgrade.from", _optional_text, None, "The version a rolling upgrade comes from."
+)
+ALLOW_OS_GROUP_WRITE = Setting(
+    "allow.os.group.write.access",
+    _boolean,
+    False,
+    "Whether the group may write to the state folder.",
+)
+LOG_SUMMARY_INTERVAL_MS = Setting(
+    "log.summary.interval.ms", _integer, 120_000, "How often a summary is logged."
+)
+BUILT_IN_METRICS_VERSION = Setting(
+    "built.in.metrics.version", _one_of("latest"), "latest", "Version of the built-in metrics."
+)
+DEFAULT_CLIENT_SUPPLIER = Setting(
+    "default.client.supplier", _anything, None, "Makes the Kafka clients."
+)
+WINDOWED_INNER_SERDE = Setting(
+    "windowed.inner.class.serde",
+    _anything,
+    None,
+    "Inner serde of windowed keys for plain consumers.",
+)
+WINDOW_SIZE_MS = Setting(
+    "window.size.ms", _at_least(1), 1, "Window size for plain consumers of windowed keys."
+)
+EMIT_INTERVAL_MS = Setting(
+    "__emit.interval.ms__",
+    _at_least(0),
+    1_000,
+    "Least time between two emissions of final windows and unmatched joins.",
+)
+
+SETTINGS: dict[str, Setting[Any]] = {
+    setting.name: setting for setting in list(globals().values()) if isinstance(setting, Setting)
+}
+
+#: Settings with these beginnings go to Kafka's clients, to topics, to Spark or to the user's code.
+PREFIXES = (
+    "consumer.", "main.consumer.", "restore.consumer.", "global.consumer.", "producer.", "admin.",
+    "topic.", "client.tag.", "spark.", "ssl.", "sasl.", "app.",
+)  # fmt: skip
+
+
+class StreamsConfig(Mapping[str, Any]):
+    """A checked configuration: unknown names and wrong values are refused when it is made.
+
+    Index it with a ``Setting`` for the typed value or its default, with a name for what was given.
+    """
+
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        self._given = dict(given or {})
+        self._values: dict[str, Any] = {}
+        for name, value in self._given.items():
+            setting = SETTINGS.get(name)
+            if setting is not None:
+                self._values[name] = _parsed(setting, value)
+            elif not str(name).startswith(PREFIXES):
+                raise _unknown(str(name))
+
+    @staticmethod
+    def of(given: Mapping[str, Any] | StreamsConfig | None) -> StreamsConfig:
+        return given if isinstance(given, StreamsConfig) else StreamsConfig(given)
+
+    @overload
+    def __getitem__(self, key: Setting[T]) -> T: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, Setting):
+            return self._values.get(key.name, key.default)
+        return self._given[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def has(self, setting: Setting[Any]) -> bool:
+        """Whether the user gave this setting, rather than leaving it to its default."""
+        return setting.name in self._values
+
+    def with_prefix(self, prefix: str) -> dict[str, Any]:
+        """What was given under a prefix, without it."""
+        return {k[len(prefix) :]: v for k, v in self._given.items() if k.startswith(prefix)}
+
+    @property
+    def cache_max_bytes(self) -> int:
+        """The record cache's size; the newer name wins over the older."""
+        newer_is_silent = self.has(CACHE_MAX_BYTES_BUFFERING) and not self.has(CACHE_MAX_BYTES)
+        return self[CACHE_MAX_BYTES_BUFFERING] if newer_is_silent else self[CACHE_MAX_BYTES]
+
+    @property
+    def commit_interval_ms(self) -> int:
+        """The commit interval; exactly-once commits every 100 ms unless told otherwise."""
+        exactly_once = self[PROCESSING_GUARANTEE] == "exactly_once_v2"
+        if exactly_once and not self.has(COMMIT_INTERVAL_MS):
+            return 100
+        return self[COMMIT_INTERVAL_MS]
+
+    @staticmethod
+    def consumer_prefix(name: str) -> str:
+        return f"consumer.{name}"
+
+    @staticmethod
+    def producer_prefix(name: str) -> str:
+        return f"producer.{name}"
+
+    @staticmethod
+    def admin_client_prefix(name: str) -> str:
+        return f"admin.{name}"
+
+    @staticmethod
+    def topic_prefix(name: str) -> str:
+        return f"topic.{name}"
+
+
+def _parsed(setting: Setting[T], value: Any) -> T:
+    try:
+        return setting.parse(value)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(
+            "bad-setting",
+            f"setting {setting.name!r} cannot be {value!r}: {error}",
+            fix=f"{setting.doc} Default: {setting.default!r}",
+        ) from error
+
+
+def _unknown(name: str) -> ConfigError:
+    close = difflib.get_close_matches(name, SETTINGS, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return ConfigError(
+        "unknown-setting",
+        f"there is no setting {name!r}{hint}",
+        fix="use Kafka's name, a prefix such as consumer. or producer. for client settings,"
+        " or app. for settings of your own",
+    )
+
+
+# Java's constants: StreamsConfig.APPLICATION_ID_CONFIG and so on, for every setting.
+for _name in SETTINGS:
+    setattr(StreamsConfig, _name.strip("_").upper().replace(".", "_") + "_CONFIG", _name)
+StreamsConfig.EXACTLY_ONCE_V2 = "exactly_once_v2"  # type: ignore[attr-defined]
+StreamsConfig.AT_LEAST_ONCE = "at_least_once"  # type: ignore[attr-defined]
+StreamsConfig.OPTIMIZE = "all"  # type: ignore[attr-defined]
+StreamsConfig.NO_OPTIMIZATION = "none"  # type: ignore[attr-defined]

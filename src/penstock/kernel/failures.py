@@ -1,0 +1,160 @@
+"""Failures in a node: the handler decides, and what fails says which node, line and record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import PenstockError, StreamsError
+from penstock.model.record import ConsumerRecord, Headers, Record, RecordContext
+from penstock.processor.handlers import (
+    CONTINUE,
+    ErrorHandlerContext,
+    ExceptionHandler,
+    Response,
+    as_response,
+)
+
+if TYPE_CHECKING:
+    from penstock.kernel.executor import Executor, Forward
+    from penstock.kernel.record_queue import RawRecord
+    from penstock.kernel.task import StreamTask
+    from penstock.topology.nodes.node import Node
+
+_CONTINUE_FIX = (
+    "handle such records in the function, or set {setting} to continue"
+    " (with errors.dead.letter.queue.topic.name to keep them)"
+)
+
+
+class FailedProcessingError(Exception):
+    """Carries a node's failure up to the task: parents must not handle it a second time."""
+
+    def __init__(self, node: Node, error: Exception) -> None:
+        super().__init__(node.name, error)
+        self.node = node
+        self.error = error
+
+
+class Guard:
+    """The way into a node. ``enter`` may be handed out before ``bind`` says what it calls."""
+
+    __slots__ = ("bind", "enter")
+
+    def __init__(
+        self, node: Node, handle: Callable[[Node, Record[Any, Any], Exception], None]
+    ) -> None:
+        process: Forward
+
+        def enter(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            try:
+                process(key, value, timestamp, headers)
+            except FailedProcessingError:
+                raise
+            except Exception as error:  # noqa: BLE001 - user code; the handler decides
+                handle(node, _record(key, value, timestamp, headers), error)
+
+        def bind(target: Forward) -> None:
+            nonlocal process
+            process = target
+
+        self.enter: Forward = enter
+        self.bind = bind
+
+
+class Failures:
+    """One per task: asks the configured handlers and sends dead letters."""
+
+    def __init__(self, task: StreamTask) -> None:
+        self._task = task
+        self._settings = task.settings
+
+    def guard(self, executor: Executor[Any]) -> Guard:
+        """Wraps the way into a node so that its own failures, and only those, are handled."""
+        return Guard(executor.node, self._processing)
+
+    def punctuation(self, node: Node, error: Exception) -> None:
+        self._processing(node, None, error)
+
+    def deserialization(self, node: Node, raw: RawRecord, error: Exception) -> None:
+        """Returns if the record is to be skipped, else raises."""
+        context = ErrorHandlerContext(
+            raw.topic, raw.partition, raw.offset, raw.headers, raw.timestamp, node.name,
+            self._task.task_id, raw.key, raw.value, self._settings.dead_letter_topic,
+        )  # fmt: skip
+        record = ConsumerRecord(
+            raw.topic, raw.partition, raw.offset, raw.timestamp, raw.key, raw.value, raw.headers
+        )
+        response = self._ask(self._settings.on_deserialization, context, record, error)
+        if response.result is not CONTINUE:
+            raise StreamsError(
+                "deserialization",
+                f"source {node.name!r} cannot decode a record: {_said(error)}"
+                f"\n  record: topic {raw.topic!r} partition {raw.partition} offset {raw.offset}",
+                _CONTINUE_FIX.format(setting="deserialization.exception.handler").replace(
+                    "handle such records in the function", "give the source the serde of its topic"
+                ),
+                node.site,
+            ) from error
+        self._task.dropped(node.name, "deserialization")
+
+    def production(self, node: Node, record: Record[Any, Any], error: Exception) -> bool:
+        """Returns true if the record is to be skipped, false if the error stands."""
+        response = self._ask(self._settings.on_production, self._context(node), record, error)
+        if response.result is not CONTINUE:
+            return False
+        self._task.dropped(node.name, "production")
+        return True
+
+    def _processing(self, node: Node, record: Record[Any, Any] | None, error: Exception) -> None:
+        context = self._context(node)
+        response = self._ask(self._settings.on_processing, context, record, error)
+        if response.result is not CONTINUE:
+            raise FailedProcessingError(node, error) from error
+        self._task.dropped(node.name, "processing")
+
+    def _context(self, node: Node) -> ErrorHandlerContext:
+        at: RecordContext = self._task.context
+        raw_key, raw_value = self._task.current_raw
+        return ErrorHandlerContext(
+            at.topic, at.partition, at.offset, at.headers, at.timestamp, node.name,
+            self._task.task_id, raw_key, raw_value, self._settings.dead_letter_topic,
+        )  # fmt: skip
+
+    def _ask(
+        self, handler: ExceptionHandler, context: ErrorHandlerContext, record: Any, error: Exception
+    ) -> Response:
+        response = as_response(handler(context, record, error))
+        for letter in response.dead_letters:
+            timestamp = context.timestamp if letter.timestamp is None else letter.timestamp
+            self._task.collector.send(
+                letter.topic, letter.key, letter.value, timestamp, letter.headers
+            )
+        return response
+
+
+def processing_error(failed: FailedProcessingError, raw: RawRecord | None) -> StreamsError:
+    """Tells the user which node and line failed on which record."""
+    node, error = failed.node, failed.error
+    where = "in a punctuation"
+    if raw is not None:
+        where = (
+            f"record: topic {raw.topic!r} partition {raw.partition} offset {raw.offset}"
+            f" key {raw.key!r}"
+        )
+    at = f" at {node.site}" if node.site else ""
+    return StreamsError(
+        "user-function" if not isinstance(error, PenstockError) else error.code,
+        f"node {node.name!r}{at} raised {_said(error)}\n  {where}",
+        (error.fix if isinstance(error, PenstockError) else None)
+        or _CONTINUE_FIX.format(setting="processing.exception.handler"),
+        node.site,
+    )
+
+
+def _said(error: Exception) -> str:
+    return error.message if isinstance(error, PenstockError) else repr(error)
+
+
+def _record(key: Any, value: Any, timestamp: int, headers: Headers) -> Record[Any, Any]:
+    return Record(key, value, max(timestamp, 0), headers)

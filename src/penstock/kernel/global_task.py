@@ -1,0 +1,56 @@
+"""Keeps global stores up to date: its own nodes, its own stores, no output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.kernel.collector import Collector
+from penstock.kernel.record_queue import RawRecord
+from penstock.kernel.settings import TaskSettings
+from penstock.kernel.source import SourceDecoder
+from penstock.kernel.stores import TaskStores
+from penstock.kernel.task import StreamTask
+from penstock.model.record import ConsumerRecord
+from penstock.model.task_id import TaskId
+from penstock.topology.graph import Graph
+from penstock.topology.nodes import Source
+
+
+def _own_timestamp(record: ConsumerRecord[object, object], partition_time: int) -> int:
+    # Global stores take timestamps as they are: no extractor is asked.
+    return record.timestamp
+
+
+class GlobalTask:
+    """Applies the records of global topics, one at a time, in the order they are given."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        settings: TaskSettings,
+        collector: Collector,
+        stores: TaskStores,
+        wall_clock: Callable[[], int],
+    ) -> None:
+        nodes = [n for s in graph.global_stores.values() for n in (s.source, s.processor)]
+        self.stores = stores
+        self._task = StreamTask(
+            TaskId(-1, -1), graph, nodes,
+            settings=settings, collector=collector, stores=stores, wall_clock=wall_clock,
+        )  # fmt: skip
+        for store in graph.global_stores.values():
+            source = graph.nodes[store.source]
+            assert isinstance(source, Source)
+            decode = SourceDecoder(source, self._task, extract=_own_timestamp)
+            self._task.add_queue(store.topic, store.source, decode)
+
+    def update(self, raw: RawRecord) -> None:
+        """Applies one record to the store of its topic."""
+        self._task.add_records(raw.topic, [raw])
+        while self._task.has_records:
+            self._task.process_next()
+        self._task.flush()
+
+    def close(self) -> None:
+        self._task.close()

@@ -1,0 +1,119 @@
+"""The input side of a task: one queue per input partition, the smallest timestamp goes first."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from penstock.kernel.java_queue import JavaQueue
+from penstock.model.record import Headers
+
+
+class RawRecord(NamedTuple):
+    """A record as it was read from Kafka. A plain tuple of this shape does as well."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+class Head(NamedTuple):
+    """The decoded first record of a queue. ``is_corrupt`` only moves the offset on."""
+
+    raw: RawRecord
+    key: Any
+    value: Any
+    timestamp: int
+    is_corrupt: bool = False
+
+
+#: Decodes a raw record, given the partition time; None means that the record is skipped.
+Decoder = Callable[[RawRecord, int], Head | None]
+
+
+class RecordQueue:
+    """The records of one input partition, decoded one ahead so that their time is known."""
+
+    __slots__ = ("_decode", "_records", "head", "name", "partition_time", "source")
+
+    def __init__(self, name: str, source: str, decode: Decoder) -> None:
+        self.name = name
+        self.source = source
+        self.head: Head | None = None
+        self.partition_time = -1
+        self._records: deque[RawRecord] = deque()
+        self._decode = decode
+
+    def __len__(self) -> int:
+        return len(self._records) + (self.head is not None)
+
+    def add(self, records: Iterable[RawRecord]) -> None:
+        self._records.extend(records)
+        self._update_head()
+
+    def take(self) -> Head:
+        """Gives the first record and decodes the next."""
+        head = self.head
+        assert head is not None
+        self.head = None
+        if head.timestamp > self.partition_time:
+            self.partition_time = head.timestamp
+        self._update_head()
+        return head
+
+    def _update_head(self) -> None:
+        skipped = None
+        records, decode = self._records, self._decode
+        while self.head is None and records:
+            raw = records.popleft()
+            self.head = decode(raw, self.partition_time)
+            if self.head is None:
+                skipped = raw
+        if self.head is None and skipped is not None:
+            # Without it the offset of trailing skipped records would never be committed.
+            self.head = Head(skipped, None, None, -1, True)
+
+
+def _head_time(queue: RecordQueue) -> int:
+    head = queue.head
+    return -1 if head is None else head.timestamp
+
+
+class PartitionGroup:
+    """All input queues of a task, and the stream time: the highest timestamp taken so far."""
+
+    __slots__ = ("_ready", "queues", "stream_time")
+
+    def __init__(self) -> None:
+        self.queues: dict[str, RecordQueue] = {}
+        self.stream_time = -1
+        self._ready: JavaQueue[RecordQueue] = JavaQueue(_head_time)
+
+    def __len__(self) -> int:
+        return sum(len(queue) for queue in self.queues.values())
+
+    @property
+    def has_records(self) -> bool:
+        return len(self._ready) > 0
+
+    def add(self, name: str, records: Iterable[RawRecord]) -> None:
+        queue = self.queues[name]
+        was_empty = len(queue) == 0
+        queue.add(records)
+        if was_empty and len(queue):
+            self._ready.offer(queue)
+
+    def next(self) -> tuple[RecordQueue, Head]:
+        """Takes the record with the smallest timestamp over all queues."""
+        queue = self._ready.poll()
+        head = queue.take()
+        if queue.head is not None:
+            self._ready.offer(queue)
+        if head.timestamp > self.stream_time:
+            self.stream_time = head.timestamp
+        return queue, head

@@ -1,0 +1,40 @@
+"""The part of the configuration that a task needs, already parsed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from penstock.processor.functions import FailOnInvalidTimestamp, TimestampExtractor
+from penstock.processor.handlers import (
+    DefaultProductionExceptionHandler,
+    ExceptionHandler,
+    LogAndFailExceptionHandler,
+    LogAndFailProcessingExceptionHandler,
+)
+from penstock.serde.base import SerdeDefaults
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSettings:
+    """What tasks share. ``cache_max_bytes`` 0 switches record caches off."""
+
+    application_id: str
+    defaults: SerdeDefaults = field(default_factory=SerdeDefaults)
+    timestamp_extractor: TimestampExtractor = field(default_factory=FailOnInvalidTimestamp)
+    on_deserialization: ExceptionHandler = field(default_factory=LogAndFailExceptionHandler)
+    on_processing: ExceptionHandler = field(default_factory=LogAndFailProcessingExceptionHandler)
+    on_production: ExceptionHandler = field(default_factory=DefaultProductionExceptionHandler)
+    dead_letter_topic: str | None = None
+    cache_max_bytes: int = 10 * 1024 * 1024
+    emit_interval_ms: int = 1_000
+    state_dir: Path | None = None
+    configs: dict[str, Any] = field(default_factory=dict)
+
+    def topic(self, name: str) -> str:
+        """The real name of an internal topic."""
+        return f"{self.application_id}-{name}"
+
+    def changelog_topic(self, store: str) -> str:
+        return f"{self.application_id}-{store}-changelog"

@@ -1,0 +1,111 @@
+"""Encoding at the border of a sub-topology. What a sink is: ``topology.nodes.sink``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.errors import SerializationError, StreamsError
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.serdes import required_serde
+from penstock.model.record import Headers, Record, RecordContext
+from penstock.serde.base import Serde
+from penstock.topology.nodes import Sink
+
+
+@executes(Sink)
+class SinkExecutor(Executor[Sink]):
+    """Encodes records and sends them to the task's collector."""
+
+    def init(self) -> None:
+        node, task = self.node, self.task
+        what = f"sink node {node.name!r}"
+        self._key = required_serde(node.key_serde, task.defaults, "key", what, node.site)
+        self._value = required_serde(node.value_serde, task.defaults, "value", what, node.site)
+        self._topic = None if node.topic is None else task.topic_name(node.topic)
+        self._send = task.collector.send
+        if self._topic is not None and node.partitioner is None and self._is_plain():
+            self.process = self._plain_process(self._topic)  # type: ignore[method-assign]
+
+    def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        topic = self._topic or self._extract_topic(key, value, timestamp, headers)
+        record = Record(key, value, timestamp, headers)
+        partitions = self._partitions(topic, key, value)
+        if partitions is not None and not partitions:
+            self.task.dropped(self.node.name, "partitioner")
+            return
+        encoded = self._encode(topic, record)
+        if encoded is not None:
+            for partition in (None,) if partitions is None else partitions:
+                self._send(topic, *encoded, timestamp, headers, partition)
+
+    def _is_plain(self) -> bool:
+        return all(type(serde).serialize is Serde.serialize for serde in (self._key, self._value))
+
+    def _plain_process(self, topic: str) -> Any:
+        encode_key, encode_value, send = self._key.encode, self._value.encode, self._send
+
+        def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            try:
+                key_bytes = None if key is None else encode_key(key)
+                value_bytes = None if value is None else encode_value(value)
+            except Exception:
+                # The slow path finds out which part does not fit and asks the handler.
+                if self._encode(topic, Record(key, value, timestamp, headers)) is not None:
+                    raise
+                return
+            send(topic, key_bytes, value_bytes, timestamp, headers)
+
+        return process
+
+    def _extract_topic(self, key: Any, value: Any, timestamp: int, headers: Headers) -> str:
+        extractor = self.node.topic_extractor
+        assert extractor is not None
+        at = self.context
+        context = RecordContext(timestamp, at.offset, at.partition, at.topic, headers)
+        topic = extractor(key, value, context)
+        if not isinstance(topic, str):
+            raise StreamsError(
+                "topic-extractor",
+                f"the topic extractor of sink {self.node.name!r} returned {topic!r}",
+                "return the name of a topic for every record",
+                self.node.site,
+            )
+        return topic
+
+    def _partitions(self, topic: str, key: Any, value: Any) -> Iterable[int] | None:
+        partitioner = self.node.partitioner
+        if partitioner is None:
+            return None
+        chosen = partitioner(topic, key, value, self.task.collector.partitions(topic))
+        if chosen is None:
+            return None
+        return (chosen,) if isinstance(chosen, int) else sorted(set(chosen))
+
+    def _encode(
+        self, topic: str, record: Record[Any, Any]
+    ) -> tuple[bytes | None, bytes | None] | None:
+        parts = (("key", self._key, record.key), ("value", self._value, record.value))
+        encoded = []
+        for part, serde, item in parts:
+            try:
+                encoded.append(serde.serialize(topic, item, record.headers))
+            except Exception as error:
+                # A value of the wrong type is a mistake in the program, not in the data: the
+                # production handler is only asked about the latter.
+                is_type = isinstance(error, TypeError)
+                if not is_type and self.task.failures.production(self.node, record, error):
+                    return None
+                raise self._misfit(topic, part, serde, item, error) from error
+        return encoded[0], encoded[1]
+
+    def _misfit(
+        self, topic: str, part: str, serde: Serde[Any], item: Any, error: Exception
+    ) -> SerializationError:
+        return SerializationError(
+            "serialization",
+            f"sink {self.node.name!r} cannot write the {part} {item!r} ({type(item).__name__}) to"
+            f" topic {topic!r} with {type(serde).__name__}: {error}",
+            f"give the sink the serde of its {part}s: .to({topic!r}, {part}_serde=…)",
+            self.node.site,
+        )

@@ -1,0 +1,87 @@
+"""Decoding at the border of a sub-topology. What a source is: ``topology.nodes.source``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import StreamsError
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.record_queue import Head, RawRecord
+from penstock.kernel.serdes import required_serde
+from penstock.model.record import ConsumerRecord, Headers
+from penstock.processor.functions import TimestampExtractor
+from penstock.serde.base import Serde
+from penstock.topology.nodes import Source
+
+if TYPE_CHECKING:
+    from penstock.kernel.task import StreamTask
+
+Read = Callable[[str, bytes | None, Headers], Any]
+
+
+@executes(Source)
+class SourceExecutor(Executor[Source]):
+    """Hands every record on. The task calls its ``forward`` directly."""
+
+    def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        self.forward(key, value, timestamp, headers)
+
+
+class SourceDecoder:
+    """Decodes records of one source and finds their timestamps; None is a skipped record."""
+
+    def __init__(
+        self, node: Source, task: StreamTask, *, extract: TimestampExtractor | None = None
+    ) -> None:
+        what = f"source node {node.name!r}"
+        self._node = node
+        self._task = task
+        self._failures = task.failures
+        self._key = _reader(required_serde(node.key_serde, task.defaults, "key", what, node.site))
+        self._value = _reader(
+            required_serde(node.value_serde, task.defaults, "value", what, node.site)
+        )
+        default = task.settings.timestamp_extractor
+        self._extract = extract or node.timestamp_extractor or default
+
+    def __call__(self, raw: RawRecord, partition_time: int) -> Head | None:
+        topic, partition, offset, timestamp, key_bytes, value_bytes, headers = raw
+        try:
+            key = self._key(topic, key_bytes, headers)
+            value = self._value(topic, value_bytes, headers)
+        except Exception as error:  # noqa: BLE001 - any serde; the handler decides
+            self._failures.deserialization(self._node, RawRecord(*raw), error)
+            return None
+        record = ConsumerRecord(topic, partition, offset, timestamp, key, value, headers)
+        timestamp = self._timestamp(record, partition_time)
+        if timestamp < 0:
+            self._task.dropped(self._node.name, "negative-timestamp")
+            return None
+        return Head(raw, key, value, timestamp)
+
+    def _timestamp(self, record: ConsumerRecord[Any, Any], partition_time: int) -> int:
+        try:
+            return self._extract(record, partition_time)
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise StreamsError(
+                "timestamp-extractor",
+                f"the timestamp extractor of source {self._node.name!r} raised {error!r}"
+                f"\n  record: topic {record.topic!r} partition {record.partition}"
+                f" offset {record.offset}",
+                "make the extractor return a timestamp for every record, -1 to drop it",
+                self._node.site,
+            ) from error
+
+
+def _reader(serde: Serde[Any]) -> Read:
+    if type(serde).deserialize is not Serde.deserialize:
+        return serde.deserialize
+    decode = serde.decode
+
+    def read(topic: str, data: bytes | None, headers: Headers) -> Any:
+        return None if data is None else decode(data)
+
+    return read

@@ -1,0 +1,96 @@
+"""The stores of one task: opened in Kafka Streams' order, flushed and closed together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from penstock.errors import UnknownStoreError
+from penstock.kernel.collector import Collector
+from penstock.kernel.settings import TaskSettings
+from penstock.model.record import RecordContext
+from penstock.state.bytes_store import BytesStore
+from penstock.state.cache import RecordCache
+from penstock.state.environment import Changelog, StoreEnvironment
+from penstock.state.open import open_store
+from penstock.state.spec import StoreSpec
+from penstock.topology.graph import Graph
+from penstock.topology.java_order import hash_order
+
+#: Opens the ordered map behind a persistent store.
+Engine = Callable[[str], BytesStore]
+
+
+class CollectorChangelog:
+    """Sends a store's writes to its changelog topic, into the task's own partition."""
+
+    __slots__ = ("_partition", "_send", "_topic")
+
+    def __init__(self, collector: Collector, topic: str, partition: int) -> None:
+        self._send = collector.send
+        self._topic = topic
+        self._partition = partition
+
+    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+        self._send(self._topic, key, value, timestamp, (), self._partition)
+
+
+class TaskStores:
+    """Owns the open stores of a task; global stores are only borrowed for reading."""
+
+    def __init__(
+        self,
+        specs: Iterable[StoreSpec],
+        *,
+        settings: TaskSettings,
+        engine: Engine,
+        changelog: Callable[[str], Changelog | None],
+        global_stores: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.context = RecordContext(0, -1, -1, None)
+        self.expired: list[str] = []
+        cache = RecordCache(settings.cache_max_bytes) if settings.cache_max_bytes > 0 else None
+        self._environment = StoreEnvironment(
+            context=self.context,
+            defaults=settings.defaults,
+            engine=engine,
+            changelog=changelog,
+            cache=cache,
+            expired=self.expired.append,
+            changelog_topic=settings.changelog_topic,
+            configs=settings.configs,
+        )
+        self._global = dict(global_stores or {})
+        self._own = {spec.name: open_store(spec, self._environment) for spec in specs}
+
+    def __getitem__(self, name: str) -> Any:
+        store = self._own.get(name) or self._global.get(name)
+        if store is None:
+            known = ", ".join(repr(known) for known in (*self._own, *self._global)) or "none"
+            raise UnknownStoreError(
+                "unknown-store", f"there is no state store {name!r}; the task has {known}"
+            )
+        return store
+
+    @property
+    def own(self) -> Mapping[str, Any]:
+        return self._own
+
+    def flush(self) -> None:
+        for store in self._own.values():
+            store.flush()
+
+    def close(self) -> None:
+        for store in self._own.values():
+            store.close()
+
+
+def task_store_specs(graph: Graph, nodes: Iterable[str]) -> list[StoreSpec]:
+    """The stores that these nodes own, in the order in which Kafka Streams opens and flushes."""
+    names = dict.fromkeys(s for n in nodes for s in hash_order(graph.nodes[n].stores))
+    return [graph.stores[name] for name in names if name in graph.stores]
+
+
+def without_logging(spec: StoreSpec) -> StoreSpec:
+    return replace(spec, logging=False)

@@ -1,0 +1,195 @@
+"""The task loop: one partition of one sub-topology, the same code in tests and on Spark."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from penstock.errors import StreamsError
+from penstock.kernel.collector import Collector
+from penstock.kernel.executor import Executor, Forward
+from penstock.kernel.failures import FailedProcessingError, Failures, processing_error
+from penstock.kernel.punctuation import PunctuationQueue
+from penstock.kernel.record_queue import Decoder, PartitionGroup, RawRecord, RecordQueue
+from penstock.kernel.services import JoinClock
+from penstock.kernel.settings import TaskSettings
+from penstock.kernel.source import SourceDecoder
+from penstock.kernel.stores import TaskStores
+from penstock.kernel.value_getter import ValueGetter, value_getter_for
+from penstock.kernel.wiring import wire
+from penstock.model.task_id import TaskId
+from penstock.processor.context import Cancellable, PunctuationType, Punctuator
+from penstock.topology.graph import Graph
+from penstock.topology.nodes import Node, Source
+
+log = logging.getLogger(__name__)
+
+
+class StreamTask:
+    """Runs some nodes of a graph over some input partitions, one record at a time.
+
+    Records go depth-first through the nodes, children in the order they were added. Nothing here
+    reads a clock: whoever drives the task tells it the time.
+    """
+
+    def __init__(
+        self,
+        task_id: TaskId,
+        graph: Graph,
+        nodes: Iterable[str],
+        *,
+        settings: TaskSettings,
+        collector: Collector,
+        stores: TaskStores,
+        wall_clock: Callable[[], int],
+    ) -> None:
+        self.task_id = task_id
+        self.settings = settings
+        self.collector = collector
+        self.defaults = settings.defaults
+        self.application_id = settings.application_id
+        self.configs = settings.configs
+        self.emit_interval_ms = settings.emit_interval_ms
+        self.context = stores.context
+        self.failures = Failures(self)
+        self.current_raw: tuple[bytes | None, bytes | None] = (None, None)
+        self.dropped_records: Counter[tuple[str, str]] = Counter()
+        self.consumed_offsets: dict[tuple[str, int], int] = {}
+        self.commit_requested = False
+        self._graph = graph
+        self._stores = stores
+        self._wall_clock = wall_clock
+        self._group = PartitionGroup()
+        self._stream_punctuations = PunctuationQueue()
+        self._wall_punctuations = PunctuationQueue()
+        self._join_clocks: dict[str, JoinClock] = {}
+        self._executors: dict[str, Executor[Any]] = {}
+        self._edges: dict[str, Forward] = {}
+        wire(self, graph, nodes, self._executors, self._edges)
+
+    # Input
+
+    def add_queue(self, name: str, source: str, decode: Decoder | None = None) -> None:
+        """Adds an input partition: records added under this name enter at that source."""
+        node = self._graph.nodes[source]
+        assert isinstance(node, Source)
+        decode = decode or SourceDecoder(node, self)
+        self._group.queues[name] = RecordQueue(name, source, decode)
+
+    def add_records(self, queue: str, records: Iterable[RawRecord]) -> None:
+        self._group.add(queue, records)
+
+    @property
+    def has_records(self) -> bool:
+        return self._group.has_records
+
+    # Processing
+
+    def process_next(self) -> None:
+        """Takes the record with the smallest timestamp through the whole sub-topology."""
+        queue, head = self._group.next()
+        topic, partition, offset, _, raw_key, raw_value, headers = head.raw
+        if not head.is_corrupt:
+            context = self.context
+            context.timestamp, context.offset = head.timestamp, offset
+            context.partition, context.topic, context.headers = partition, topic, headers
+            self.current_raw = raw_key, raw_value
+            try:
+                self._executors[queue.source].forward(head.key, head.value, head.timestamp, headers)
+            except FailedProcessingError as failed:
+                raise processing_error(failed, RawRecord(*head.raw)) from failed.error
+            except StreamsError:
+                raise
+            except Exception as error:
+                at_source = FailedProcessingError(self._graph.nodes[queue.source], error)
+                raise processing_error(at_source, RawRecord(*head.raw)) from error
+        self.consumed_offsets[topic, partition] = offset
+
+    def punctuate_stream_time(self) -> bool:
+        """Runs what is due by stream time; true if anything was."""
+        now = self._group.stream_time
+        return now >= 0 and self._stream_punctuations.run_due(now, self._punctuate)
+
+    def punctuate_wall_clock(self) -> bool:
+        """Runs what is due by the wall clock; true if anything was."""
+        return self._wall_punctuations.run_due(self._wall_clock(), self._punctuate)
+
+    def flush(self) -> None:
+        """Empties the caches downstream and into the stores: the first half of a commit."""
+        try:
+            self._stores.flush()
+        except FailedProcessingError as failed:
+            raise processing_error(failed, None) from failed.error
+        self.commit_requested = False
+
+    def close(self) -> None:
+        """Closes every processor, then every store, even when one of them fails."""
+        failure: Exception | None = None
+        for executor in self._executors.values():
+            try:
+                executor.close()
+            except Exception as error:
+                log.exception("node %r failed to close", executor.node.name)
+                failure = failure or error
+        self._stores.close()
+        if failure is not None:
+            raise StreamsError("close", f"a processor failed to close: {failure!r}") from failure
+
+    # What executors ask for (TaskServices)
+
+    def store(self, name: str) -> Any:
+        return self._stores[name]
+
+    def value_getter(self, table: str) -> ValueGetter:
+        return value_getter_for(self, table)
+
+    def node(self, name: str) -> Node:
+        return self._graph.nodes[name]
+
+    def child(self, name: str) -> Forward | None:
+        return self._edges.get(name)
+
+    def join_clock(self, name: str) -> JoinClock:
+        return self._join_clocks.setdefault(name, JoinClock())
+
+    def dropped(self, node: str, reason: str) -> None:
+        self.dropped_records[node, reason] += 1
+
+    def stream_time(self) -> int:
+        return self._group.stream_time
+
+    def system_time(self) -> int:
+        return self._wall_clock()
+
+    def topic_name(self, topic: str) -> str:
+        is_internal = topic in self._graph.internal_topics
+        return self.settings.topic(topic) if is_internal else topic
+
+    def schedule(
+        self, node: str, interval_ms: int, kind: PunctuationType, callback: Punctuator
+    ) -> Cancellable:
+        if kind is PunctuationType.STREAM_TIME:
+            # Stream time may be unknown still: then the first record fires it.
+            return self._stream_punctuations.schedule(node, 0, interval_ms, callback)
+        start = self._wall_clock() + interval_ms
+        return self._wall_punctuations.schedule(node, start, interval_ms, callback)
+
+    def request_commit(self) -> None:
+        self.commit_requested = True
+
+    def _punctuate(self, node: str, time: int, callback: Punctuator) -> None:
+        context = self.context
+        context.timestamp, context.offset, context.partition = time, -1, -1
+        context.topic, context.headers = None, ()
+        self.current_raw = None, None
+        try:
+            callback(time)
+        except FailedProcessingError as failed:
+            raise processing_error(failed, None) from failed.error
+        except Exception as error:  # noqa: BLE001 - user code; the handler decides
+            try:
+                self.failures.punctuation(self._graph.nodes[node], error)
+            except FailedProcessingError as failed:
+                raise processing_error(failed, None) from failed.error

@@ -1,0 +1,87 @@
+"""Makes the executors of a task and connects them, before any of them sees a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import StreamsError
+from penstock.kernel.executor import Executor, Forward
+from penstock.kernel.registry import executor_for
+from penstock.model.record import Headers
+from penstock.topology.graph import Graph
+from penstock.topology.nodes import Sink
+
+if TYPE_CHECKING:
+    from penstock.kernel.task import StreamTask
+
+
+def wire(
+    task: StreamTask,
+    graph: Graph,
+    nodes: Iterable[str],
+    executors: dict[str, Executor[Any]],
+    edges: dict[str, Forward],
+) -> None:
+    """Fills ``executors`` and ``edges`` (the way into each node, failures handled).
+
+    Every ``forward`` is final before the first ``init``, so executors may keep it. Parents are
+    initialised before their children, as users expect of processors; only sinks, which run no
+    user code then, come first.
+    """
+    for name in nodes:
+        node = graph.nodes[name]
+        executors[name] = executor_for(node)(node, task)
+    sinks = [e for e in executors.values() if isinstance(e.node, Sink)]
+    others = [e for e in executors.values() if not isinstance(e.node, Sink)]
+    for executor in sinks:
+        _init(executor)
+        edges[executor.node.name] = executor.process
+    guards = {e.node.name: task.failures.guard(e) for e in others}
+    edges.update({name: guard.enter for name, guard in guards.items()})
+    for executor in others:
+        children = [c for c in graph.children(executor.node.name) if c in edges]
+        executor.forward = to_all([edges[child] for child in children])
+    for executor in others:
+        _init(executor)
+        guards[executor.node.name].bind(executor.process)
+
+
+def to_all(edges: list[Forward]) -> Forward:
+    """One call that reaches every child in order."""
+    if not edges:
+        return _nowhere
+    if len(edges) == 1:
+        return edges[0]
+    if len(edges) == 2:
+        first, second = edges
+
+        def to_both(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            first(key, value, timestamp, headers)
+            second(key, value, timestamp, headers)
+
+        return to_both
+
+    def to_each(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        for edge in edges:
+            edge(key, value, timestamp, headers)
+
+    return to_each
+
+
+def _nowhere(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+    return None
+
+
+def _init(executor: Executor[Any]) -> None:
+    try:
+        executor.init()
+    except StreamsError:
+        raise
+    except Exception as error:
+        raise StreamsError(
+            "init",
+            f"node {executor.node.name!r} failed to initialise: {error!r}",
+            "see the cause of this error",
+            executor.node.site,
+        ) from error

@@ -1,0 +1,100 @@
+"""What users may pass where a processor is wanted: a class, a factory, or a bare function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import InvalidArgumentError, NullArgumentError
+from penstock.model.record import FixedKeyRecord, Record
+from penstock.processor.processor import Processor
+from penstock.state.spec import StoreSpec
+
+Supplier = Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSupplier:
+    """Makes a processor of a function: ``fn(record)`` or ``fn(record, context)``.
+
+    A record that the function returns, or each one it yields, is forwarded.
+    """
+
+    fn: Callable[..., Any]
+    with_context: bool
+
+    def __call__(self) -> Processor[Any, Any, Any, Any]:
+        return _FunctionProcessor(self.fn, self.with_context)
+
+
+class _FunctionProcessor(Processor[Any, Any, Any, Any]):
+    def __init__(self, fn: Callable[..., Any], with_context: bool) -> None:
+        self._fn = fn
+        self._with_context = with_context
+
+    def process(self, record: Any) -> None:
+        result = self._fn(record, self.context) if self._with_context else self._fn(record)
+        for forwarded in _records(result):
+            self.context.forward(forwarded)
+
+
+def _records(result: Any) -> Iterable[Any]:
+    if result is None:
+        return ()
+    return (result,) if isinstance(result, Record | FixedKeyRecord) else result
+
+
+def as_supplier(given: Any, at: str | None = None) -> Supplier:
+    """Gives a factory that makes a new processor each time it is called."""
+    if given is None:
+        raise NullArgumentError("missing-processor", "the processor is None", at=at)
+    if inspect.isclass(given):
+        make: Supplier = given
+        return make
+    if not callable(given):
+        raise InvalidArgumentError(
+            "bad-processor",
+            f"{given!r} is neither a Processor class, a function that makes one, nor a function of"
+            " a record",
+            fix="pass the class itself (MyProcessor), or a lambda: MyProcessor(…)",
+            at=at,
+        )
+    required = _required_parameters(given)
+    if required == 0:
+        factory: Supplier = given
+        return factory
+    if required in (1, 2):
+        return FunctionSupplier(given, required == 2)
+    raise InvalidArgumentError(
+        "wrong-arity",
+        f"processor function {getattr(given, '__name__', given)!r} takes {required} arguments",
+        fix="give a factory without arguments, fn(record) or fn(record, context)",
+        at=at,
+    )
+
+
+def supplier_stores(supplier: Any) -> tuple[StoreSpec, ...]:
+    """The store builders that a supplier brings along: its ``stores()``, if it has that."""
+    stores = getattr(supplier, "stores", None)
+    if not callable(stores):
+        return ()
+    try:
+        return tuple(stores() or ())
+    except TypeError as error:
+        raise InvalidArgumentError(
+            "bad-supplier-stores",
+            f"stores() of {supplier!r} must be callable without arguments and give store builders:"
+            f" {error}",
+            fix="make stores a static or class method of a processor class",
+        ) from error
+
+
+def _required_parameters(function: Callable[..., Any]) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 0
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in positional and p.default is p.empty for p in parameters)

@@ -1,0 +1,1 @@
+"""What runs a topology: ``local`` in this process, ``spark`` on a laptop or a cluster."""

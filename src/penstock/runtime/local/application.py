@@ -1,0 +1,225 @@
+"""One task for all sub-topologies, driven record by record. Face: ``penstock.testing``."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from penstock.config import StreamsConfig
+from penstock.errors import InvalidArgumentError
+from penstock.kernel.global_task import GlobalTask
+from penstock.kernel.record_queue import RawRecord
+from penstock.kernel.stores import CollectorChangelog, Engine, TaskStores, task_store_specs
+from penstock.kernel.task import StreamTask
+from penstock.model.record import Headers
+from penstock.model.task_id import TaskId
+from penstock.runtime.local.outbox import Outbox, ProducedRecord
+from penstock.runtime.settings import task_settings
+from penstock.state.environment import Changelog
+from penstock.state.memory import MemoryStore
+from penstock.state.rocks import open_rocks
+from penstock.topology.nodes import Source
+from penstock.topology.subtopology import subtopologies
+from penstock.topology.topology import Topology, check_runnable
+from penstock.topology.validate import nearest
+
+
+class LocalApplication:
+    """Processes each record completely before the next: input, repartitions, punctuation, commit.
+
+    As in Java's test driver there is one partition per topic, one task for all sub-topologies and
+    a commit after every record. Time stands still until ``advance`` moves it.
+    """
+
+    def __init__(
+        self, topology: Topology, config: StreamsConfig, wall_clock_ms: int, *, on_disk: bool
+    ) -> None:
+        self.now_ms = wall_clock_ms
+        self.graph = topology.graph
+        check_runnable(self.graph)
+        self.settings = task_settings(config, emit_interval_ms=0)
+        self.produced: list[ProducedRecord] = []
+        self._outbox = Outbox()
+        self._offsets: Counter[str] = Counter()
+        self._directory = Path(tempfile.mkdtemp(prefix="penstock-test-")) if on_disk else None
+        try:
+            self._global = self._global_task()
+            self._task = self._stream_task()
+        except BaseException:
+            self._remove_directory()
+            raise
+
+    # Input and time
+
+    def pipe(
+        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
+    ) -> None:
+        """Takes one record through the whole topology, repartition topics included."""
+        if not self._enqueue(topic, key, value, timestamp, headers):
+            known = sorted([*self._queue_names(), *self._global_topics()])
+            raise InvalidArgumentError(
+                "unknown-topic",
+                f"no source of the topology reads topic {topic!r}{nearest(topic, known)}",
+                fix=f"pipe into one of: {', '.join(known)}",
+            )
+        self._run()
+
+    def advance(self, milliseconds: int) -> None:
+        """Moves the wall clock, runs the punctuations that are due, and commits."""
+        self.now_ms += milliseconds
+        if self._task is not None:
+            self._task.punctuate_wall_clock()
+            self._task.flush()
+        self._run()
+
+    # What can be looked at
+
+    @property
+    def stores(self) -> dict[str, Any]:
+        own = {} if self._task_stores is None else dict(self._task_stores.own)
+        return own | ({} if self._global is None else dict(self._global.stores.own))
+
+    @property
+    def dropped_records(self) -> Counter[tuple[str, str]]:
+        """How many records each node dropped, by (node, reason)."""
+        return Counter() if self._task is None else self._task.dropped_records
+
+    @property
+    def commit_requested(self) -> bool:
+        return self._task is not None and self._task.commit_requested
+
+    def is_internal_topic(self, topic: str) -> bool:
+        prefix = f"{self.settings.application_id}-"
+        if not topic.startswith(prefix):
+            return False
+        name = topic.removeprefix(prefix)
+        return name in self.graph.internal_topics or (
+            name.endswith("-changelog") and name.removesuffix("-changelog") in self.graph.stores
+        )
+
+    def close(self) -> None:
+        try:
+            if self._task is not None:
+                self._task.close()
+            if self._global is not None:
+                self._global.close()
+        finally:
+            self._remove_directory()
+
+    # The loop
+
+    def _run(self) -> None:
+        self._capture()
+        task = self._task
+        while task is not None and task.has_records:
+            task.process_next()
+            task.punctuate_stream_time()
+            task.flush()
+            self._capture()
+
+    def _capture(self) -> None:
+        """Keeps what was sent, and feeds what went to a topic that is also a source."""
+        for record in self._outbox.take():
+            self.produced.append(record)
+            self._enqueue(record.topic, record.key, record.value, record.timestamp, record.headers)
+
+    def _enqueue(
+        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
+    ) -> bool:
+        queue = self._queue_for(topic)
+        is_global = topic in self._global_topics()
+        if queue is None and not is_global:
+            return False
+        counter = queue or topic
+        raw = RawRecord(topic, 0, self._offsets[counter], timestamp, key, value, headers)
+        self._offsets[counter] += 1
+        if queue is not None and self._task is not None:
+            self._task.add_records(queue, [raw])
+        if is_global and self._global is not None:
+            self._global.update(raw)
+        return True
+
+    def _queue_for(self, topic: str) -> str | None:
+        if topic in self._queues:
+            return topic
+        for name in self._queues:
+            if name in self._patterns and re.fullmatch(name, topic):
+                return name
+        return None
+
+    def _queue_names(self) -> list[str]:
+        return list(self._queues)
+
+    def _global_topics(self) -> set[str]:
+        return {store.topic for store in self.graph.global_stores.values()}
+
+    # Construction
+
+    def _engine(self, folder: str) -> Engine:
+        if self._directory is None:
+            return lambda store: MemoryStore()
+        base = self._directory / folder
+        return lambda store: open_rocks(base / store, store, self.settings.configs)
+
+    def _global_task(self) -> GlobalTask | None:
+        if not self.graph.global_stores:
+            return None
+        stores = TaskStores(
+            [store.spec for store in self.graph.global_stores.values()],
+            settings=self.settings,
+            engine=self._engine("global"),
+            changelog=lambda store: None,
+        )
+        return GlobalTask(
+            self.graph, settings=self.settings, collector=self._outbox, stores=stores,
+            wall_clock=lambda: self.now_ms,
+        )  # fmt: skip
+
+    def _stream_task(self) -> StreamTask | None:
+        parts = [part for part in subtopologies(self.graph) if not part.is_global]
+        names = {name for part in parts for name in part.nodes}
+        nodes = [name for name in self.graph.nodes if name in names]
+        self._queues: dict[str, str] = {}
+        self._patterns: set[str] = set()
+        self._task_stores: TaskStores | None = None
+        if not nodes:
+            return None
+        self._task_stores = TaskStores(
+            task_store_specs(self.graph, nodes),
+            settings=self.settings,
+            engine=self._engine("0_0"),
+            changelog=self._changelog,
+            global_stores={} if self._global is None else self._global.stores.own,
+        )
+        task = StreamTask(
+            TaskId(0, 0), self.graph, nodes, settings=self.settings, collector=self._outbox,
+            stores=self._task_stores, wall_clock=lambda: self.now_ms,
+        )  # fmt: skip
+        self._add_queues(task, nodes)
+        return task
+
+    def _add_queues(self, task: StreamTask, nodes: list[str]) -> None:
+        for name in nodes:
+            node = self.graph.nodes[name]
+            if not isinstance(node, Source):
+                continue
+            if node.pattern is not None:
+                self._patterns.add(node.pattern.pattern)
+            topics = node.topics if node.pattern is None else (node.pattern.pattern,)
+            for topic in topics:
+                real = task.topic_name(topic)
+                self._queues[real] = name
+                task.add_queue(real, name)
+
+    def _changelog(self, store: str) -> Changelog | None:
+        if store in self.graph.source_changelogs:
+            return None
+        return CollectorChangelog(self._outbox, self.settings.changelog_topic(store), 0)
+
+    def _remove_directory(self) -> None:
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)

@@ -1,0 +1,125 @@
+"""From a configuration to what tasks use: serdes, handlers and extractors made of their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from penstock import config as settings
+from penstock.config import Setting, StreamsConfig
+from penstock.errors import ConfigError, InvalidArgumentError
+from penstock.kernel.settings import TaskSettings
+from penstock.processor.functions import (
+    FailOnInvalidTimestamp,
+    LogAndSkipOnInvalidTimestamp,
+    TimestampExtractor,
+    UsePartitionTimeOnInvalidTimestamp,
+    WallclockTimestampExtractor,
+)
+from penstock.processor.handlers import (
+    DefaultProductionExceptionHandler,
+    ExceptionHandler,
+    LogAndContinueExceptionHandler,
+    LogAndContinueProcessingExceptionHandler,
+    LogAndFailExceptionHandler,
+    LogAndFailProcessingExceptionHandler,
+)
+from penstock.serde.base import Serde, SerdeDefaults
+from penstock.serde.serdes import resolve_serde
+
+_EXTRACTORS: dict[str, Callable[[], TimestampExtractor]] = {
+    "FailOnInvalidTimestamp": FailOnInvalidTimestamp,
+    "LogAndSkipOnInvalidTimestamp": LogAndSkipOnInvalidTimestamp,
+    "UsePartitionTimeOnInvalidTimestamp": UsePartitionTimeOnInvalidTimestamp,
+    "WallclockTimestampExtractor": WallclockTimestampExtractor,
+}
+_HANDLERS: dict[Setting[Any], dict[str, Callable[[], ExceptionHandler]]] = {
+    settings.DESERIALIZATION_HANDLER: {
+        "fail": LogAndFailExceptionHandler,
+        "continue": LogAndContinueExceptionHandler,
+    },
+    settings.PROCESSING_HANDLER: {
+        "fail": LogAndFailProcessingExceptionHandler,
+        "continue": LogAndContinueProcessingExceptionHandler,
+    },
+    settings.PRODUCTION_HANDLER: {
+        "fail": DefaultProductionExceptionHandler,
+        "continue": LogAndContinueProcessingExceptionHandler,
+    },
+}
+
+
+def task_settings(
+    config: StreamsConfig, *, emit_interval_ms: int | None = None, state_dir: Path | None = None
+) -> TaskSettings:
+    """Resolves everything that a task needs from the configuration."""
+    interval = config[settings.EMIT_INTERVAL_MS] if emit_interval_ms is None else emit_interval_ms
+    return TaskSettings(
+        application_id=config[settings.APPLICATION_ID],
+        defaults=SerdeDefaults(
+            _serde(config, settings.DEFAULT_KEY_SERDE),
+            _serde(config, settings.DEFAULT_VALUE_SERDE),
+        ),
+        timestamp_extractor=_extractor(config),
+        on_deserialization=_handler(config, settings.DESERIALIZATION_HANDLER),
+        on_processing=_handler(config, settings.PROCESSING_HANDLER),
+        on_production=_handler(config, settings.PRODUCTION_HANDLER),
+        dead_letter_topic=config[settings.DEAD_LETTER_TOPIC],
+        cache_max_bytes=config.cache_max_bytes,
+        emit_interval_ms=interval,
+        state_dir=state_dir,
+        configs=dict(config),
+    )
+
+
+def _serde(config: StreamsConfig, setting: Setting[Any]) -> Serde[Any] | None:
+    try:
+        return resolve_serde(config[setting])
+    except InvalidArgumentError as error:
+        raise ConfigError(
+            "bad-setting", f"setting {setting.name!r}: {error.message}", error.fix
+        ) from error
+
+
+def _extractor(config: StreamsConfig) -> TimestampExtractor:
+    setting = settings.DEFAULT_TIMESTAMP_EXTRACTOR
+    given = config[setting]
+    if given is None:
+        return FailOnInvalidTimestamp()
+    if isinstance(given, str):
+        # Java's class names are fully qualified; the last part says which one is meant.
+        return _named(given.rsplit(".", 1)[-1], _EXTRACTORS, setting)()  # type: ignore[no-any-return]
+    extractor: TimestampExtractor = _made(given, setting)
+    return extractor
+
+
+def _handler(config: StreamsConfig, setting: Setting[Any]) -> ExceptionHandler:
+    given = config[setting]
+    if isinstance(given, str):
+        name = given.rsplit(".", 1)[-1]
+        short = "continue" if "Continue" in name else "fail" if "Fail" in name else name
+        return _named(short, _HANDLERS[setting], setting)()  # type: ignore[no-any-return]
+    handler: ExceptionHandler = _made(given, setting)
+    return handler
+
+
+def _named(name: str, known: dict[str, Any], setting: Setting[Any]) -> Any:
+    if name not in known:
+        raise ConfigError(
+            "bad-setting",
+            f"setting {setting.name!r} cannot be {name!r}",
+            fix=f"use one of {', '.join(map(repr, known))}, a class or a function",
+        )
+    return known[name]
+
+
+def _made(given: Any, setting: Setting[Any]) -> Any:
+    made = given() if isinstance(given, type) else given
+    if not callable(made):
+        raise ConfigError(
+            "bad-setting",
+            f"setting {setting.name!r} cannot be {given!r}",
+            fix="give a function, or a class whose instances can be called",
+        )
+    return made

@@ -1,0 +1,290 @@
+"""``TopologyTestDriver``: the real kernel in this process, without Kafka, Spark or Java."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from penstock.config import APPLICATION_ID, StreamsConfig
+from penstock.errors import InvalidArgumentError
+from penstock.model.duration import Duration, to_ms
+from penstock.model.record import Headers
+from penstock.runtime.local.application import LocalApplication
+from penstock.runtime.local.outbox import ProducedRecord
+from penstock.serde.serdes import resolve_serde
+from penstock.state.spec import StoreKind
+from penstock.testing.rows import Row, TextTable, to_row
+from penstock.testing.topic_serdes import TopicSerdes
+from penstock.testing.topics import TestInputTopic, TestOutputTopic, TestRecord
+from penstock.topology.topology import Topology
+from penstock.topology.validate import nearest
+
+
+class TopologyTestDriver:
+    """Runs a topology on records that a test pipes in, and gives what comes out.
+
+    Each record is processed completely, repartition topics and commit included, before ``pipe``
+    returns. Serdes of topics are taken from the topology where it names them.
+
+    >>> from penstock import StreamsBuilder
+    >>> builder = StreamsBuilder()
+    >>> builder.stream("in").map_values(str.upper).to("out")
+    >>> with TopologyTestDriver(builder.build()) as driver:
+    ...     driver.pipe("in", "hello", "kafka")
+    ...     driver.read_values("out")
+    ['HELLO', 'KAFKA']
+
+    Args:
+        topology: What to run.
+        config: Settings as for ``KafkaStreams``; ``application.id`` may be left out.
+        initial_wall_clock: The driver's clock at the start: a datetime, or milliseconds.
+        on_disk: Keeps persistent stores in RocksDB in a temporary folder, instead of in the same
+            ordered form in memory, which gives the same results and opens at once.
+    """
+
+    __test__ = False
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: Mapping[str, Any] | None = None,
+        initial_wall_clock: datetime | int = 0,
+        *,
+        on_disk: bool = False,
+    ) -> None:
+        given = dict(config or {})
+        given.setdefault(APPLICATION_ID.name, "topology-test-driver")
+        now = initial_wall_clock
+        now_ms = now if isinstance(now, int) else int(now.timestamp() * 1000)
+        self._application = LocalApplication(
+            topology, StreamsConfig(given), now_ms, on_disk=on_disk
+        )
+        self._serdes = TopicSerdes(self._application.graph, self._application.settings)
+        self._unread: dict[str, deque[ProducedRecord]] = {}
+        self._sorted = 0
+        self._time_ms: dict[str, int] = {}
+
+    def __enter__(self) -> TopologyTestDriver:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes processors and stores and removes what the driver kept on disk."""
+        self._application.close()
+
+    # Input
+
+    def pipe(self, topic: str, *values: Any, key: Any = None) -> None:
+        """Pipes values (or ``(key, value)`` tuples, ``TestRecord``s, a text table) in order.
+
+        Without a time of their own the records of a topic are one millisecond apart.
+        """
+        for value in values:
+            for record in self._records(topic, value, key):
+                self.pipe_record(topic, record)
+
+    def pipe_record(self, topic: str, record: TestRecord) -> None:
+        """Pipes one record, encoded with the serdes that the topology reads the topic with."""
+        key_serde, value_serde = self._serdes.of_input(topic)
+        timestamp = record.timestamp
+        if timestamp is None:
+            timestamp = self._time_ms.get(topic, self._application.now_ms - 1) + 1
+        self._time_ms[topic] = timestamp
+        self.pipe_bytes(
+            topic,
+            key_serde.serialize(topic, record.key, record.headers),
+            value_serde.serialize(topic, record.value, record.headers),
+            timestamp,
+            record.headers,
+        )
+
+    def pipe_bytes(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers = (),
+    ) -> None:
+        """Pipes a record as raw bytes: poison records, say."""
+        self._application.pipe(topic, key, value, timestamp, tuple(headers))
+
+    def pipe_input(
+        self, topic: str, key: Any, value: Any, timestamp: int | None = None, headers: Headers = ()
+    ) -> None:
+        """Pipes one record by topic, key and value."""
+        self.pipe_record(topic, TestRecord(key, value, timestamp, headers))
+
+    def create_input_topic(
+        self,
+        topic: str,
+        key_serde: Any = None,
+        value_serde: Any = None,
+        start: datetime | int | None = None,
+        auto_advance: Duration | None = None,
+    ) -> TestInputTopic:
+        """Gives a typed entrance to a topic, with a clock of its own."""
+        inferred = self._serdes.of_input(topic, strict=False)
+        return TestInputTopic(
+            self,
+            topic,
+            resolve_serde(key_serde) or inferred[0],
+            resolve_serde(value_serde) or inferred[1],
+            self._application.now_ms if start is None else start,
+            0 if auto_advance is None else to_ms(auto_advance, "auto advance"),
+        )
+
+    def advance_wall_clock_time(self, duration: Duration) -> None:
+        """Moves the wall clock and runs the punctuations that are due, each at most once."""
+        milliseconds = to_ms(duration)
+        if milliseconds < 0:
+            raise InvalidArgumentError(
+                "bad-duration", f"the wall clock cannot go back by {-milliseconds} ms"
+            )
+        self._application.advance(milliseconds)
+
+    # Output
+
+    def read(self, topic: str) -> list[Row]:
+        """Takes all records of a topic that have not been read yet, as rows."""
+        return [to_row(record) for record in self.read_records(topic)]
+
+    def read_records(self, topic: str) -> list[TestRecord]:
+        """Takes all unread records with key, value, timestamp and headers."""
+        serdes = self._serdes.of_output(topic)
+        return [self._decode(record, *serdes) for record in self.take_all(topic)]
+
+    def read_values(self, topic: str) -> list[Any]:
+        """Takes all unread records and gives their values."""
+        return [record.value for record in self.read_records(topic)]
+
+    def read_key_values(self, topic: str) -> list[tuple[Any, Any]]:
+        """Takes all unread records and gives ``(key, value)`` pairs."""
+        return [(record.key, record.value) for record in self.read_records(topic)]
+
+    def read_map(self, topic: str) -> dict[Any, Any]:
+        """Takes all unread records and gives the last value of each key."""
+        return dict(self.read_key_values(topic))
+
+    def read_output(self, topic: str) -> TestRecord | None:
+        """Takes the next unread record of a topic, None when there is none."""
+        record = self.take_next(topic)
+        return None if record is None else self._decode(record, *self._serdes.of_output(topic))
+
+    def create_output_topic(
+        self, topic: str, key_serde: Any = None, value_serde: Any = None
+    ) -> TestOutputTopic:
+        """Gives a typed exit from a topic."""
+        inferred = self._serdes.of_output(topic, strict=False)
+        return TestOutputTopic(
+            self,
+            topic,
+            resolve_serde(key_serde) or inferred[0],
+            resolve_serde(value_serde) or inferred[1],
+        )
+
+    def outputs(self) -> list[ProducedRecord]:
+        """Everything that was sent so far, in sending order, internal topics included."""
+        return list(self._application.produced)
+
+    def produced_topic_names(self) -> set[str]:
+        return {record.topic for record in self._application.produced}
+
+    def is_internal_topic(self, topic: str) -> bool:
+        """Whether the topic is a repartition or changelog topic of this application."""
+        return self._application.is_internal_topic(topic)
+
+    def take_next(self, topic: str) -> ProducedRecord | None:
+        """Takes the next unread record of a topic as bytes."""
+        queue = self._queue(topic)
+        return queue.popleft() if queue else None
+
+    def take_all(self, topic: str) -> Iterable[ProducedRecord]:
+        queue = self._queue(topic)
+        taken = list(queue)
+        queue.clear()
+        return taken
+
+    def queue_size(self, topic: str) -> int:
+        """How many records of a topic have not been read yet."""
+        return len(self._queue(topic))
+
+    # State
+
+    def state_store_names(self) -> list[str]:
+        return list(self._application.stores)
+
+    def get_state_store(self, name: str) -> Any:
+        """Gives a store by name; an unknown name is an error that lists the stores."""
+        stores = self._application.stores
+        if name not in stores:
+            known = ", ".join(map(repr, stores)) or "none"
+            raise InvalidArgumentError(
+                "unknown-store",
+                f"the topology has no state store {name!r}{nearest(name, stores)}",
+                fix=f"name the store where it is made; the topology has {known}",
+            )
+        return stores[name]
+
+    def get_all_state_stores(self) -> dict[str, Any]:
+        return dict(self._application.stores)
+
+    def get_key_value_store(self, name: str) -> Any:
+        return self._store_of(name, StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE)
+
+    def get_timestamped_key_value_store(self, name: str) -> Any:
+        return self._store_of(name, StoreKind.TIMESTAMPED_KEY_VALUE)
+
+    def get_window_store(self, name: str) -> Any:
+        return self._store_of(name, StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW)
+
+    def get_session_store(self, name: str) -> Any:
+        return self._store_of(name, StoreKind.SESSION)
+
+    def get_versioned_key_value_store(self, name: str) -> Any:
+        return self._store_of(name, StoreKind.VERSIONED_KEY_VALUE)
+
+    @property
+    def dropped_records(self) -> Mapping[tuple[str, str], int]:
+        """How many records were dropped, by (node, reason): null keys or late records, say."""
+        return self._application.dropped_records
+
+    # Inside
+
+    def _records(self, topic: str, value: Any, key: Any) -> Iterable[TestRecord]:
+        if isinstance(value, TestRecord):
+            return (value,)
+        if TextTable.is_one(value):
+            return TextTable(value).records(*self._serdes.of_input(topic))
+        if isinstance(value, tuple) and len(value) in (2, 3):
+            return (TestRecord(*value),)
+        return (TestRecord(key, value),)
+
+    def _decode(self, record: ProducedRecord, key_serde: Any, value_serde: Any) -> TestRecord:
+        return TestRecord(
+            key_serde.deserialize(record.topic, record.key, record.headers),
+            value_serde.deserialize(record.topic, record.value, record.headers),
+            record.timestamp,
+            record.headers,
+        )
+
+    def _queue(self, topic: str) -> deque[ProducedRecord]:
+        produced = self._application.produced
+        for record in produced[self._sorted :]:
+            self._unread.setdefault(record.topic, deque()).append(record)
+        self._sorted = len(produced)
+        return self._unread.setdefault(topic, deque())
+
+    def _store_of(self, name: str, *kinds: StoreKind) -> Any:
+        store = self.get_state_store(name)
+        if store.kind not in kinds:
+            raise InvalidArgumentError(
+                "wrong-store-kind",
+                f"state store {name!r} is a {store.kind} store",
+                fix="use the getter of its kind, or get_state_store(name)",
+            )
+        return store

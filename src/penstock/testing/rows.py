@@ -1,0 +1,128 @@
+"""Text tables in tests: a header line, then one record per line, columns separated by ``|``.
+
+Columns: ``key``, ``value``, ``time`` (``1:05`` is minutes and seconds, ``250`` milliseconds) and,
+in expected output, ``window`` (its start, in the same notation). ``#`` starts a comment.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import InvalidArgumentError
+from penstock.model.windowed import Windowed
+from penstock.serde.base import Serde
+from penstock.testing.topics import TestRecord
+
+_COLUMNS = {"key", "value", "time", "window"}
+_CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d{2})(?:\.(\d{1,3}))?")
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One record as a test compares it: equal if all columns that both sides have are equal."""
+
+    cells: dict[str, Any]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Row):
+            return NotImplemented
+        shared = self.cells.keys() & other.cells.keys()
+        return all(_same(self.cells[name], other.cells[name]) for name in shared)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return " | ".join(f"{name}={value}" for name, value in self.cells.items())
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one == other or str(one) == str(other)
+
+
+def to_row(record: TestRecord) -> Row:
+    """Gives a record as a row; a windowed key is split into key and window start."""
+    key = record.key
+    cells = {"key": key, "value": record.value, "time": record.timestamp}
+    if isinstance(key, Windowed):
+        cells["key"] = key.key
+        cells["window"] = key.window.start
+    return Row(cells)
+
+
+def rows(text: str) -> list[Row]:
+    """Parses the expected rows of a text table."""
+    return [Row(cells) for cells in TextTable(text).cells()]
+
+
+class TextTable:
+    """A parsed table of text."""
+
+    def __init__(self, text: str) -> None:
+        lines = [line.split("#")[0].strip() for line in text.splitlines()]
+        filled = [line for line in lines if line]
+        self._header = [name.strip() for name in filled[0].split("|")]
+        self._lines = filled[1:]
+        unknown = [name for name in self._header if name not in _COLUMNS]
+        if unknown:
+            raise InvalidArgumentError(
+                "bad-table",
+                f"a text table has no column {unknown[0]!r}",
+                fix=f"use the columns {', '.join(sorted(_COLUMNS))}",
+            )
+
+    @staticmethod
+    def is_one(value: Any) -> bool:
+        """Whether a piped value is a table rather than a plain text: its first line is a header."""
+        if not isinstance(value, str) or "\n" not in value:
+            return False
+        first = next((line for line in value.splitlines() if line.strip()), "")
+        return {name.strip() for name in first.split("#")[0].split("|")} <= _COLUMNS
+
+    def cells(self) -> Iterator[dict[str, Any]]:
+        for line in self._lines:
+            cells = [cell.strip() for cell in line.split("|")]
+            if len(cells) != len(self._header):
+                raise InvalidArgumentError(
+                    "bad-table",
+                    f"line {line!r} has {len(cells)} columns, the header {len(self._header)}",
+                )
+            yield {n: _cell(n, text) for n, text in zip(self._header, cells, strict=True)}
+
+    def records(self, key_serde: Serde[Any], value_serde: Serde[Any]) -> Iterator[TestRecord]:
+        """Gives the lines as records, their texts turned into what the serdes take."""
+        for cells in self.cells():
+            yield TestRecord(
+                _fitting(cells.get("key"), key_serde),
+                _fitting(cells.get("value"), value_serde),
+                cells.get("time"),
+            )
+
+
+def _cell(column: str, text: str) -> Any:
+    if column in ("time", "window"):
+        return _milliseconds(text)
+    return None if text in ("null", "None") else text
+
+
+def _milliseconds(text: str) -> int:
+    clock = _CLOCK.fullmatch(text)
+    if clock is None:
+        return int(text)
+    hours, minutes, seconds, fraction = clock.groups()
+    total = (int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)
+    return total * 1000 + int((fraction or "0").ljust(3, "0"))
+
+
+def _fitting(text: str | None, serde: Serde[Any]) -> Any:
+    """A number or JSON where the serde takes no text."""
+    if text is None:
+        return None
+    try:
+        serde.encode(text)
+        return text
+    except (TypeError, ValueError):
+        return json.loads(text)

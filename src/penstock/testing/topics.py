@@ -1,0 +1,145 @@
+"""Typed entrances and exits of the test driver, as in Java's test utilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import InvalidStateError
+from penstock.model.duration import Duration, to_ms
+from penstock.model.record import Headers
+from penstock.serde.base import Serde
+
+if TYPE_CHECKING:
+    from penstock.testing.driver import TopologyTestDriver
+
+
+@dataclass(frozen=True, slots=True)
+class TestRecord:
+    """A record in a test; without a timestamp the topic's own clock gives one."""
+
+    __test__ = False
+
+    key: Any
+    value: Any
+    timestamp: int | None = None
+    headers: Headers = ()
+
+
+class TestInputTopic:
+    """Pipes records into one topic. Its clock starts at ``start`` and moves by ``auto_advance``."""
+
+    __test__ = False
+
+    def __init__(
+        self,
+        driver: TopologyTestDriver,
+        topic: str,
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+        start: datetime | int,
+        auto_advance_ms: int,
+    ) -> None:
+        self._driver = driver
+        self._topic = topic
+        self._key = key_serde
+        self._value = value_serde
+        self._now_ms = start if isinstance(start, int) else int(start.timestamp() * 1000)
+        self._auto_advance_ms = auto_advance_ms
+
+    def pipe_input(
+        self,
+        value: Any,
+        key: Any = None,
+        timestamp: int | datetime | None = None,
+        headers: Headers = (),
+    ) -> None:
+        """Pipes one record; without a timestamp it gets the topic's time, which then advances."""
+        if isinstance(timestamp, datetime):
+            timestamp = int(timestamp.timestamp() * 1000)
+        if timestamp is None:
+            timestamp = self._now_ms
+            self._now_ms += self._auto_advance_ms
+        key_bytes = self._key.serialize(self._topic, key, headers)
+        value_bytes = self._value.serialize(self._topic, value, headers)
+        self._driver.pipe_bytes(self._topic, key_bytes, value_bytes, timestamp, headers)
+
+    def pipe_value_list(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self.pipe_input(value)
+
+    def pipe_key_value_list(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        for key, value in pairs:
+            self.pipe_input(value, key=key)
+
+    def pipe_record_list(self, records: Iterable[TestRecord]) -> None:
+        for record in records:
+            self.pipe_input(record.value, record.key, record.timestamp, record.headers)
+
+    def advance_time(self, duration: Duration) -> None:
+        """Moves the topic's clock; the driver's wall clock stands still."""
+        self._now_ms += to_ms(duration)
+
+
+class TestOutputTopic:
+    """Reads the records of one topic in order; each is read once."""
+
+    __test__ = False
+
+    def __init__(
+        self,
+        driver: TopologyTestDriver,
+        topic: str,
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+    ) -> None:
+        self._driver = driver
+        self._topic = topic
+        self._key = key_serde
+        self._value = value_serde
+
+    def read_record(self) -> TestRecord:
+        """Takes the next record; an empty topic is an error."""
+        record = self._driver.take_next(self._topic)
+        if record is None:
+            raise InvalidStateError(
+                "empty-topic",
+                f"topic {self._topic!r} has no unread record",
+                fix="ask is_empty first, or check that the topology wrote what the test expects",
+            )
+        return TestRecord(
+            self._key.deserialize(record.topic, record.key, record.headers),
+            self._value.deserialize(record.topic, record.value, record.headers),
+            record.timestamp,
+            record.headers,
+        )
+
+    def read_value(self) -> Any:
+        return self.read_record().value
+
+    def read_key_value(self) -> tuple[Any, Any]:
+        record = self.read_record()
+        return record.key, record.value
+
+    def read_records_to_list(self) -> list[TestRecord]:
+        return [self.read_record() for _ in range(self.queue_size)]
+
+    def read_values_to_list(self) -> list[Any]:
+        return [record.value for record in self.read_records_to_list()]
+
+    def read_key_values_to_list(self) -> list[tuple[Any, Any]]:
+        return [(record.key, record.value) for record in self.read_records_to_list()]
+
+    def read_key_values_to_map(self) -> dict[Any, Any]:
+        """The last value of each key over all unread records."""
+        return dict(self.read_key_values_to_list())
+
+    @property
+    def is_empty(self) -> bool:
+        return self.queue_size == 0
+
+    @property
+    def queue_size(self) -> int:
+        return self._driver.queue_size(self._topic)

@@ -1,0 +1,235 @@
+"""``Topology``: the face of a graph, for the Processor API and for everything that reads it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from penstock.errors import InvalidArgumentError, TopologyError
+from penstock.model.site import caller_site
+from penstock.processor.functions import (
+    StreamPartitioner,
+    TimestampExtractor,
+    TopicNameExtractor,
+)
+from penstock.processor.supplier import as_supplier, supplier_stores
+from penstock.serde.serdes import resolve_serde
+from penstock.state.spec import StoreSpec
+from penstock.topology.describe import TopologyDescription, describe
+from penstock.topology.graph import Graph, GraphBuilder
+from penstock.topology.json_form import to_json
+from penstock.topology.nodes import Process, Sink, Source
+from penstock.topology.picture import to_mermaid, to_svg
+
+
+class Topology:
+    """A graph of sources, processors, stores and sinks: a description, nothing runs yet.
+
+    Build one with ``StreamsBuilder``, or node by node:
+
+    >>> from penstock import Topology
+    >>> topology = Topology()
+    >>> _ = topology.add_source("in", "words", value_serde="string")
+    >>> _ = topology.add_sink("out", "copies", "in")
+    >>> print(topology.describe())
+    Topologies:
+       Sub-topology: 0
+        Source: in (topics: [words])
+          --> out
+        Sink: out (topic: copies)
+          <-- in
+    <BLANKLINE>
+    <BLANKLINE>
+    """
+
+    def __init__(self) -> None:
+        self._builder = GraphBuilder()
+        self._graph: Graph | None = None
+
+    @staticmethod
+    def _from_builder(builder: GraphBuilder) -> Topology:
+        topology = Topology()
+        topology._builder = builder
+        return topology
+
+    @property
+    def graph(self) -> Graph:
+        """The frozen graph as it is now; adding to the topology makes a new one."""
+        if self._graph is None:
+            self._graph = self._builder.freeze()
+        return self._graph
+
+    def add_source(
+        self,
+        name: str,
+        *topics: str | re.Pattern[str],
+        key_serde: Any = None,
+        value_serde: Any = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+    ) -> Topology:
+        """Adds a source that reads the topics, or all topics that match one pattern."""
+        site = caller_site()
+        patterns = [topic for topic in topics if isinstance(topic, re.Pattern)]
+        if patterns and len(topics) > 1:
+            raise InvalidArgumentError(
+                "pattern-and-topics",
+                f"source {name!r} is given a pattern together with other topics",
+                fix="give one pattern, or topic names only",
+                at=site,
+            )
+        return self._add(
+            Source(
+                name=name,
+                topics=() if patterns else tuple(str(topic) for topic in topics),
+                pattern=patterns[0] if patterns else None,
+                key_serde=resolve_serde(key_serde),
+                value_serde=resolve_serde(value_serde),
+                timestamp_extractor=timestamp_extractor,
+                offset_reset=offset_reset,
+                site=site,
+            )
+        )
+
+    def add_processor(self, name: str, supplier: Any, *parents: str) -> Topology:
+        """Adds a processor below its parents, with the stores that the supplier brings along."""
+        site = caller_site()
+        self._add(
+            Process(name=name, supplier=as_supplier(supplier, site), parents=parents, site=site)
+        )
+        for store in supplier_stores(supplier):
+            self.add_state_store(store, name)
+        return self
+
+    def add_sink(
+        self,
+        name: str,
+        topic: str | TopicNameExtractor,
+        *parents: str,
+        key_serde: Any = None,
+        value_serde: Any = None,
+        partitioner: StreamPartitioner | None = None,
+    ) -> Topology:
+        """Adds a sink to a topic, or to the one that ``topic(key, value, context)`` names."""
+        is_fixed = isinstance(topic, str)
+        return self._add(
+            Sink(
+                name=name,
+                parents=parents,
+                topic=topic if is_fixed else None,  # type: ignore[arg-type]
+                topic_extractor=None if is_fixed else topic,  # type: ignore[arg-type]
+                key_serde=resolve_serde(key_serde),
+                value_serde=resolve_serde(value_serde),
+                partitioner=partitioner,
+                site=caller_site(),
+            )
+        )
+
+    def add_state_store(self, store: StoreSpec, *processors: str) -> Topology:
+        """Adds a state store and connects it to processors that have been added."""
+        self._graph = None
+        self._builder.add_store(store, *processors)
+        return self
+
+    def add_read_only_state_store(
+        self,
+        store: StoreSpec,
+        source_name: str,
+        topic: str,
+        processor_name: str,
+        processor: Any,
+        *,
+        key_serde: Any = None,
+        value_serde: Any = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+    ) -> Topology:
+        """Adds a store that mirrors a topic: the topic itself serves as the store's changelog."""
+        self.add_source(
+            source_name,
+            topic,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            timestamp_extractor=timestamp_extractor,
+        )
+        self.add_processor(processor_name, processor, source_name)
+        self.add_state_store(store.with_logging_disabled(), processor_name)
+        self._builder.connect_source_store_and_topic(store.name, topic)
+        return self
+
+    def add_global_store(
+        self,
+        store: StoreSpec,
+        source_name: str,
+        topic: str,
+        processor_name: str,
+        processor: Any,
+        *,
+        key_serde: Any = None,
+        value_serde: Any = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+    ) -> Topology:
+        """Adds a store that every task can read, kept up to date by ``processor``."""
+        site = caller_site()
+        self._graph = None
+        self._builder.add_global_store(
+            store,
+            Source(
+                name=source_name,
+                topics=(topic,),
+                key_serde=resolve_serde(key_serde),
+                value_serde=resolve_serde(value_serde),
+                timestamp_extractor=timestamp_extractor,
+                site=site,
+            ),
+            Process(name=processor_name, supplier=as_supplier(processor, site), site=site),
+        )
+        return self
+
+    def connect_processor_and_state_stores(self, processor: str, *stores: str) -> Topology:
+        """Lets a processor use stores that have been added."""
+        self._graph = None
+        self._builder.connect_stores(processor, *stores)
+        return self
+
+    def describe(self, format: str = "text") -> TopologyDescription | str:  # noqa: A002
+        """Describes the topology: as an object whose text is Java's, or as a picture.
+
+        Args:
+            format: ``"text"`` (default), ``"mermaid"``, ``"svg"`` or ``"json"``.
+        """
+        if format == "text":
+            return describe(self.graph)
+        writers = {"mermaid": to_mermaid, "svg": to_svg, "json": to_json}
+        if format not in writers:
+            raise InvalidArgumentError(
+                "unknown-format",
+                f"a topology cannot be described as {format!r}",
+                fix='use "text", "mermaid", "svg" or "json"',
+                at=caller_site(),
+            )
+        return writers[format](self.graph)
+
+    def to_json(self) -> str:
+        """Gives the graph as JSON, with a version per kind of node."""
+        return to_json(self.graph)
+
+    def _repr_html_(self) -> str:
+        return to_svg(self.graph)
+
+    def __repr__(self) -> str:
+        return str(self.describe())
+
+    def _add(self, node: Source | Process | Sink) -> Topology:
+        self._graph = None
+        self._builder.add_node(node)
+        return self
+
+
+def check_runnable(graph: Graph) -> None:
+    """Refuses a topology without any source: nothing would ever happen."""
+    if not any(isinstance(node, Source) for node in graph.nodes.values()):
+        raise TopologyError(
+            "no-source",
+            "the topology has no source: it reads no topic and builds no global table",
+            fix="start with builder.stream(topic), builder.table(topic) or add_source(...)",
+        )

@@ -1,0 +1,106 @@
+"""Checks of single steps while a graph is built. What needs a running cluster is checked there."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+
+from penstock.errors import InvalidArgumentError, NullArgumentError, TopologyError
+from penstock.topology.nodes import Node, Sink, Source
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Gives ``; did you mean 'x'?`` for the known name most like this one, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def check_new_name(node: Node, nodes: Mapping[str, Node]) -> None:
+    """Refuses a missing name and one that another node has already."""
+    if node.name is None:
+        raise NullArgumentError("missing-name", "a node needs a name", at=node.site)
+    if not isinstance(node.name, str):
+        raise InvalidArgumentError(
+            "bad-name", f"the name of a node must be text, not {node.name!r}", at=node.site
+        )
+    other = nodes.get(node.name)
+    if other is not None:
+        where = f" (at {other.site})" if other.site else ""
+        raise TopologyError(
+            "duplicate-name",
+            f"a node named {node.name!r} is already added{where}",
+            fix="give each node a name of its own",
+            at=node.site,
+        )
+
+
+def check_parents(node: Node, nodes: Mapping[str, Node]) -> None:
+    """Refuses a node without parents, with unknown ones (so that no cycle can form) or a sink."""
+    if not node.parents:
+        raise TopologyError(
+            "no-parents",
+            f"node {node.name!r} has no parent",
+            fix="name at least one source or processor that it reads from",
+            at=node.site,
+        )
+    for parent in node.parents:
+        if parent == node.name:
+            raise TopologyError(
+                "cycle",
+                f"node {node.name!r} is its own parent: a topology has no cycles",
+                fix="write to a topic and read it again if records must go round",
+                at=node.site,
+            )
+        if parent not in nodes:
+            raise TopologyError(
+                "unknown-parent",
+                f"parent {parent!r} of node {node.name!r} is unknown{nearest(parent, nodes)}",
+                fix="add parents before their children (a topology has no cycles)",
+                at=node.site,
+            )
+        if isinstance(nodes[parent], Sink):
+            raise TopologyError(
+                "sink-as-parent",
+                f"sink {parent!r} cannot be the parent of node {node.name!r}",
+                fix="read the sink's topic with a source of its own",
+                at=node.site,
+            )
+
+
+def check_topic_is_free(topic: str, source: Source, nodes: Mapping[str, Node]) -> None:
+    """A topic feeds one source only: else its records would be read twice."""
+    if topic is None:
+        raise NullArgumentError("missing-topic", "a topic name is None", at=source.site)
+    for other in nodes.values():
+        if not isinstance(other, Source):
+            continue
+        if topic in other.topics:
+            raise _topic_taken(f"topic {topic!r} has already been registered", source, other)
+        if other.pattern is not None and other.pattern.fullmatch(topic):
+            raise _topic_taken(
+                f"topic {topic!r} matches the pattern {other.pattern.pattern!r} already registered",
+                source,
+                other,
+            )
+
+
+def check_pattern_is_free(source: Source, nodes: Mapping[str, Node]) -> None:
+    """A pattern must not match a topic that another source reads by name."""
+    pattern = source.pattern
+    assert isinstance(pattern, re.Pattern)
+    for other in nodes.values():
+        if isinstance(other, Source) and any(pattern.fullmatch(topic) for topic in other.topics):
+            raise _topic_taken(
+                f"pattern {pattern.pattern!r} matches a topic already registered", source, other
+            )
+
+
+def _topic_taken(what: str, source: Source, other: Source) -> TopologyError:
+    where = f" (at {other.site})" if other.site else ""
+    return TopologyError(
+        "duplicate-topic",
+        f"{what} by source {other.name!r}{where}",
+        fix="read a topic once and use the resulting stream or table in several places",
+        at=source.site,
+    )
