@@ -1,0 +1,162 @@
+"""The caching layer of window stores: writes wait in the record cache until it is flushed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.model.record import Headers, RecordContext
+from penstock.state.cache import CacheEntry, RecordCache
+from penstock.state.cached_segments import CachedSegments, stored_key
+from penstock.state.merged import Cached, Stored, merge_cached
+from penstock.state.segments import Bounds
+from penstock.state.window_bytes import (
+    ChangelogRecord,
+    KeyRange,
+    WindowBytes,
+    WindowEntry,
+    is_within,
+)
+from penstock.state.window_keys import (
+    KEY_FIRST,
+    MAX_SEQUENCE,
+    after,
+    highest_window_key,
+    split_time_first_window_key,
+    split_window_key,
+    time_first_bound,
+    time_first_window_key,
+    window_key,
+)
+
+#: Key, window start, new value, old value, timestamp, headers.
+WindowListener = Callable[[bytes, int, bytes | None, bytes | None, int, Headers], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLayout:
+    """How the inner store orders its entries; the cache follows it."""
+
+    name: str
+    to_key: Callable[[bytes, int], bytes]
+    from_key: Callable[[bytes], tuple[bytes, int, int]]
+
+
+BY_KEY = WindowLayout("by key", window_key, split_window_key)
+BY_TIME = WindowLayout("by time", time_first_window_key, split_time_first_window_key)
+#: In memory the store is ordered by time, while Kafka Streams caches its entries by key.
+IN_MEMORY = WindowLayout("in memory", window_key, split_window_key)
+
+
+class CachedWindows:
+    """Keeps the last write per window; the inner store and the listener see it at the flush.
+
+    What is cached is never hidden by retention: the inner store's time stands still until the
+    flush. The old value that the listener gets is the inner store's.
+    """
+
+    def __init__(
+        self,
+        inner: WindowBytes,
+        cache: RecordCache,
+        context: RecordContext,
+        *,
+        name: str,
+        interval_ms: int,
+        layout: WindowLayout,
+    ) -> None:
+        self._inner = inner
+        self._layout = layout
+        self._listener: WindowListener | None = None
+        self._sends_old = False
+        self._cache = cache.named(name, context, self._write_back)
+        self._cached = CachedSegments(self._cache, interval_ms, self._time_of)
+
+    @property
+    def sequence(self) -> int:
+        return self._inner.sequence
+
+    def set_listener(self, listener: WindowListener, *, send_old: bool) -> None:
+        self._listener = listener
+        self._sends_old = send_old
+
+    def _time_of(self, data: bytes) -> int:
+        return self._layout.from_key(data)[1]
+
+    def put(self, key: bytes, value: bytes | None, start: int) -> None:
+        self._cached.put(self._layout.to_key(key, start), value)
+
+    def get(self, key: bytes, start: int) -> bytes | None:
+        entry = self._cached.get(self._layout.to_key(key, start))
+        return self._inner.get(key, start) if entry is None else entry.value
+
+    def scan(
+        self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
+    ) -> Iterator[WindowEntry]:
+        stored = self._inner.scan(keys, time_from, time_to, reverse=reverse)
+        cached = self._scan_cached(keys, time_from, time_to, reverse)
+        return merge_cached(cached, map(self._placed, stored), reverse=reverse)
+
+    def _placed(self, entry: WindowEntry) -> Stored[WindowEntry]:
+        return self._place(entry[0], entry[1]), entry
+
+    def _place(self, key: bytes, start: int) -> Any:
+        if self._layout is IN_MEMORY:
+            return start, key
+        return self._cached.cache_key(self._layout.to_key(key, start))
+
+    def _scan_cached(
+        self, keys: KeyRange, time_from: int, time_to: int, reverse: bool
+    ) -> Iterator[Cached[WindowEntry]]:
+        found = self._matching(keys, time_from, time_to, reverse)
+        if self._layout is IN_MEMORY:
+            return iter(sorted(found, key=lambda item: item[0], reverse=reverse))
+        return found
+
+    def _matching(
+        self, keys: KeyRange, time_from: int, time_to: int, reverse: bool
+    ) -> Iterator[Cached[WindowEntry]]:
+        bounds = self._bounds(keys, max(time_from, 0), time_to)
+        for data, entry in self._cached.scan(time_from, time_to, bounds, reverse=reverse):
+            key, start, _ = self._layout.from_key(stored_key(data))
+            if time_from <= start <= time_to and is_within(key, keys):
+                value = entry.value
+                yield self._place(key, start), None if value is None else (key, start, value)
+
+    def _bounds(self, keys: KeyRange, time_from: int, time_to: int) -> Bounds:
+        if self._layout is BY_TIME:
+            return time_first_bound(time_from), KEY_FIRST
+        low, high = keys
+        if low is not None and low == high:
+            return window_key(low, time_from), after(window_key(low, time_to, MAX_SEQUENCE))
+        return low, None if high is None else after(highest_window_key(high, time_to))
+
+    def _write_back(self, cache_key: bytes, entry: CacheEntry) -> None:
+        key, start, _ = self._layout.from_key(stored_key(cache_key))
+        new, old = entry.value, None
+        if self._listener is None:
+            self._inner.put(key, new, start)
+            return
+        if new is None or self._sends_old:
+            old = self._inner.get(key, start)
+            # Written and deleted between two flushes: nobody has seen it, nobody needs to.
+            if new is None and old is None:
+                return
+        self._inner.put(key, new, start)
+        shown = old if self._sends_old else None
+        self._listener(key, start, new, shown, entry.timestamp, entry.headers)
+
+    def restore(self, records: Iterable[ChangelogRecord]) -> None:
+        self._inner.restore(records)
+
+    def flush(self) -> None:
+        self._cache.flush()
+        self._inner.flush()
+
+    def close(self) -> None:
+        try:
+            self._cache.flush()
+        finally:
+            self._cache.close()
+            self._inner.close()

@@ -1,0 +1,30 @@
+"""What stands in for the bytes of a window, session or versioned store once it is closed."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from penstock.errors import InvalidStateError
+
+
+class ClosedBytes:
+    """Refuses every call but ``flush`` and ``close``, so that open stores need no check."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, operation: str) -> Any:
+        def refuse(*args: object, **kwargs: object) -> NoReturn:
+            raise InvalidStateError(
+                "store-closed",
+                f"store {self._name!r} is closed",
+                fix="get the store again from the context after a restart, and keep it no longer",
+            )
+
+        return refuse
+
+    def flush(self) -> None:
+        return None
+
+    def close(self) -> None:
+        return None

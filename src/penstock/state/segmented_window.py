@@ -1,0 +1,99 @@
+"""Window entries on disk, by segment, then key, then time: Kafka Streams' default window store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from penstock.state.bytes_store import BytesStore, Write
+from penstock.state.segments import Bounds, Segments
+from penstock.state.window_bytes import (
+    ChangelogRecord,
+    KeyRange,
+    WindowEntry,
+    WindowRules,
+    is_within,
+    next_sequence,
+)
+from penstock.state.window_keys import (
+    MAX_SEQUENCE,
+    after,
+    highest_window_key,
+    split_window_key,
+    window_key,
+)
+
+
+class SegmentedWindows:
+    """Window entries in time segments. A write is too old when its whole segment has expired."""
+
+    def __init__(self, store: BytesStore, rules: WindowRules) -> None:
+        self._rules = rules
+        self._segments = Segments(store, rules.retention_ms, rules.segment_interval_ms)
+
+    @property
+    def sequence(self) -> int:
+        return self._segments.sequence
+
+    def put(self, key: bytes, value: bytes | None, start: int) -> None:
+        segments = self._segments
+        if self._rules.retain_duplicates:
+            segments.sequence = next_sequence(segments.sequence)
+            if value is None:
+                return
+        if not segments.put(start, window_key(key, start, segments.sequence), value):
+            self._rules.expired()
+
+    def get(self, key: bytes, start: int) -> bytes | None:
+        # With duplicates this finds the last put only, and only if it was to this very window:
+        # Kafka Streams looks for its current sequence number.
+        segments = self._segments
+        if start < segments.oldest_readable:
+            return None
+        return segments.get(start, window_key(key, start, segments.sequence))
+
+    def scan(
+        self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
+    ) -> Iterator[WindowEntry]:
+        time_from = max(time_from, self._segments.oldest_readable, 0)
+        if time_to < time_from:
+            return iter(())
+        low, high = keys
+        if low is not None and low == high:
+            return self._scan_key(low, time_from, time_to, reverse)
+        return self._scan_keys(keys, time_from, time_to, reverse)
+
+    def _scan_key(
+        self, key: bytes, time_from: int, time_to: int, reverse: bool
+    ) -> Iterator[WindowEntry]:
+        bounds = (window_key(key, time_from), after(window_key(key, time_to, MAX_SEQUENCE)))
+        size = len(key) + 12
+        for data, value in self._segments.scan(time_from, time_to, bounds, reverse=reverse):
+            # Longer and shorter keys can lie between the bounds; of this key, only what is wanted.
+            if len(data) == size and data.startswith(key):
+                yield key, split_window_key(data)[1], value
+
+    def _scan_keys(
+        self, keys: KeyRange, time_from: int, time_to: int, reverse: bool
+    ) -> Iterator[WindowEntry]:
+        low, high = keys
+        bounds: Bounds = (low, None if high is None else after(highest_window_key(high, time_to)))
+        for data, value in self._segments.scan(time_from, time_to, bounds, reverse=reverse):
+            key, start, _ = split_window_key(data)
+            if time_from <= start <= time_to and is_within(key, keys):
+                yield key, start, value
+
+    def restore(self, records: Iterable[ChangelogRecord]) -> None:
+        self._segments.write_all(self._restored(records))
+
+    def _restored(self, records: Iterable[ChangelogRecord]) -> Iterator[tuple[int, list[Write]]]:
+        segments = self._segments
+        for data, value, _ in records:
+            _, start, sequence = split_window_key(data)
+            segments.sequence = max(segments.sequence, sequence)
+            yield start, [(data, value)]
+
+    def flush(self) -> None:
+        self._segments.flush()
+
+    def close(self) -> None:
+        self._segments.close()

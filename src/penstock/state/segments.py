@@ -1,0 +1,187 @@
+"""Time segments inside one ordered map: what is live, what is hidden, what has expired.
+
+A physical key is the segment's number (8 bytes) and then the store's own key, so segments follow
+each other in key order and a whole segment goes away with one range delete.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator
+from struct import Struct
+
+from penstock.state.bytes_store import BytesStore, Entry, Write
+
+_NUMBER = Struct(">Q")
+_META = Struct(">qq")
+_PREFIX = 8
+
+#: Sorts behind every segment; never expires.
+META = b"\xff\xff\xff\xff\xff\xff\xff\xfe"
+_ALL_SEGMENTS_END = b"\x80" + bytes(7)
+
+#: A range of keys inside a segment: the first one, and the one behind the last.
+Bounds = tuple[bytes | None, bytes | None]
+
+_MIN_SEGMENT_INTERVAL_MS = 60_000
+
+
+def default_segment_interval_ms(retention_ms: int) -> int:
+    return max(retention_ms // 2, _MIN_SEGMENT_INTERVAL_MS)
+
+
+def segment_prefix(segment: int) -> bytes:
+    return _NUMBER.pack(segment)
+
+
+class Segments:
+    """Keeps entries for ``retention_ms`` behind the highest time seen, segment by segment.
+
+    An expired entry is hidden at once but leaves the disk only with the last of its segment.
+    Stream time and the sequence number survive a restart: every flush writes them as well.
+    """
+
+    def __init__(self, store: BytesStore, retention_ms: int, interval_ms: int) -> None:
+        self.store = store
+        self.stream_time = -1
+        self.sequence = 0
+        self._retention_ms = retention_ms
+        self._interval_ms = interval_ms
+        self._live: list[int] = list(_existing_segments(store))
+        self._saved = self._read_meta()
+
+    @property
+    def oldest_readable(self) -> int:
+        """The first time that has not expired."""
+        return self.stream_time - self._retention_ms + 1
+
+    def advance(self, time: int) -> None:
+        self.stream_time = max(self.stream_time, time)
+
+    def segment_of(self, time: int) -> int:
+        return max(time, 0) // self._interval_ms
+
+    def put(self, time: int, key: bytes, value: bytes | None) -> bool:
+        """Writes to the segment of that time; false if that segment has expired."""
+        segment = self._segment_to_write(time)
+        if segment is None:
+            return False
+        self.store.put(segment_prefix(segment) + key, value)
+        return True
+
+    def write(self, time: int, writes: Iterable[Write]) -> bool:
+        """Writes several entries to the segment of that time, as one batch."""
+        segment = self._segment_to_write(time)
+        if segment is None:
+            return False
+        prefix = segment_prefix(segment)
+        self.store.write([(prefix + key, value) for key, value in writes])
+        return True
+
+    def _segment_to_write(self, time: int) -> int | None:
+        self.advance(time)
+        segment = self.segment_of(time)
+        is_live = self.enter(segment, self.stream_time)
+        self.drop_expired(self.stream_time)
+        return segment if is_live else None
+
+    def write_all(self, timed_writes: Iterable[tuple[int, list[Write]]]) -> None:
+        """Writes a restored batch: only what the batch's highest time leaves alive."""
+        batch = list(timed_writes)
+        for time, _ in batch:
+            self.advance(time)
+        writes: list[Write] = []
+        for time, entries in batch:
+            segment = self.segment_of(time)
+            if self.enter(segment, self.stream_time):
+                prefix = segment_prefix(segment)
+                writes.extend((prefix + key, value) for key, value in entries)
+        self.drop_expired(self.stream_time)
+        self.store.write(writes)
+
+    def remove(self, time: int, keys: Iterable[bytes]) -> None:
+        """Removes entries; unlike a write it makes nothing expire."""
+        self.advance(time)
+        segment = self.segment_of(time)
+        if self._has(segment):
+            prefix = segment_prefix(segment)
+            self.store.write([(prefix + key, None) for key in keys])
+
+    def get(self, time: int, key: bytes) -> bytes | None:
+        """Reads from the segment of that time, hidden or not."""
+        segment = self.segment_of(time)
+        return self.store.get(segment_prefix(segment) + key) if self._has(segment) else None
+
+    def scan(
+        self,
+        time_from: int,
+        time_to: int,
+        bounds: Bounds = (None, None),
+        *,
+        reverse: bool = False,
+    ) -> Iterator[Entry]:
+        """Yields the entries within ``bounds`` of every segment that the span touches."""
+        touched = self.between(time_from, time_to)
+        for segment in reversed(touched) if reverse else touched:
+            yield from self._scan_segment(segment, bounds, reverse)
+
+    def _scan_segment(self, segment: int, bounds: Bounds, reverse: bool) -> Iterator[Entry]:
+        prefix = segment_prefix(segment)
+        low, high = bounds
+        start = prefix + low if low is not None else prefix
+        end = prefix + high if high is not None else segment_prefix(segment + 1)
+        for key, value in self.store.scan(start, end, reverse=reverse):
+            yield key[_PREFIX:], value
+
+    def flush(self) -> None:
+        state = (self.stream_time, self.sequence)
+        if state != self._saved:
+            self.store.put(META, _META.pack(*state))
+            self._saved = state
+
+    def close(self) -> None:
+        self.store.close()
+
+    def between(self, time_from: int, time_to: int) -> list[int]:
+        """Gives the segments with entries that the span touches, oldest first."""
+        first, last = self.segment_of(time_from), self.segment_of(time_to)
+        return self._live[bisect_left(self._live, first) : bisect_right(self._live, last)]
+
+    def enter(self, segment: int, stream_time: int) -> bool:
+        """Makes room for the first entry of a segment; false if it has expired at that time."""
+        if segment < self._first_live(stream_time):
+            return False
+        if not self._has(segment):
+            insort(self._live, segment)
+        return True
+
+    def drop_expired(self, stream_time: int) -> None:
+        first_live = self._first_live(stream_time)
+        if self._live and self._live[0] < first_live:
+            self.store.delete_range(segment_prefix(self._live[0]), segment_prefix(first_live))
+            del self._live[: bisect_left(self._live, first_live)]
+
+    def _first_live(self, stream_time: int) -> int:
+        return self.segment_of(stream_time - self._retention_ms)
+
+    def _has(self, segment: int) -> bool:
+        place = bisect_left(self._live, segment)
+        return place < len(self._live) and self._live[place] == segment
+
+    def _read_meta(self) -> tuple[int, int]:
+        data = self.store.get(META)
+        if data is not None:
+            self.stream_time, self.sequence = _META.unpack(data)
+        return self.stream_time, self.sequence
+
+
+def _existing_segments(store: BytesStore) -> Iterator[int]:
+    # Jumping from each segment to the next reads one entry per segment, however large it is.
+    start = bytes(_PREFIX)
+    while True:
+        first = next(iter(store.scan(start, _ALL_SEGMENTS_END)), None)
+        if first is None:
+            return
+        segment: int = _NUMBER.unpack_from(first[0], 0)[0]
+        yield segment
+        start = segment_prefix(segment + 1)

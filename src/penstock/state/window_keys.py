@@ -1,0 +1,112 @@
+"""The bytes of window and session keys, as Java writes them to changelogs and segments.
+
+Every composite key is the serialized key with fixed-size times around it, big-endian, so that
+byte order is key order. Who stores them: ``segments``; who logs them: ``logged_window``.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from penstock.model.duration import MAX_LONG
+from penstock.model.windowed import Window
+
+MAX_SEQUENCE = 2**31 - 1
+
+_WINDOW_SUFFIX = Struct(">qi")
+_SESSION_SUFFIX = Struct(">qq")
+_LONG = Struct(">q")
+_INT = Struct(">i")
+
+#: Stores ordered by time keep two entries per record and tell them apart by their first byte.
+TIME_FIRST = b"\x00"
+KEY_FIRST = b"\x01"
+
+WindowKey = tuple[bytes, int, int]
+SessionKey = tuple[bytes, int, int]
+
+
+def window_key(key: bytes, start: int, sequence: int = 0) -> bytes:
+    """Gives key, window start, sequence number."""
+    return key + _WINDOW_SUFFIX.pack(start, sequence)
+
+
+def split_window_key(data: bytes) -> WindowKey:
+    start, sequence = _WINDOW_SUFFIX.unpack_from(data, len(data) - 12)
+    return data[:-12], start, sequence
+
+
+def window_key_time(data: bytes) -> int:
+    start: int = _LONG.unpack_from(data, len(data) - 12)[0]
+    return start
+
+
+def session_key(key: bytes, start: int, end: int) -> bytes:
+    """Gives key, session end, session start: the end decides which sessions expire."""
+    return key + _SESSION_SUFFIX.pack(end, start)
+
+
+def split_session_key(data: bytes) -> SessionKey:
+    """Gives key, start, end."""
+    end, start = _SESSION_SUFFIX.unpack_from(data, len(data) - 16)
+    return data[:-16], start, end
+
+
+def session_key_time(data: bytes) -> int:
+    end: int = _LONG.unpack_from(data, len(data) - 16)[0]
+    return end
+
+
+def time_first_window_key(key: bytes, start: int, sequence: int = 0) -> bytes:
+    return TIME_FIRST + _LONG.pack(start) + key + _INT.pack(sequence)
+
+
+def split_time_first_window_key(data: bytes) -> WindowKey:
+    start = _LONG.unpack_from(data, 1)[0]
+    sequence = _INT.unpack_from(data, len(data) - 4)[0]
+    return data[9:-4], start, sequence
+
+
+def time_first_session_key(key: bytes, start: int, end: int) -> bytes:
+    return TIME_FIRST + _SESSION_SUFFIX.pack(end, start) + key
+
+
+def split_time_first_session_key(data: bytes) -> SessionKey:
+    """Gives key, start, end."""
+    end, start = _SESSION_SUFFIX.unpack_from(data, 1)
+    return data[17:], start, end
+
+
+def time_first_bound(time: int) -> bytes:
+    """Gives the lower bound of all time-first keys of that time."""
+    return TIME_FIRST + _LONG.pack(time)
+
+
+def highest_window_key(key: bytes, time_to: int) -> bytes:
+    """Gives a bound that no window key of a key up to ``key``, up to that time, exceeds."""
+    return _highest(key, _WINDOW_SUFFIX.pack(time_to, MAX_SEQUENCE))
+
+
+def highest_session_key(key: bytes, latest_start: int) -> bytes:
+    """Gives a bound that no session key of a key up to ``key`` exceeds."""
+    return _highest(key, _SESSION_SUFFIX.pack(MAX_LONG, latest_start))
+
+
+def _highest(key: bytes, suffix: bytes) -> bytes:
+    # A shorter key is followed by its time where a longer one still has key bytes. Cutting the
+    # longer one at its first byte below the time's first byte leaves nothing above the bound.
+    # Keys have at least one byte, so the first one is never in doubt.
+    keep = 1
+    while keep < len(key) and key[keep] >= suffix[0]:
+        keep += 1
+    return (key[:keep] if suffix[0] else key) + suffix
+
+
+def after(data: bytes) -> bytes:
+    """Gives the key that follows ``data`` directly, to turn an inclusive bound exclusive."""
+    return data + b"\x00"
+
+
+def window_from(start: int, size_ms: int) -> Window:
+    """Gives the window of that size; one that would end after the last time ends there."""
+    return Window(start, min(start + size_ms, MAX_LONG))
