@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 
 class Change(NamedTuple):
-    """An update of one key of a table. ``is_latest`` is false for an out-of-order update of a
-    versioned table, which later table operators must ignore.
+    """An update of one key of a table.
+
+    ``is_latest`` is false for an out-of-order update of a versioned table, which later table
+    operators must ignore.
     """
 
     new: Any

@@ -13,8 +13,9 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Window:
-    """A span of event time in milliseconds. Time windows exclude ``end``, session and sliding
-    windows include it.
+    """A span of event time in milliseconds.
+
+    Time windows exclude ``end``, session and sliding windows include it.
     """
 
     start: int

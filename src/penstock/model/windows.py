@@ -165,7 +165,7 @@ class JoinWindows:
         if self.before_ms + self.after_ms < 0:
             raise _bad(
                 "bad-join-window",
-                f"join window from -{self.before_ms} ms to +{self.after_ms} ms ends before it starts",
+                f"join window from -{self.before_ms} to +{self.after_ms} ms ends before it starts",
                 "before + after must be 0 or more",
             )
 

@@ -81,7 +81,8 @@ def to_svg(graph: Graph) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 2 * _PAD} {top}"'
         f' width="{width + 2 * _PAD}" height="{top}" font-family="sans-serif" font-size="12">'
-        '<style>.panel{fill:#fafafa;stroke:#ccc;rx:8px}</style><defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7"'
+        "<style>.panel{fill:#fafafa;stroke:#ccc;rx:8px}</style>"
+        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7"'
         ' markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#556"/></marker></defs>'
         + "".join(panels)
         + "</svg>"
