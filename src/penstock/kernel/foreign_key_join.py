@@ -1,0 +1,221 @@
+"""Joins two tables on a foreign key of the left one. As data: ``topology.nodes.foreign_key_join``.
+
+A left row subscribes, by message, to the right row of its foreign key. The right side keeps the
+subscription, answers it, and answers again whenever that row changes. An answer carries the hash
+of the left value that asked, so that one which a later change has overtaken is told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.joiner import join_of
+from penstock.kernel.serdes import required_serde
+from penstock.model.change import Change
+from penstock.model.hashing import murmur3_128
+from penstock.model.record import Headers
+from penstock.model.subscription import (
+    Instruction,
+    SubscriptionResponseWrapper,
+    SubscriptionWrapper,
+)
+from penstock.model.versioned import ValueAndTimestamp
+from penstock.serde.base import Serde
+from penstock.serde.combined_key import combined_key, combined_key_prefix
+from penstock.topology.nodes.foreign_key_join import (
+    ForeignKeyLookUp,
+    ForeignKeyReceive,
+    ForeignKeyResolve,
+    ForeignKeySubscribe,
+    ForeignKeyUpdate,
+)
+
+_DELETE_SILENTLY = Instruction.DELETE_KEY_NO_PROPAGATE
+_DELETE = Instruction.DELETE_KEY_AND_PROPAGATE
+_ANSWER_ALWAYS = Instruction.PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE
+_ANSWER_IF_FOUND = Instruction.PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE
+
+ToBytes = Callable[[Any], Any]
+
+
+@executes(ForeignKeySubscribe)
+class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
+    """Sends at most one new subscription per change, after the end of the one it replaces.
+
+    In a left join a null foreign key subscribes, too: the answer, None, makes the result. An
+    inner join drops a row that neither had nor has a foreign key.
+    """
+
+    def init(self) -> None:
+        node = self.node
+        self._key_bytes = _writer(self, node.foreign_key_serde, "key", node.foreign_key_topic)
+        self._value_bytes = _writer(self, node.value_serde, "value", node.hash_topic)
+        self._extract = node.foreign_key
+        self._with_key = node.with_key
+        self._messages = self._left_join if node.is_left_join else self._inner_join
+
+    def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
+        if self.node.versioned and not value.is_latest:
+            self.task.dropped(self.node.name, "out-of-order")
+            return
+        messages = self._messages(key, value)
+        if not messages:
+            return
+        digest = None if value.new is None else murmur3_128(self._value_bytes(value.new))
+        partition = self.context.partition
+        for foreign_key, instruction in messages:
+            wrapper = SubscriptionWrapper(digest, instruction, key, primary_partition=partition)
+            self.forward(foreign_key, wrapper, timestamp, headers)
+
+    def _left_join(self, key: Any, change: Change) -> list[tuple[Any, Instruction]]:
+        if change.old is None and change.new is None:
+            return []
+        old, new = self._foreign_key(key, change.old), self._foreign_key(key, change.new)
+        if old is not None and not self._is_same(old, new):
+            return [(old, _DELETE_SILENTLY), (new, _ANSWER_ALWAYS)]
+        return [(new, _ANSWER_ALWAYS)]
+
+    def _inner_join(self, key: Any, change: Change) -> list[tuple[Any, Instruction]]:
+        if change.old is None and change.new is None:
+            return []
+        old, new = self._foreign_key(key, change.old), self._foreign_key(key, change.new)
+        if old is None and new is None:
+            self.task.dropped(self.node.name, "null-foreign-key")
+            return []
+        if old is None:
+            return [(new, _ANSWER_IF_FOUND)]
+        if new is None:
+            return [(old, _DELETE)]
+        if not self._is_same(old, new):
+            # The result of the old foreign key must go even if the new one finds nothing.
+            return [(old, _DELETE_SILENTLY), (new, _ANSWER_ALWAYS)]
+        return [(new, _ANSWER_IF_FOUND)]
+
+    def _foreign_key(self, key: Any, value: Any) -> Any:
+        if value is None:
+            return None
+        return self._extract(key, value) if self._with_key else self._extract(value)
+
+    def _is_same(self, old: Any, new: Any) -> bool:
+        # Equal bytes, not equal objects, are what makes two keys one key for Kafka.
+        return bool(new is not None and self._key_bytes(old) == self._key_bytes(new))
+
+
+@executes(ForeignKeyReceive)
+class ForeignKeyReceiveExecutor(Executor[ForeignKeyReceive]):
+    """Keeps or ends a subscription and hands it on to be answered.
+
+    A null foreign key has no rows to wait for, so it is not kept; only a left join answers it.
+    """
+
+    def init(self) -> None:
+        node = self.node
+        self._store = self.task.store(node.store)
+        self._foreign_key = _writer(self, node.foreign_key_serde, "key", node.foreign_key_topic)
+        self._primary_key = _writer(self, node.primary_key_serde, "key", node.primary_key_topic)
+
+    def process(
+        self, key: Any, value: SubscriptionWrapper[Any], timestamp: int, headers: Headers
+    ) -> None:
+        instruction = value.instruction
+        if key is not None:
+            subscribed = combined_key(self._foreign_key(key), self._primary_key(value.primary_key))
+            if instruction is _DELETE or instruction is _DELETE_SILENTLY:
+                self._store.delete(subscribed)
+            else:
+                self._store.put(subscribed, ValueAndTimestamp(value, timestamp))
+        elif instruction is not _ANSWER_ALWAYS:
+            self.task.dropped(self.node.name, "null-foreign-key")
+            return
+        self.forward(key, value, timestamp, headers)
+
+
+@executes(ForeignKeyLookUp)
+class ForeignKeyLookUpExecutor(Executor[ForeignKeyLookUp]):
+    """Answers a subscription with the right row; the answer's time is the later one of both."""
+
+    def init(self) -> None:
+        self._rows = self.task.value_getter(self.node.table)
+
+    def process(
+        self, key: Any, value: SubscriptionWrapper[Any], timestamp: int, headers: Headers
+    ) -> None:
+        instruction = value.instruction
+        if instruction is _DELETE_SILENTLY:
+            return
+        row = None if key is None else self._rows.get(key)
+        if row is None and instruction is _ANSWER_IF_FOUND:
+            return
+        foreign_value = None if row is None or instruction is _DELETE else row.value
+        answer = SubscriptionResponseWrapper(
+            value.hash, foreign_value, primary_partition=value.primary_partition
+        )
+        result_time = timestamp if row is None else max(timestamp, row.timestamp)
+        self.forward_at(value.primary_key, answer, result_time, headers)
+
+    def close(self) -> None:
+        self._rows.close()
+
+
+@executes(ForeignKeyUpdate)
+class ForeignKeyUpdateExecutor(Executor[ForeignKeyUpdate]):
+    """Answers every subscription to a changed row, in the order of the subscribers' key bytes."""
+
+    def init(self) -> None:
+        node = self.node
+        self._store = self.task.store(node.store)
+        self._foreign_key = _writer(self, node.foreign_key_serde, "key", node.foreign_key_topic)
+        self._versioned = node.versioned
+
+    def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
+        if key is None or (self._versioned and not value.is_latest):
+            self.task.dropped(self.node.name, "null-key" if key is None else "out-of-order")
+            return
+        prefix = combined_key_prefix(self._foreign_key(key))
+        with self._store.prefix_scan(prefix, bytes) as subscriptions:
+            for _, (subscription, _) in subscriptions:
+                answer = SubscriptionResponseWrapper(
+                    subscription.hash,
+                    value.new,
+                    primary_partition=subscription.primary_partition,
+                )
+                self.forward(subscription.primary_key, answer, timestamp, headers)
+
+
+@executes(ForeignKeyResolve)
+class ForeignKeyResolveExecutor(Executor[ForeignKeyResolve]):
+    """Joins an answer with the left row it answers; one that a newer row overtook is dropped."""
+
+    def init(self) -> None:
+        node = self.node
+        self._rows = self.task.value_getter(node.table)
+        self._value_bytes = _writer(self, node.value_serde, "value", node.hash_topic)
+        self._join = join_of(node.joiner, with_key=node.with_key)
+        self._is_left_join = node.is_left_join
+
+    def process(
+        self, key: Any, value: SubscriptionResponseWrapper[Any], timestamp: int, headers: Headers
+    ) -> None:
+        row = self._rows.get(key)
+        current = None if row is None else murmur3_128(self._value_bytes(row.value))
+        if current != value.hash:
+            self.task.dropped(self.node.name, "stale-response")
+            return
+        foreign_value, result = value.foreign_value, None
+        if foreign_value is not None or (self._is_left_join and row is not None):
+            result = self._join(key, None if row is None else row.value, foreign_value)
+        self.forward(key, result, timestamp, headers)
+
+    def close(self) -> None:
+        self._rows.close()
+
+
+def _writer(executor: Executor[Any], serde: Serde[Any] | None, part: str, topic: str) -> ToBytes:
+    node, task = executor.node, executor.task
+    found = required_serde(serde, task.defaults, part, f"node {node.name!r}", node.site)
+    if type(found).serialize is Serde.serialize:
+        return found.encode
+    return partial(found.serialize, f"{task.application_id}-{topic}")

@@ -1,0 +1,170 @@
+"""Joins two streams within a window of time. As data: ``penstock.topology.nodes.stream_join``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.joiner import join_of
+from penstock.model.duration import MAX_LONG
+from penstock.model.record import Headers
+from penstock.state.outer_join import OuterJoinKey, OuterJoinStore
+from penstock.topology.nodes.stream_join import StreamJoin, StreamJoinWindow, StreamSelfJoin
+
+
+@executes(StreamJoinWindow)
+class StreamJoinWindowExecutor(Executor[StreamJoinWindow]):
+    """Keeps a record for the other side after it was joined, so that it never finds itself.
+
+    Null values are kept, too: Kafka Streams writes them, and a null value in a store that
+    retains duplicates changes nothing.
+    """
+
+    def init(self) -> None:
+        self._put = self.task.store(self.node.store).put
+
+    def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        self.forward(key, value, timestamp, headers)
+        if key is not None:
+            self._put(key, value, timestamp)
+
+
+@executes(StreamJoin)
+class StreamJoinExecutor(Executor[StreamJoin]):
+    """Finds the partners of this side's records in the other side's window store.
+
+    A record of a left or outer join that finds none waits in the outer store until its window has
+    closed. Either arm emits what waits there, its own side's and the other's, before it joins a
+    record that moves the clock; a partner that comes in time takes the record out again.
+    """
+
+    def init(self) -> None:
+        node, windows = self.node, self.node.windows
+        self._fetch = self.task.store(node.other_store).fetch
+        self._outer_store: OuterJoinStore | None = (
+            None if node.outer_store is None else self.task.store(node.outer_store)
+        )
+        self._clock = self.task.join_clock(node.clock)
+        self._join = join_of(node.joiner, with_key=node.with_key, is_left=node.is_left)
+        self._is_left = node.is_left
+        self._outer = node.outer
+        before, after = windows.before_ms, windows.after_ms
+        self._before_ms, self._after_ms = (before, after) if node.is_left else (after, before)
+        # How long a waiting record of the left and of the right side stays open.
+        self._left_open_ms = windows.after_ms + windows.grace_ms
+        self._right_open_ms = windows.before_ms + windows.grace_ms
+        self._open_ms = self._after_ms + windows.grace_ms
+
+    def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        clock = self._clock
+        clock.stream_time = max(clock.stream_time, timestamp)
+        if key is None or value is None:
+            if self._outer and value is not None:
+                # Without a key there will never be a partner, so there is nothing to wait for.
+                self.forward(key, self._join(key, value, None), timestamp, headers)
+            else:
+                self.task.dropped(self.node.name, "null-key-or-value")
+            return
+        if self._outer_store is not None and timestamp == clock.stream_time:
+            self._emit_closed(self._outer_store, headers)
+        start, end = max(0, timestamp - self._before_ms), max(0, timestamp + self._after_ms)
+        with self._fetch(key, start, end) as others:
+            is_unmatched = True
+            for time, other in others:
+                is_unmatched = False
+                self._matched(key, value, timestamp, time, other, headers)
+        if is_unmatched and self._outer:
+            self._unmatched(key, value, timestamp, end, headers)
+
+    def _matched(
+        self, key: Any, value: Any, timestamp: int, time: int, other: Any, headers: Headers
+    ) -> None:
+        if self._outer_store is not None:
+            self._outer_store.delete_if_present((time, not self._is_left, key))
+        joined = self._join(key, value, other)
+        self.forward_at(key, joined, max(timestamp, time), headers)
+
+    def _unmatched(self, key: Any, value: Any, timestamp: int, end: int, headers: Headers) -> None:
+        clock = self._clock
+        if self._outer_store is None or end < clock.stream_time:
+            # Its window is over already: it would wait for nothing.
+            self.forward(key, self._join(key, value, None), timestamp, headers)
+        else:
+            clock.min_time = min(clock.min_time, timestamp)
+            self._outer_store.put((timestamp, self._is_left, key), (self._is_left, value))
+
+    def _emit_closed(self, store: OuterJoinStore, headers: Headers) -> None:
+        """Emits the waiting records whose window has closed, under their own key and time.
+
+        They are in order of time, so that a side is done at its first open window. Not more often
+        than the emit interval says: each time costs a scan of the store.
+        """
+        clock, now = self._clock, self.task.system_time()
+        if clock.min_time + self._open_ms >= clock.stream_time or now < clock.next_time_to_emit:
+            return
+        clock.next_time_to_emit = now + self.task.emit_interval_ms
+        clock.min_time = MAX_LONG
+        open_sides: set[bool] = set()
+        emitted: list[OuterJoinKey] = []
+        with store.all() as waiting:
+            for entry, (is_left, value) in waiting:
+                clock.min_time = entry[0]
+                if len(open_sides) == 2:
+                    break
+                open_ms = self._left_open_ms if is_left else self._right_open_ms
+                if entry[0] + open_ms >= clock.stream_time:
+                    open_sides.add(is_left)
+                    continue
+                self._emit(entry, is_left, value, headers)
+                if not emitted or emitted[-1] != entry:
+                    emitted.append(entry)
+        # Deleting a key deletes all of its values, so it has to wait until all are emitted.
+        for entry in emitted:
+            store.put(entry, None)
+
+    def _emit(self, entry: OuterJoinKey, is_left: bool, value: Any, headers: Headers) -> None:
+        timestamp, _, key = entry
+        is_own = is_left is self._is_left
+        joined = self._join(key, value, None) if is_own else self._join(key, None, value)
+        self.forward_at(key, joined, timestamp, headers)
+
+
+@executes(StreamSelfJoin)
+class StreamSelfJoinExecutor(Executor[StreamSelfJoin]):
+    """Finds the partners of a record in both directions, as the two arms of a join would.
+
+    The record is not in the store yet, so its pair with itself is made here: before the first
+    partner that is later than it, so that results keep the order a two-store join gives them,
+    and only if the record is not older than what the store keeps.
+    """
+
+    def init(self) -> None:
+        node = self.node
+        self._fetch = self.task.store(node.store).fetch
+        self._join = join_of(node.joiner, with_key=node.with_key)
+        self._before_ms = node.windows.before_ms
+        self._after_ms = node.windows.after_ms
+        self._retention_ms = node.windows.size_ms + node.windows.grace_ms
+        self._stream_time = -1
+
+    def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        if key is None or value is None:
+            self.task.dropped(self.node.name, "null-key-or-value")
+            return
+        join, forward_at = self._join, self.forward_at
+        itself = join(key, value, value)
+        self._stream_time = max(self._stream_time, timestamp)
+        is_pending = timestamp > self._stream_time - self._retention_ms + 1
+        start, end = timestamp - self._before_ms, timestamp + self._after_ms
+        with self._fetch(key, max(0, start), max(0, end)) as others:
+            for time, other in others:
+                forward_at(key, join(key, value, other), max(timestamp, time), headers)
+        start, end = timestamp - self._after_ms, timestamp + self._before_ms
+        with self._fetch(key, max(0, start), max(0, end)) as others:
+            for time, other in others:
+                if is_pending and time > timestamp:
+                    is_pending = False
+                    self.forward(key, itself, timestamp, headers)
+                forward_at(key, join(key, other, value), max(timestamp, time), headers)
+        if is_pending:
+            self.forward(key, itself, timestamp, headers)

@@ -1,0 +1,74 @@
+"""Looks a stream up in a table. As data: ``penstock.topology.nodes.stream_table_join``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import InvalidArgumentError
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.joiner import join_of
+from penstock.kernel.record_contexts import in_context
+from penstock.model.record import Headers
+from penstock.state.buffered import Eviction, TimeOrderedBuffer
+from penstock.topology.nodes.stream_table_join import StreamTableJoin
+
+
+@executes(StreamTableJoin)
+class StreamTableJoinExecutor(Executor[StreamTableJoin]):
+    """Joins a record with the table's row, as of the record's time if the table is versioned.
+
+    A record without a value is dropped, and one without a key unless it is a left join, where it
+    has no partner. With a grace period records wait in the buffer, in order of time, until stream
+    time has passed them by that much; one that is later than that is joined at once.
+    """
+
+    def init(self) -> None:
+        node = self.node
+        self._rows = self.task.value_getter(node.table)
+        self._join = join_of(node.joiner, with_key=node.with_key)
+        self._is_left = node.is_left
+        self._is_versioned = self._rows.is_versioned
+        self._buffer: TimeOrderedBuffer | None = None
+        if node.buffer is not None:
+            self._buffer = self.task.store(node.buffer)
+            if not self._is_versioned:
+                raise InvalidArgumentError(
+                    "grace-needs-versioned-table",
+                    f"node {node.name!r} joins with a grace period of {node.grace_ms} ms, but table"
+                    f" {node.table!r} is not versioned",
+                    fix="materialize the table in a versioned store, or leave the grace period out",
+                    at=node.site,
+                )
+
+    def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        buffer = self._buffer
+        if value is None or (key is None and not self._is_left):
+            self.task.dropped(self.node.name, "null-join-key-or-value")
+        elif buffer is None or key is None:
+            # Without a key there is no partner to wait for. (Kafka Streams fails here.)
+            self._look_up(key, value, timestamp, headers)
+        elif buffer.put(timestamp, key, value, self.context):
+            buffer.evict_while(_always, self._release)
+        else:
+            self._look_up(key, value, timestamp, headers)
+
+    def _release(self, eviction: Eviction) -> None:
+        with in_context(self.context, eviction.record_context) as at:
+            self._look_up(eviction.key, eviction.value, at.timestamp, at.headers)
+
+    def _look_up(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        row = None
+        if key is not None:
+            rows = self._rows
+            row = rows.get_as_of(key, timestamp) if self._is_versioned else rows.get(key)
+        if row is not None:
+            self.forward(key, self._join(key, value, row.value), timestamp, headers)
+        elif self._is_left:
+            self.forward(key, self._join(key, value, None), timestamp, headers)
+
+    def close(self) -> None:
+        self._rows.close()
+
+
+def _always() -> bool:
+    return True

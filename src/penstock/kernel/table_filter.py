@@ -1,0 +1,45 @@
+"""Keeps some rows of a table. As data: ``penstock.topology.nodes.table_filter``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.table_store import materialized
+from penstock.model.change import Change
+from penstock.model.record import Headers
+from penstock.topology.nodes.table_filter import TableFilter
+
+
+@executes(TableFilter)
+class TableFilterExecutor(Executor[TableFilter]):
+    """Turns a row that fails into a tombstone. The predicate never sees a null value.
+
+    Where old values are known, a tombstone for a row that was not there either is left out. A
+    versioned table needs it nevertheless: it is a version of its own.
+    """
+
+    def init(self) -> None:
+        node = self.node
+        self._table = materialized(self)
+        self._predicate = node.predicate
+        self._negate = node.negate
+        self._sends_old = node.sends_old
+        self._leaves_out = node.sends_old and not node.versioned
+
+    def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
+        table = self._table
+        new, old = self._passed(key, value.new), None
+        if self._sends_old:
+            old = self._passed(key, value.old) if table is None else table.value(key)
+        if new is None and old is None and self._leaves_out:
+            return
+        if table is None:
+            self.forward(key, Change(new, old, value.is_latest), timestamp, headers)
+        else:
+            table.update(key, new, old, timestamp, headers)
+
+    def _passed(self, key: Any, value: Any) -> Any:
+        if value is None or bool(self._predicate(key, value)) is self._negate:
+            return None
+        return value

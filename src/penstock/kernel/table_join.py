@@ -1,0 +1,89 @@
+"""Joins two tables on their key. As data: ``penstock.topology.nodes.table_join``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.joiner import join_of
+from penstock.kernel.table_store import materialized
+from penstock.model.change import Change
+from penstock.model.record import Headers
+from penstock.topology.nodes.table_join import JoinKind, TableJoin, TableJoinMerge
+
+
+def needs_other(node: TableJoin) -> bool:
+    """Whether the arm has no result without a row of the other side."""
+    return node.kind is JoinKind.INNER or (node.kind is JoinKind.LEFT and not node.is_left)
+
+
+def joins_missing(node: TableJoin) -> bool:
+    """Whether a row of the other side has a result though this side has none."""
+    return node.kind is JoinKind.OUTER or (node.kind is JoinKind.LEFT and not node.is_left)
+
+
+@executes(TableJoin)
+class TableJoinExecutor(Executor[TableJoin]):
+    """Joins a change of its side with the other side's row as it is now.
+
+    The result's time is the later one of the change and of that row, for tombstones too. Without
+    a row on either side, before and after, there is nothing to forward.
+    """
+
+    def init(self) -> None:
+        node = self.node
+        self._other = self.task.value_getter(node.other)
+        self._join = join_of(node.joiner, with_key=node.with_key, is_left=node.is_left)
+        self._needs_other = needs_other(node)
+        self._joins_missing = joins_missing(node)
+        self._sends_old = node.sends_old
+        self._versioned = node.versioned
+
+    def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
+        if key is None:
+            self.task.dropped(self.node.name, "null-key")
+            return
+        if self._versioned and not value.is_latest:
+            self.task.dropped(self.node.name, "out-of-order")
+            return
+        row = self._other.get(key)
+        if row is not None:
+            change = self._joined(key, value, row.value, joins_missing=self._joins_missing)
+            result_time = max(timestamp, row.timestamp)
+        elif self._needs_other or (value.new is None and value.old is None):
+            return
+        else:
+            change = self._joined(key, value, None, joins_missing=False)
+            result_time = timestamp
+        if result_time == timestamp:
+            self.forward(key, change, timestamp, headers)
+        else:
+            self.forward_at(key, change, result_time, headers)
+
+    def _joined(self, key: Any, change: Change, other: Any, *, joins_missing: bool) -> Change:
+        new = old = None
+        if joins_missing or change.new is not None:
+            new = self._join(key, change.new, other)
+        if self._sends_old and (joins_missing or change.old is not None):
+            old = self._join(key, change.old, other)
+        return Change(new, old, change.is_latest)
+
+    def close(self) -> None:
+        self._other.close()
+
+
+@executes(TableJoinMerge)
+class TableJoinMergeExecutor(Executor[TableJoinMerge]):
+    """Stores the result of both arms, if the join is materialized, and forwards it."""
+
+    def init(self) -> None:
+        self._table = materialized(self)
+        self._sends_old = self.node.sends_old
+
+    def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
+        if self._table is not None:
+            self._table.update(key, value.new, value.old, timestamp, headers)
+        else:
+            if not self._sends_old:
+                value = Change(value.new, None, value.is_latest)
+            self.forward(key, value, timestamp, headers)

@@ -1,0 +1,35 @@
+"""Turns a topic or a stream into a table. As data: ``penstock.topology.nodes.table_source``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.table_store import materialized
+from penstock.model.change import Change
+from penstock.model.record import Headers
+from penstock.topology.nodes.table_source import TableSource
+
+
+@executes(TableSource)
+class TableSourceExecutor(Executor[TableSource]):
+    """Stores each record as its key's row. A null value deletes; a null key is dropped.
+
+    A timestamped store takes updates in the order they arrive, out of order or not, as Kafka
+    Streams does; a versioned one files them under their timestamp.
+    """
+
+    def init(self) -> None:
+        self._table = materialized(self)
+        self._sends_old = self.node.sends_old
+
+    def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        if key is None:
+            self.task.dropped(self.node.name, "null-key")
+            return
+        table = self._table
+        if table is None:
+            self.forward(key, Change(value, None), timestamp, headers)
+        else:
+            old = table.value(key) if self._sends_old else None
+            table.update(key, value, old, timestamp, headers)

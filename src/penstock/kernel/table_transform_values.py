@@ -1,0 +1,86 @@
+"""Gives rows a new value with state. As data: ``topology.nodes.table_transform_values``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import NullArgumentError
+from penstock.kernel.context import NodeContext
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.record_contexts import in_context
+from penstock.kernel.table_store import materialized
+from penstock.model.change import Change
+from penstock.model.record import Headers, RecordContext
+from penstock.model.versioned import ValueAndTimestamp
+from penstock.processor.processor import ValueTransformer
+from penstock.topology.nodes.table_transform_values import TableTransformValues
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+
+@executes(TableTransformValues)
+class TableTransformValuesExecutor(Executor[TableTransformValues]):
+    """Transforms every value, tombstones included: what becomes of them is the user's choice.
+
+    Without a store of the result the old value is transformed again wherever a later node needs
+    it, so that a transformer with state sees more calls than records.
+    """
+
+    def init(self) -> None:
+        self._transformer = _transformer(self)
+        self._transform = self._transformer.transform
+        self._table = materialized(self)
+        self._sends_old = self.node.sends_old
+
+    def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
+        table = self._table
+        new, old = self._transform(key, value.new), None
+        if table is None:
+            if self._sends_old:
+                old = self._transform(key, value.old)
+            self.forward(key, Change(new, old, value.is_latest), timestamp, headers)
+        else:
+            if self._sends_old:
+                old = table.value(key)
+            table.update(key, new, old, timestamp, headers)
+
+    def close(self) -> None:
+        self._transformer.close()
+
+
+class TransformedRow:
+    """Transforms rows for readers of a table that is not stored, with a transformer of its own.
+
+    The transformer sees the row's time; topic, offset and headers of the row are not known.
+    """
+
+    def __init__(self, node: TableTransformValues, task: TaskServices) -> None:
+        self._context = task.context
+        self._transformer = _transformer(Executor(node, task))
+
+    def __call__(self, key: Any, row: ValueAndTimestamp | None) -> ValueAndTimestamp | None:
+        value, timestamp = (None, -1) if row is None else row
+        with in_context(self._context, RecordContext(timestamp, -1, -1, None)):
+            transformed = self._transformer.transform(key, value)
+        return None if transformed is None else ValueAndTimestamp(transformed, timestamp)
+
+    def close(self) -> None:
+        self._transformer.close()
+
+
+def _transformer(executor: Executor[TableTransformValues]) -> ValueTransformer:
+    node = executor.node
+    transformer: ValueTransformer | None = node.supplier()
+    if transformer is None:
+        raise NullArgumentError(
+            "missing-transformer",
+            f"the transformer supplier of node {node.name!r} returned None",
+            fix="return a new ValueTransformer each time it is called",
+            at=node.site,
+        )
+    # A transformer returns its result, so its context cannot forward.
+    context: Any = NodeContext(executor)
+    transformer.context = context
+    transformer.init(context)
+    return transformer
