@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from struct import Struct
 
 from penstock.model.record import RecordContext
 from penstock.state.bytes_store import BytesStore, Entry, Write
 from penstock.state.environment import Changelog
+
+_long_at = Struct(">q").unpack_from
 
 
 class ChangeLogged:
@@ -70,4 +73,4 @@ class TimestampedChangelog:
         if value is None:
             self._append(key, None, timestamp)
         else:
-            self._append(key, value[8:], int.from_bytes(value[:8], "big", signed=True))
+            self._append(key, value[8:], _long_at(value)[0])

@@ -201,8 +201,20 @@ class TypedKeyValueStore(Generic[K, V]):
         return self._iterate(self._inner.scan(first, stop, reverse=reverse))
 
     def _iterate(self, entries: Iterator[Entry]) -> PeekingIterator[tuple[K, V]]:
-        read_key, read_value = self._keys.read_checked, self._values.read_checked
-        return PeekingIterator((read_key(key), read_value(value)) for key, value in entries)
+        return PeekingIterator(self._decode(entries))
+
+    def _decode(self, entries: Iterator[Entry]) -> Iterator[tuple[K, V]]:
+        read_key, read_value = self._keys.read, self._values.read
+        for key, value in entries:
+            try:
+                typed_key = read_key(key)
+            except Exception as error:
+                raise self._keys.unreadable(key, error) from error
+            try:
+                typed_value = read_value(value)
+            except Exception as error:
+                raise self._values.unreadable(value, error) from error
+            yield typed_key, typed_value
 
     def _prefix_bytes(self, prefix: Any, serializer: Any) -> bytes:
         if prefix is None or serializer is None:
