@@ -1,0 +1,125 @@
+"""Folds a grouped stream. As data: ``penstock.topology.nodes.aggregate``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.kernel.executor import Executor, Forward, executes
+from penstock.kernel.table_forwarder import TableForwarder
+from penstock.model.change import Change
+from penstock.model.record import Headers
+from penstock.model.versioned import (
+    PUT_RETURN_CODE_NOT_PUT,
+    PUT_RETURN_CODE_VALID_TO_UNDEFINED,
+    ValueAndTimestamp,
+)
+from penstock.state.spec import StoreKind
+from penstock.topology.nodes.aggregate import Aggregate, Reduce
+
+Initializer = Callable[[], Any]
+#: ``(key, value, aggregate) -> aggregate``.
+Fold = Callable[[Any, Any, Any], Any]
+
+
+@executes(Aggregate)
+class AggregateExecutor(Executor[Aggregate]):
+    """One look-up, one call and one write per record with a key and a value.
+
+    The result carries the highest timestamp that went into it. An aggregate of None deletes the
+    row: the next record starts from the initializer, and from its own timestamp.
+    """
+
+    def init(self) -> None:
+        self.process = _process(  # type: ignore[assignment, method-assign]
+            self, self.node.initializer, self.node.fn
+        )
+
+
+@executes(Reduce)
+class ReduceExecutor(Executor[Reduce]):
+    """An aggregation whose first value is the aggregate; the function never sees None."""
+
+    def init(self) -> None:
+        reducer = self.node.fn
+
+        def fold(key: Any, value: Any, aggregate: Any) -> Any:
+            return value if aggregate is None else reducer(aggregate, value)
+
+        self.process = _process(self, _nothing, fold)  # type: ignore[assignment, method-assign]
+
+
+def _nothing() -> None:
+    return None
+
+
+def _process(
+    executor: Executor[Aggregate] | Executor[Reduce], initializer: Initializer, fold: Fold
+) -> Forward:
+    store = executor.task.store(executor.node.store or "")
+    if store.kind is StoreKind.VERSIONED_KEY_VALUE:
+        return _process_versioned(executor, store, initializer, fold)
+    return _process_timestamped(executor, store, initializer, fold)
+
+
+def _process_timestamped(
+    executor: Executor[Aggregate] | Executor[Reduce],
+    store: Any,
+    initializer: Initializer,
+    fold: Fold,
+) -> Forward:
+    name, sends_old, dropped = executor.node.name, executor.node.sends_old, executor.task.dropped
+    forward, forward_at = executor.forward, executor.forward_at
+    get, put = store.get, store.put
+    is_cached = TableForwarder(store, executor, sends_old=sends_old).is_cached
+
+    def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        if key is None or value is None:
+            dropped(name, "null-key-or-value")
+            return
+        row = get(key)
+        if row is None:
+            # This is also the old value of a first change: not None, as in Java.
+            old, newest = initializer(), timestamp
+        else:
+            old, newest = row
+            if newest < timestamp:
+                newest = timestamp
+        new = fold(key, value, old)
+        put(key, None if new is None else ValueAndTimestamp(new, newest))
+        if is_cached:
+            return
+        change = Change(new, old if sends_old else None)
+        if newest == timestamp:
+            forward(key, change, timestamp, headers)
+        else:
+            forward_at(key, change, newest, headers)
+
+    return process
+
+
+def _process_versioned(
+    executor: Executor[Aggregate] | Executor[Reduce],
+    store: Any,
+    initializer: Initializer,
+    fold: Fold,
+) -> Forward:
+    name, sends_old, dropped = executor.node.name, executor.node.sends_old, executor.task.dropped
+    forward_at = executor.forward_at
+
+    def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        if key is None or value is None:
+            dropped(name, "null-key-or-value")
+            return
+        row = store.get(key)
+        old = initializer() if row is None else row.value
+        newest = timestamp if row is None else max(timestamp, row.timestamp)
+        new = fold(key, value, old)
+        valid_to = store.put(key, new, newest)
+        # What is older than the history is not in the table, so later nodes must not see it.
+        if valid_to != PUT_RETURN_CODE_NOT_PUT:
+            is_latest = valid_to == PUT_RETURN_CODE_VALID_TO_UNDEFINED
+            change = Change(new, old if sends_old else None, is_latest)
+            forward_at(key, change, newest, headers)
+
+    return process

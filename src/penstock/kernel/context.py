@@ -1,0 +1,173 @@
+"""What a processor may do while it runs. The face users see: ``penstock.processor.context``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import InvalidArgumentError, StreamsError, UnknownStoreError
+from penstock.kernel.read_only_store import ReadOnlyStore
+from penstock.model.duration import Duration, to_ms
+from penstock.model.record import FixedKeyRecord, Record, RecordMetadata
+from penstock.model.task_id import TaskId
+from penstock.processor.context import Cancellable, PunctuationType, Punctuator
+
+if TYPE_CHECKING:
+    from penstock.kernel.executor import Executor, Forward
+
+
+class NodeContext:
+    """The task as one node's user code sees it: its own stores, no one else's.
+
+    Has no ``forward``: a table's transformer must return its result instead.
+    """
+
+    def __init__(self, executor: Executor[Any]) -> None:
+        self._node = executor.node
+        self._task = executor.task
+        self._at = executor.task.context
+
+    @property
+    def application_id(self) -> str:
+        return self._task.application_id
+
+    @property
+    def task_id(self) -> TaskId:
+        return self._task.task_id
+
+    @property
+    def record_metadata(self) -> RecordMetadata | None:
+        """Where the record was read from; topic None and offset -1 inside a punctuation."""
+        at = self._at
+        return RecordMetadata(at.topic, at.partition, at.offset)  # type: ignore[arg-type]
+
+    @property
+    def state_dir(self) -> Path | None:
+        """The task's directory for its persistent stores, None if it has none."""
+        directory: Path | None = getattr(self._task, "state_dir", None)
+        return directory
+
+    def get_state_store(self, name: str) -> Any:
+        """Gives a connected store, or a global store to read from; both without a copy."""
+        if name in self._node.stores:
+            return self._task.store(name)
+        is_global = getattr(self._task, "is_global_store", None)
+        if is_global is not None and is_global(name):
+            return ReadOnlyStore(self._task.store(name))
+        connected = ", ".join(map(repr, self._node.stores)) or "none"
+        near = difflib.get_close_matches(name, self._node.stores, n=1)
+        raise UnknownStoreError(
+            "unknown-store",
+            f"processor {self._node.name!r} has no access to state store {name!r};"
+            f" connected are: {connected}",
+            fix=f"did you mean {near[0]!r}?"
+            if near
+            else f"connect it: process(supplier, {name!r}), add_state_store(builder,"
+            f" {self._node.name!r}) or stores() of the supplier",
+            at=self._node.site,
+        )
+
+    def schedule(
+        self, interval: Duration, kind: PunctuationType, callback: Punctuator
+    ) -> Cancellable:
+        """Calls back with the time, on this task's thread, between records."""
+        interval_ms = to_ms(interval, "interval")
+        if interval_ms < 1:
+            raise InvalidArgumentError(
+                "bad-interval",
+                f"processor {self._node.name!r}: interval {interval!r} is shorter than 1 ms",
+                fix="give an interval of 1 ms or more",
+                at=self._node.site,
+            )
+        return self._task.schedule(self._node.name, interval_ms, kind, callback)
+
+    def commit(self) -> None:
+        """Asks for a commit as soon as possible; it has not happened when this returns."""
+        self._task.request_commit()
+
+    def current_stream_time_ms(self) -> int:
+        return self._task.stream_time()
+
+    def current_system_time_ms(self) -> int:
+        return self._task.system_time()
+
+    def app_configs(self) -> Mapping[str, Any]:
+        return MappingProxyType(self._task.configs)
+
+    def app_configs_with_prefix(self, prefix: str) -> Mapping[str, Any]:
+        """Gives the settings whose names start with the prefix, under their names without it."""
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self._task.configs.items()
+            if name.startswith(prefix)
+        }
+
+
+class ForwardingContext(NodeContext):
+    """The context of a processor: what it forwards is processed before ``forward`` returns.
+
+    ``record_type`` is what the processor may forward: records with a key of their own choice, or
+    fixed-key records only.
+    """
+
+    def __init__(
+        self,
+        executor: Executor[Any],
+        record_type: type[Record[Any, Any] | FixedKeyRecord[Any, Any]],
+    ) -> None:
+        super().__init__(executor)
+        self._forward = executor.forward
+        self._record_type = record_type
+        self._ways: dict[str, Forward] = {}
+
+    def forward(self, record: Any, child: str | None = None) -> None:
+        """Forwards to all children, or to the one of that name."""
+        if record.__class__ is not self._record_type:
+            self._check(record)
+        forward = self._forward
+        if child is not None:
+            forward = self._ways.get(child) or self._way_to(child)
+        at, timestamp, headers = self._at, record.timestamp, record.headers
+        if timestamp == at.timestamp and headers is at.headers:
+            forward(record.key, record.value, timestamp, headers)
+            return
+        before = at.timestamp, at.headers
+        at.timestamp, at.headers = timestamp, headers
+        try:
+            forward(record.key, record.value, timestamp, headers)
+        finally:
+            at.timestamp, at.headers = before
+
+    def _way_to(self, child: str) -> Forward:
+        way = self._task.child(child)
+        if way is None or self._node.name not in self._task.node(child).parents:
+            known = ", ".join(map(repr, self._children())) or "none"
+            raise StreamsError(
+                "unknown-child",
+                f"processor {self._node.name!r} has no child {child!r}; its children are: {known}",
+                fix="forward to a node that was added with this processor as its parent",
+                at=self._node.site,
+            )
+        self._ways[child] = way
+        return way
+
+    def _children(self) -> Sequence[str]:
+        children = getattr(self._task, "children", None)
+        return () if children is None else list(children(self._node.name))
+
+    def _check(self, record: Any) -> None:
+        if isinstance(record, self._record_type):
+            return
+        wanted = self._record_type.__name__
+        fix = f"forward a {wanted}: record.with_value(...) makes one"
+        if isinstance(record, Record):
+            fix = "use process() instead of process_values() to change keys, or " + fix
+        raise StreamsError(
+            "not-a-record",
+            f"processor {self._node.name!r} forwards {record!r}, which is not a {wanted}",
+            fix=fix,
+            at=self._node.site,
+        )

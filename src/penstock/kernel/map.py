@@ -1,0 +1,44 @@
+"""Gives records a new key and value. As data: ``penstock.topology.nodes.map``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import InvalidArgumentError, NullArgumentError
+from penstock.kernel.executor import Executor, executes
+from penstock.model.record import Headers
+from penstock.topology.nodes.map import Map
+
+
+@executes(Map)
+class MapExecutor(Executor[Map]):
+    """Forwards exactly one record per record."""
+
+    def init(self) -> None:
+        fn, forward = self.node.fn, self.forward
+
+        def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            pair = fn(key, value)
+            if pair.__class__ is not tuple:
+                pair = checked_pair(pair, "map")
+            new_key, new_value = pair
+            forward(new_key, new_value, timestamp, headers)
+
+        self.process = process  # type: ignore[method-assign]
+
+
+def checked_pair(pair: Any, operator: str) -> tuple[Any, Any]:
+    """Takes what unpacks like a pair on purpose; text of two characters does so by accident."""
+    if pair is None:
+        raise NullArgumentError(
+            "null-result",
+            f"the function of {operator} returned None",
+            fix="return a (key, value) pair for every record; filter records out before",
+        )
+    if not isinstance(pair, (tuple, list)):
+        raise InvalidArgumentError(
+            "not-a-pair",
+            f"the function of {operator} returned {pair!r} of type {type(pair).__name__}",
+            fix="return a (key, value) pair",
+        )
+    return tuple(pair)

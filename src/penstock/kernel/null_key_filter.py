@@ -1,0 +1,25 @@
+"""Guards the way into a repartition topic. As data: ``penstock.topology.nodes.null_key_filter``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kernel.executor import Executor, executes
+from penstock.model.record import Headers
+from penstock.topology.nodes.null_key_filter import NullKeyFilter
+
+
+@executes(NullKeyFilter)
+class NullKeyFilterExecutor(Executor[NullKeyFilter]):
+    """Forwards records with a key, whatever their value; counts the others as dropped."""
+
+    def init(self) -> None:
+        forward, dropped, name = self.forward, self.task.dropped, self.node.name
+
+        def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            if key is None:
+                dropped(name, "null-key")
+            else:
+                forward(key, value, timestamp, headers)
+
+        self.process = process  # type: ignore[method-assign]

@@ -1,0 +1,22 @@
+"""Hands records on unchanged. As data: ``penstock.topology.nodes.pass_through``."""
+
+from __future__ import annotations
+
+from penstock.kernel.executor import Executor, executes
+from penstock.topology.nodes.pass_through import PassThrough, TablePassThrough
+
+
+@executes(PassThrough)
+class PassThroughExecutor(Executor[PassThrough]):
+    """Costs nothing per record: its ``process`` is its ``forward``."""
+
+    def init(self) -> None:
+        self.process = self.forward  # type: ignore[assignment, method-assign]
+
+
+@executes(TablePassThrough)
+class TablePassThroughExecutor(Executor[TablePassThrough]):
+    """The same for changes; the aggregations before it own the store."""
+
+    def init(self) -> None:
+        self.process = self.forward  # type: ignore[assignment, method-assign]

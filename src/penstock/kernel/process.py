@@ -1,0 +1,53 @@
+"""Runs user-written processors. As data: ``penstock.topology.nodes.process``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import StreamsError
+from penstock.kernel.context import ForwardingContext
+from penstock.kernel.executor import Executor, executes
+from penstock.model.record import FixedKeyRecord, Headers, Record
+from penstock.processor.processor import FixedKeyProcessor, Processor
+from penstock.topology.nodes.process import Process
+
+
+@executes(Process)
+class ProcessExecutor(Executor[Process]):
+    """One processor for the life of the task: ``init``, then ``process`` per record, ``close``.
+
+    The processor forwards through its context, in its own order and as often as it wants.
+    """
+
+    _processor: Any = None
+
+    def init(self) -> None:
+        record_type: type[Any] = FixedKeyRecord if self.node.fixed_key else Record
+        processor = self._make()
+        context = ForwardingContext(self, record_type)
+        if isinstance(processor, Processor | FixedKeyProcessor):
+            # Set before init(), so that a processor that overrides it need not call it.
+            processor.context = context
+        if hasattr(processor, "init"):
+            processor.init(context)
+        self._processor, process = processor, processor.process
+
+        def process_record(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            process(record_type(key, value, timestamp, headers))
+
+        self.process = process_record  # type: ignore[method-assign]
+
+    def close(self) -> None:
+        if hasattr(self._processor, "close"):
+            self._processor.close()
+
+    def _make(self) -> Any:
+        processor = self.node.supplier()
+        if not callable(getattr(processor, "process", None)):
+            raise StreamsError(
+                "bad-processor",
+                f"the supplier of {self.node.name!r} gave {processor!r}, which has no process()",
+                fix="return a new Processor or FixedKeyProcessor from the supplier",
+                at=self.node.site,
+            )
+        return processor

@@ -1,0 +1,75 @@
+"""Callbacks on a schedule. What user code asks for: ``ProcessorContext.schedule``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.kernel.java_queue import JavaQueue
+from penstock.processor.context import Punctuator
+
+#: Runs one callback: node, time, callback. The task sets the record context around it.
+Punctuate = Callable[[str, int, Punctuator], None]
+
+
+class Schedule:
+    """One scheduled callback, and the handle that cancels it."""
+
+    __slots__ = ("callback", "interval_ms", "is_cancelled", "node", "time")
+
+    def __init__(self, node: str, time: int, interval_ms: int, callback: Punctuator) -> None:
+        self.node = node
+        self.time = time
+        self.interval_ms = interval_ms
+        self.callback = callback
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """Stops the callback for good; also from inside the callback, and more than once."""
+        self.is_cancelled = True
+
+    def move_past(self, now: int) -> None:
+        """Moves to the next time on the schedule's grid; times that were missed are skipped."""
+        missed = (now - self.time) // self.interval_ms
+        self.time += (missed + 1) * self.interval_ms
+
+
+def _time(schedule: Schedule) -> int:
+    return schedule.time
+
+
+class PunctuationQueue:
+    """The schedules of a task that follow one clock; the queue itself knows no time.
+
+    A stream-time schedule starts at 0, so that the first record fires it. What is due fires once,
+    with the time of the clock, not with the time it was due. Among schedules that are due at the
+    same time the order is Java's.
+    """
+
+    def __init__(self) -> None:
+        self._queue: JavaQueue[Schedule] = JavaQueue(_time)
+
+    def schedule(self, node: str, first: int, interval_ms: int, callback: Punctuator) -> Schedule:
+        """Fires when the clock reaches ``first``, and every ``interval_ms`` from there."""
+        schedule = Schedule(node, first, interval_ms, callback)
+        self._queue.offer(schedule)
+        return schedule
+
+    def run_due(self, now: int, punctuate: Punctuate) -> bool:
+        """Runs what is due, and what becomes due meanwhile; true if anything was."""
+        queue, has_run = self._queue, False
+        while (due := queue.peek()) is not None and due.time <= now:
+            queue.poll()
+            if due.is_cancelled:
+                continue
+            punctuate(due.node, now, due.callback)
+            has_run = True
+            if not due.is_cancelled:
+                due.move_past(now)
+                queue.offer(due)
+        return has_run
+
+    def next_time(self) -> int | None:
+        """When the next callback is due, None if there is none; forgets cancelled ones."""
+        while (first := self._queue.peek()) is not None and first.is_cancelled:
+            self._queue.poll()
+        return None if first is None else first.time

@@ -1,0 +1,22 @@
+"""Gives records a new key. As data: ``penstock.topology.nodes.select_key``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kernel.executor import Executor, executes
+from penstock.model.record import Headers
+from penstock.topology.nodes.select_key import SelectKey
+
+
+@executes(SelectKey)
+class SelectKeyExecutor(Executor[SelectKey]):
+    """Forwards exactly one record per record; the new key may be None."""
+
+    def init(self) -> None:
+        fn, forward = self.node.fn, self.forward
+
+        def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            forward(fn(key, value), value, timestamp, headers)
+
+        self.process = process  # type: ignore[method-assign]

@@ -1,0 +1,204 @@
+"""Folds a grouped stream per sliding window.
+
+As data: ``penstock.topology.nodes.sliding_aggregate``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import InvalidArgumentError
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.table_forwarder import TableForwarder
+from penstock.model.change import Change
+from penstock.model.record import Headers
+from penstock.model.versioned import ValueAndTimestamp
+from penstock.model.windowed import Window, Windowed
+from penstock.topology.nodes.sliding_aggregate import SlidingAggregate
+
+
+class _Arrival:
+    """One record on its way through the windows of its key.
+
+    The windows around a record at time ``t`` are its left window, which ends at ``t``, and its
+    right window, which starts at ``t + 1``; the others were made by records near it.
+    """
+
+    __slots__ = ("close_time", "headers", "key", "starts", "timestamp", "value")
+
+    def __init__(
+        self, key: Any, value: Any, timestamp: int, headers: Headers, close_time: int
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.timestamp = timestamp
+        self.headers = headers
+        self.close_time = close_time
+        #: The starts of the windows that were found in the store.
+        self.starts: set[int] = set()
+
+
+@executes(SlidingAggregate)
+class SlidingAggregateExecutor(Executor[SlidingAggregate]):
+    """Keeps one window per distinct set of records at most ``difference_ms`` apart.
+
+    A window includes both its bounds and is closed once ``end < stream time - grace``. A stored
+    window's timestamp is that of its latest record, and tells which windows a new record needs.
+    """
+
+    def init(self) -> None:
+        node = self.node
+        self.clock = OperatorClock()
+        self._difference_ms = node.windows.difference_ms
+        self._store = self.task.store(node.store or "")
+        self._is_silent = (
+            node.emit_final or TableForwarder(self._store, self, sends_old=node.sends_old).is_cached
+        )
+
+    def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        if key is None or value is None:
+            self.task.dropped(self.node.name, "null-key-or-value")
+            return
+        close_time = self.clock.advance(timestamp) - self.node.windows.grace_ms
+        if timestamp + self._difference_ms < close_time:
+            self.task.dropped(self.node.name, "expired-window")
+            return
+        record = _Arrival(key, value, timestamp, headers, close_time)
+        if timestamp < self._difference_ms:
+            # Such a record emits nothing final either: no window can have closed before it.
+            self._process_early(record)
+            return
+        self._process_backward(record)
+        if self.node.emit_final:
+            self._emit_closed(close_time, headers)
+
+    def _process_backward(self, record: _Arrival) -> None:
+        """Updates the windows that contain the record, latest first, then makes missing ones."""
+        timestamp, difference_ms = record.timestamp, self._difference_ms
+        left: Any = None
+        right: Any = None
+        previous: int | None = None
+        has_left = has_right = False
+        earliest = max(0, timestamp - 2 * difference_ms)
+        with self._store.backward_fetch(record.key, earliest, timestamp + 1) as windows:
+            for start, row in windows:
+                record.starts.add(start)
+                end = start + difference_ms
+                if start == timestamp + 1:
+                    has_right = True
+                elif end > timestamp:
+                    if right is None:
+                        right = row
+                    self._update(record, start, row)
+                elif end == timestamp:
+                    has_left = True
+                    self._update(record, start, row)
+                    if row.timestamp >= timestamp:
+                        # Another record had this timestamp and made all the windows there are.
+                        return
+                    previous = row.timestamp
+                else:
+                    left, previous = row, row.timestamp
+                    break
+        self._make_right_of_previous(record, previous)
+        if not has_left:
+            is_alone = previous is None or previous < timestamp - difference_ms
+            before = self.node.initializer() if is_alone else left.value
+            self._update(record, timestamp - difference_ms, _row(before, timestamp))
+        if not has_right:
+            self._make_right(record, right)
+
+    def _process_early(self, record: _Arrival) -> None:
+        """Handles a record whose left window would start before 0.
+
+        All of them share the window that starts at 0 instead.
+        """
+        timestamp = record.timestamp
+        shared: Any = None
+        right: Any = None
+        previous: int | None = None
+        has_right = False
+        with self._store.fetch(record.key, 0, timestamp + 1) as windows:
+            for start, row in windows:
+                record.starts.add(start)
+                if start == 0:
+                    shared = row
+                    if row.timestamp < timestamp:
+                        previous = row.timestamp
+                elif start <= timestamp:
+                    right = row
+                    self._update(record, start, row)
+                else:
+                    has_right = True
+        if right is None and shared is not None and shared.timestamp > timestamp:
+            # Only records after this one are in the shared window: they are its right window.
+            right = shared
+        if not has_right:
+            self._make_right(record, right)
+        if previous is not None and previous + 1 not in record.starts:
+            self._update(record, previous + 1, _row(self.node.initializer(), timestamp))
+        if shared is None:
+            shared = _row(self.node.initializer(), timestamp)
+        self._update(record, 0, shared)
+
+    def _make_right_of_previous(self, record: _Arrival, previous: int | None) -> None:
+        if previous is None or previous + 1 in record.starts:
+            return
+        if previous + 1 + self._difference_ms >= record.timestamp:
+            self._update(record, previous + 1, _row(self.node.initializer(), record.timestamp))
+
+    def _make_right(self, record: _Arrival, right: Any) -> None:
+        """Makes the record's right window from a window that overlaps it, if that is not empty."""
+        if right is not None and right.timestamp > record.timestamp:
+            start = record.timestamp + 1
+            self._store.put(record.key, right, start)
+            self._forward_update(record, start, right.value, None, right.timestamp)
+
+    def _update(self, record: _Arrival, start: int, row: Any) -> None:
+        """Folds the record into a window; a closed one counts as a drop and stays as it is."""
+        if start + self._difference_ms < record.close_time:
+            self.task.dropped(self.node.name, "expired-window")
+            return
+        if self._difference_ms == 0:
+            raise InvalidArgumentError(
+                "bad-window",
+                f"node {self.node.name!r}: sliding windows with a time difference of 0 ms are empty",
+                fix="give a time difference of 1 ms or more",
+                at=self.node.site,
+            )
+        old = None if row is None else row.value
+        newest = record.timestamp
+        if old is not None and row.timestamp > newest:
+            newest = row.timestamp
+        new = self.node.fn(record.key, record.value, old)
+        self._store.put(record.key, _row(new, newest), start)
+        self._forward_update(record, start, new, old, newest)
+
+    def _forward_update(
+        self, record: _Arrival, start: int, new: Any, old: Any, timestamp: int
+    ) -> None:
+        if not self._is_silent:
+            windowed = Windowed(record.key, Window(start, start + self._difference_ms))
+            change = Change(new, old if self.node.sends_old else None)
+            self.forward_at(windowed, change, timestamp, record.headers)
+
+    def _emit_closed(self, close_time: int, headers: Headers) -> None:
+        """Forwards the windows that closed since the last time, as far as the store has them."""
+        clock, task = self.clock, self.task
+        if not clock.is_time_to_emit(close_time, task.system_time(), task.emit_interval_ms):
+            return
+        last_start = close_time - self._difference_ms - 1
+        if last_start < 0:
+            return
+        first_start = 0
+        if clock.last_close_time != NO_TIME:
+            first_start = max(0, clock.last_close_time - self._difference_ms)
+        with self._store.fetch_all(first_start, last_start) as closed:
+            for windowed, (value, timestamp) in closed:
+                self.forward_at(windowed, Change(value, None), timestamp, headers)
+        clock.last_close_time = close_time
+
+
+def _row(value: Any, timestamp: int) -> ValueAndTimestamp | None:
+    return None if value is None else ValueAndTimestamp(value, timestamp)

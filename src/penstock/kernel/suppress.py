@@ -1,0 +1,71 @@
+"""Holds a table's changes back. As data: ``penstock.topology.nodes.suppress``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from penstock.errors import StreamsError
+from penstock.kernel.executor import Executor, executes
+from penstock.kernel.operator_clock import OperatorClock
+from penstock.kernel.record_contexts import in_context
+from penstock.model.change import Change
+from penstock.model.record import Headers
+from penstock.state.buffered import Eviction, TimeOrderedBuffer
+from penstock.topology.nodes.suppress import Suppress
+
+
+@executes(Suppress)
+class SuppressExecutor(Executor[Suppress]):
+    """Releases a key when stream time passes its buffer time by the waiting time, or is equal.
+
+    The buffer time is the window's end or the first held-back record's time: later changes of a
+    key keep its place. What is released carries time, headers and position of its last change.
+    """
+
+    def init(self) -> None:
+        node = self.node
+        self.clock = OperatorClock()
+        self._buffer: TimeOrderedBuffer = self.task.store(node.buffer)
+        self._max_records = sys.maxsize if node.max_records is None else node.max_records
+        self._max_bytes = sys.maxsize if node.max_bytes is None else node.max_bytes
+
+    def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
+        node, buffer = self.node, self._buffer
+        expiry_time = self.clock.advance(timestamp) - node.wait_ms
+        buffer_time = key.window.end if node.until_window_closes else timestamp
+        buffer.put(buffer_time, key, value, self.context)
+        if buffer.min_timestamp <= expiry_time:
+            buffer.evict_while(lambda: buffer.min_timestamp <= expiry_time, self._release)
+        if self._is_too_full():
+            if not node.emits_early:
+                raise self._full()
+            buffer.evict_while(self._is_too_full, self._release)
+
+    def _is_too_full(self) -> bool:
+        buffer = self._buffer
+        return buffer.num_records > self._max_records or buffer.buffer_size_bytes > self._max_bytes
+
+    def _release(self, eviction: Eviction) -> None:
+        # Nothing was emitted for a window before it closes, so there is nothing to take back.
+        if eviction.value.new is None and self.node.safe_to_drop_tombstones:
+            return
+        with in_context(self.context, eviction.record_context) as at:
+            self.forward(eviction.key, eviction.value, at.timestamp, at.headers)
+
+    def _full(self) -> StreamsError:
+        node, buffer = self.node, self._buffer
+        limits = [
+            f"{have} of {most} {unit}"
+            for have, most, unit in (
+                (buffer.num_records, node.max_records, "records"),
+                (buffer.buffer_size_bytes, node.max_bytes, "bytes"),
+            )
+            if most is not None
+        ]
+        return StreamsError(
+            "suppress-buffer-full",
+            f"the buffer of {node.name!r} is too full: {', '.join(limits)}",
+            fix="allow more, emit early when full, or leave the buffer unbounded",
+            at=node.site,
+        )

@@ -1,0 +1,140 @@
+"""Folds a grouped stream per time window. As data: ``penstock.topology.nodes.window_aggregate``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.kernel.executor import Executor, Forward, executes
+from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.table_forwarder import TableForwarder
+from penstock.model.change import Change
+from penstock.model.duration import MAX_LONG
+from penstock.model.record import Headers
+from penstock.model.versioned import ValueAndTimestamp
+from penstock.model.windowed import Window, Windowed
+from penstock.model.windows import TimeWindows, UnlimitedWindows
+from penstock.topology.nodes.window_aggregate import WindowAggregate
+
+#: How many windows are remembered to be shared between keys; far more than are open at a time.
+_SHARED_WINDOWS = 4096
+
+
+@executes(WindowAggregate)
+class WindowAggregateExecutor(Executor[WindowAggregate]):
+    """Folds a record into every open window that contains it, earliest window first.
+
+    A window ends before ``end`` and is closed once ``end <= stream time - grace``. Records with
+    a null value are folded too. Each closed window that a record misses counts as one drop.
+    """
+
+    def init(self) -> None:
+        self.clock = OperatorClock()
+        self._starts = _starts_of(self.node.windows)
+        self._store = self.task.store(self.node.store or "")
+        self.process = self._process()  # type: ignore[assignment, method-assign]
+
+    def _process(self) -> Forward:
+        node, clock, starts = self.node, self.clock, self._starts
+        size_ms, grace_ms = node.windows.size_ms, node.windows.grace_ms
+        emits_final, dropped, fold = node.emit_final, self.task.dropped, self._fold()
+
+        def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            if key is None:
+                dropped(node.name, "null-key")
+                return
+            if timestamp > clock.stream_time:
+                clock.stream_time = timestamp
+            close_time = clock.stream_time - grace_ms
+            for start in starts(timestamp):
+                if start + size_ms > close_time:
+                    fold(key, value, timestamp, headers, start)
+                else:
+                    dropped(node.name, "expired-window")
+            if emits_final:
+                self._emit_closed(close_time, headers)
+
+        return process
+
+    def _fold(self) -> Callable[[Any, Any, int, Headers, int], None]:
+        node, forward, forward_at = self.node, self.forward, self.forward_at
+        initializer, fn, sends_old = node.initializer, node.fn, node.sends_old
+        fetch, put, window_from = self._store.fetch, self._store.put, _shared_windows(node.windows)
+        # With final emission the cache, if any, has no one to tell: it is read at the close.
+        is_silent = (
+            node.emit_final or TableForwarder(self._store, self, sends_old=sends_old).is_cached
+        )
+
+        def fold(key: Any, value: Any, timestamp: int, headers: Headers, start: int) -> None:
+            row = fetch(key, start)
+            if row is None:
+                old, newest = initializer(), timestamp
+            else:
+                old, newest = row
+                if newest < timestamp:
+                    newest = timestamp
+            new = fn(key, value, old)
+            put(key, None if new is None else ValueAndTimestamp(new, newest), start)
+            if is_silent:
+                return
+            windowed = Windowed(key, window_from(start))
+            change = Change(new, old if sends_old else None)
+            if newest == timestamp:
+                forward(windowed, change, timestamp, headers)
+            else:
+                forward_at(windowed, change, newest, headers)
+
+        return fold
+
+    def _emit_closed(self, close_time: int, headers: Headers) -> None:
+        """Forwards the windows that closed since the last time, as far as the store has them."""
+        clock, task, size_ms = self.clock, self.task, self.node.windows.size_ms
+        if not clock.is_time_to_emit(close_time, task.system_time(), task.emit_interval_ms):
+            return
+        last_start = close_time - size_ms
+        if last_start < 0:
+            return
+        first_start = 0
+        if clock.last_close_time != NO_TIME:
+            first_start = max(0, clock.last_close_time - size_ms) + 1
+            if self._starts(last_start) == self._starts(first_start - 1):
+                return
+        with self._store.fetch_all(first_start, last_start) as closed:
+            for windowed, (value, timestamp) in closed:
+                self.forward_at(windowed, Change(value, None), timestamp, headers)
+        clock.last_close_time = close_time
+
+
+def _starts_of(windows: TimeWindows | UnlimitedWindows) -> Callable[[int], range]:
+    """Gives the starts of the windows that contain a timestamp.
+
+    Ranges are equal when they stand for the same windows, whatever their bounds.
+    """
+    if isinstance(windows, UnlimitedWindows):
+        start_ms = windows.start_ms
+        return lambda timestamp: range(start_ms, start_ms + (timestamp >= start_ms))
+    size_ms, advance_ms = windows.size_ms, windows.advance_ms
+    if size_ms == advance_ms:
+        return lambda timestamp: range(timestamp - timestamp % size_ms, timestamp + 1, size_ms)
+
+    def starts(timestamp: int) -> range:
+        first = max(0, timestamp - size_ms + advance_ms) // advance_ms * advance_ms
+        return range(first, timestamp + 1, advance_ms)
+
+    return starts
+
+
+def _shared_windows(windows: TimeWindows | UnlimitedWindows) -> Callable[[int], Window]:
+    """Gives the window of a start, the same object for all keys: making one is not cheap."""
+    size_ms = windows.size_ms
+    shared: dict[int, Window] = {}
+
+    def window_from(start: int) -> Window:
+        window = shared.get(start)
+        if window is None:
+            if len(shared) >= _SHARED_WINDOWS:
+                shared.clear()
+            window = shared[start] = Window(start, min(start + size_ms, MAX_LONG))
+        return window
+
+    return window_from

@@ -1,0 +1,211 @@
+"""A context that records what a processor does: for tests of one processor, without a driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import InvalidArgumentError, InvalidStateError, UnknownStoreError
+from penstock.model.duration import Duration, to_ms
+from penstock.model.record import FixedKeyRecord, Record, RecordContext, RecordMetadata
+from penstock.model.task_id import TaskId
+from penstock.processor.context import PunctuationType, Punctuator
+from penstock.serde.base import SerdeDefaults
+from penstock.state.environment import StoreEnvironment
+from penstock.state.memory import MemoryStore
+from penstock.state.open import open_store
+from penstock.state.spec import StoreSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedForward:
+    """A forwarded record, and the child it was meant for; None means all children."""
+
+    record: Record[Any, Any] | FixedKeyRecord[Any, Any]
+    child: str | None = None
+
+
+@dataclass(slots=True)
+class CapturedPunctuator:
+    """A punctuation that a processor scheduled. It only runs when the test says so."""
+
+    interval_ms: int
+    kind: PunctuationType
+    callback: Punctuator
+    cancelled: bool = False
+
+    def punctuate(self, timestamp: int) -> None:
+        """Calls back as the runtime would at that time; a cancelled punctuation stays silent."""
+        if not self.cancelled:
+            self.callback(timestamp)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class MockProcessorContext:
+    """A ``ProcessorContext`` and ``FixedKeyProcessorContext`` whose surroundings the test sets.
+
+    Example:
+        >>> from penstock.processor.processor import Processor
+        >>> class Shout(Processor):
+        ...     def process(self, record):
+        ...         self.context.forward(record.with_value(record.value.upper()))
+        >>> context = MockProcessorContext()
+        >>> processor = context.start(Shout())
+        >>> processor.process(Record("k", "hello", timestamp=5))
+        >>> [forward.record.value for forward in context.forwarded()]
+        ['HELLO']
+    """
+
+    def __init__(
+        self,
+        configs: Mapping[str, Any] | None = None,
+        task_id: TaskId | None = None,
+        state_dir: Path | None = None,
+    ) -> None:
+        self._configs = dict(configs or {})
+        self._task_id = task_id or TaskId(0, 0)
+        self._state_dir = state_dir
+        self._metadata: RecordMetadata | None = None
+        self._stream_time: int | None = None
+        self._system_time: int | None = None
+        self._stores: dict[str, Any] = {}
+        self._forwards: list[CapturedForward] = []
+        self._punctuators: list[CapturedPunctuator] = []
+        self._committed = False
+
+    def start(self, processor: Any) -> Any:
+        """Hands the processor this context and calls its ``init``; gives the processor back."""
+        processor.context = self
+        processor.init(self)
+        return processor
+
+    # What the processor sees
+
+    @property
+    def application_id(self) -> str:
+        return str(self._configs.get("application.id", "dummy-mock-app-id"))
+
+    @property
+    def task_id(self) -> TaskId:
+        return self._task_id
+
+    @property
+    def record_metadata(self) -> RecordMetadata | None:
+        return self._metadata
+
+    @property
+    def state_dir(self) -> Path | None:
+        return self._state_dir
+
+    def get_state_store(self, name: str) -> Any:
+        if name not in self._stores:
+            known = ", ".join(map(repr, self._stores)) or "none"
+            raise UnknownStoreError(
+                "unknown-store",
+                f"the mock context has no state store {name!r}; it has: {known}",
+                fix=f"call add_state_store with a store or a builder named {name!r}",
+            )
+        return self._stores[name]
+
+    def schedule(
+        self, interval: Duration, kind: PunctuationType, callback: Punctuator
+    ) -> CapturedPunctuator:
+        interval_ms = to_ms(interval, "interval")
+        if interval_ms < 1:
+            raise InvalidArgumentError(
+                "bad-interval",
+                f"interval {interval!r} is shorter than 1 ms",
+                fix="give an interval of 1 ms or more",
+            )
+        punctuator = CapturedPunctuator(interval_ms, kind, callback)
+        self._punctuators.append(punctuator)
+        return punctuator
+
+    def forward(
+        self, record: Record[Any, Any] | FixedKeyRecord[Any, Any], child: str | None = None
+    ) -> None:
+        self._forwards.append(CapturedForward(record, child))
+
+    def commit(self) -> None:
+        self._committed = True
+
+    def current_stream_time_ms(self) -> int:
+        return _given(self._stream_time, "stream time", "set_current_stream_time")
+
+    def current_system_time_ms(self) -> int:
+        return _given(self._system_time, "system time", "set_current_system_time")
+
+    def app_configs(self) -> Mapping[str, Any]:
+        return dict(self._configs)
+
+    def app_configs_with_prefix(self, prefix: str) -> Mapping[str, Any]:
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self._configs.items()
+            if name.startswith(prefix)
+        }
+
+    # What the test sets
+
+    def set_record_metadata(self, topic: str, partition: int, offset: int) -> None:
+        self._metadata = RecordMetadata(topic, partition, offset)
+
+    def set_current_stream_time(self, timestamp: int) -> None:
+        self._stream_time = timestamp
+
+    def set_current_system_time(self, timestamp: int) -> None:
+        self._system_time = timestamp
+
+    def add_state_store(self, store: Any) -> Any:
+        """Adds an open store, or opens what a builder describes: in memory, without changelog.
+
+        Returns:
+            The open store, to fill before the test or to look into after it.
+        """
+        if isinstance(store, StoreSpec):
+            environment = StoreEnvironment(
+                context=RecordContext(0, -1, -1, None),
+                defaults=SerdeDefaults(),
+                engine=lambda name: MemoryStore(),
+                changelog=lambda name: None,
+            )
+            store = open_store(store, environment)
+        self._stores[store.name] = store
+        return store
+
+    # What the test asks
+
+    def forwarded(self, child: str | None = None) -> list[CapturedForward]:
+        """Gives all forwards in order, or only those that reach the child of that name."""
+        return [
+            forward
+            for forward in self._forwards
+            if child is None or forward.child is None or forward.child == child
+        ]
+
+    def scheduled_punctuators(self) -> list[CapturedPunctuator]:
+        """Gives the punctuations scheduled so far, cancelled ones included."""
+        return list(self._punctuators)
+
+    @property
+    def committed(self) -> bool:
+        """Whether ``commit`` was called since the start or since ``reset_commit``."""
+        return self._committed
+
+    def reset_forwards(self) -> None:
+        self._forwards.clear()
+
+    def reset_commit(self) -> None:
+        self._committed = False
+
+
+def _given(time: int | None, what: str, setter: str) -> int:
+    if time is None:
+        raise InvalidStateError(
+            "time-not-set", f"the mock context has no {what}", fix=f"call {setter}(...) first"
+        )
+    return time
