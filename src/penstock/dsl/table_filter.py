@@ -1,0 +1,42 @@
+"""Keeps some rows of a table. As data: ``penstock.topology.nodes.table_filter``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from penstock.dsl.arity import check_arity
+from penstock.dsl.materialized import Materialized
+from penstock.dsl.table import DerivedTable, Table
+from penstock.dsl.table_derivation import derive
+from penstock.topology.nodes import TableFilter
+
+_PREFIX = "KTABLE-FILTER-"
+
+
+def filter_table(
+    table: Table,
+    predicate: Callable[[Any, Any], bool],
+    options: Materialized[Any, Any] | None,
+    name: str | None,
+    *,
+    negate: bool,
+) -> Table:
+    """Adds a filter; the rows keep their serdes."""
+    operator = "filter_not" if negate else "filter"
+    check_arity(operator, "predicate", predicate, "key", "value")
+    filtered = derive(
+        table,
+        partial(TableFilter, predicate=predicate, negate=negate),
+        options,
+        name,
+        prefix=_PREFIX,
+        follows_versions=True,
+    )
+    filtered.value_serde = filtered.value_serde or table.value_serde
+    # Where the table above has a store its old values cost nothing, and they save tombstones for
+    # rows that were filtered out before.
+    state: DerivedTable = filtered.state  # type: ignore[assignment]
+    state.sends_old = table.state.send_old_values(force=False)
+    return filtered
