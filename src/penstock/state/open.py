@@ -6,6 +6,7 @@ typed (serdes) -> metered, if asked -> cached -> change-logged -> engine (memory
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from penstock.state.bytes_store import BytesStore, Write
@@ -17,8 +18,13 @@ from penstock.state.key_value import TypedKeyValueStore, plain_restore, timestam
 from penstock.state.lru import LruStore
 from penstock.state.memory import MemoryStore
 from penstock.state.metered import Metered, Metrics
+from penstock.state.outer_join import open_outer_join_store
 from penstock.state.protocols import StateStore
+from penstock.state.session import open_session_store
 from penstock.state.spec import StoreKind, StoreSpec
+from penstock.state.time_ordered_buffer import open_time_ordered_buffer
+from penstock.state.versioned import open_versioned_store
+from penstock.state.window import open_window_store
 
 Restore = Callable[[Iterable[Write]], None]
 
@@ -26,10 +32,18 @@ Restore = Callable[[Iterable[Write]], None]
 def open_store(
     spec: StoreSpec, env: StoreEnvironment, *, metrics: Metrics | None = None
 ) -> StateStore:
-    """Opens the store of one task. Raises before anything is opened if a serde is missing."""
-    if spec.kind in _OPENERS:
-        return _OPENERS[spec.kind](spec, env)
-    return open_key_value_store(spec, env, metrics=metrics)
+    """Opens the store of one task. Raises before anything is opened if a serde is missing.
+
+    A key-value store is measured above its cache, any other at its engine.
+    """
+    if spec.kind not in _OPENERS:
+        return open_key_value_store(spec, env, metrics=metrics)
+    if metrics is not None:
+        engine = env.engine
+        env = replace(env, engine=lambda name: Metered(engine(name), spec.name, metrics))
+    # Bound again by the opener; here only so that a missing one is found before the engine opens.
+    key_codec(spec, env), value_codec(spec, env)
+    return _OPENERS[spec.kind](spec, env)
 
 
 def open_key_value_store(
@@ -76,4 +90,11 @@ def _tombstones(changelog: Changelog, env: StoreEnvironment) -> Callable[[bytes]
     return lambda key: changelog.append(key, None, context.timestamp)
 
 
-_OPENERS: dict[StoreKind, Callable[[StoreSpec, StoreEnvironment], StateStore]] = {}
+_OPENERS: dict[StoreKind, Callable[[StoreSpec, StoreEnvironment], StateStore]] = {
+    StoreKind.WINDOW: open_window_store,
+    StoreKind.TIMESTAMPED_WINDOW: open_window_store,
+    StoreKind.SESSION: open_session_store,
+    StoreKind.VERSIONED_KEY_VALUE: open_versioned_store,
+    StoreKind.OUTER_JOIN: open_outer_join_store,
+    StoreKind.TIME_ORDERED_BUFFER: open_time_ordered_buffer,
+}

@@ -11,9 +11,21 @@ from typing import Any
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.model.duration import Duration, to_ms
 from penstock.serde.base import Serde
+from penstock.state.segments import default_segment_interval_ms
 from penstock.state.spec import StoreKind, StoreSpec
+from penstock.state.versioned_bytes import default_versioned_interval_ms
 
-_MINUTE_MS = 60_000
+__all__ = [
+    "KeyValueBytesStoreSupplier",
+    "SessionBytesStoreSupplier",
+    "StoreSupplier",
+    "Stores",
+    "VersionedBytesStoreSupplier",
+    "WindowBytesStoreSupplier",
+    "default_segment_interval_ms",
+    "key_value_spec",
+    "window_spec",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +123,7 @@ class Stores:
         """
         history_ms = _not_negative(_named(name), history_retention, "history_retention")
         if segment_interval is None:
-            interval_ms = _versioned_segment_interval(history_ms)
+            interval_ms = default_versioned_interval_ms(history_ms)
         else:
             interval_ms = _duration(name, segment_interval, "segment_interval")
             _check(interval_ms >= 1, name, f"segment_interval {interval_ms} ms is below 1 ms")
@@ -311,22 +323,6 @@ def window_spec(
         segment_interval_ms=supplier.segment_interval_ms,
         retain_duplicates=supplier.retain_duplicates,
     )
-
-
-def default_segment_interval_ms(retention_ms: int) -> int:
-    """Half of the retention, but not below a minute: at most three segments are alive."""
-    return max(retention_ms // 2, _MINUTE_MS)
-
-
-def _versioned_segment_interval(history_ms: int) -> int:
-    for upper_ms, parts, least_ms in (
-        (_MINUTE_MS, 3, 2_000),
-        (5 * _MINUTE_MS, 5, 20_000),
-        (60 * _MINUTE_MS, 12, _MINUTE_MS),
-    ):
-        if history_ms <= upper_ms:
-            return max(history_ms // parts, least_ms)
-    return max(history_ms // 24, 5 * _MINUTE_MS)
 
 
 def _window_times(name: str, retention: Duration, size: Duration) -> tuple[int, int]:
