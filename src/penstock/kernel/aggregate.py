@@ -17,6 +17,9 @@ from penstock.model.versioned import (
 from penstock.state.spec import StoreKind
 from penstock.topology.nodes.aggregate import Aggregate, Reduce
 
+#: Makes a named tuple in a third of the time that its own constructor takes.
+make = tuple.__new__
+
 Initializer = Callable[[], Any]
 #: ``(key, value, aggregate) -> aggregate``.
 Fold = Callable[[Any, Any, Any], Any]
@@ -86,10 +89,10 @@ def _process_timestamped(
             if newest < timestamp:
                 newest = timestamp
         new = fold(key, value, old)
-        put(key, None if new is None else ValueAndTimestamp(new, newest))
+        put(key, None if new is None else make(ValueAndTimestamp, (new, newest)))
         if is_cached:
             return
-        change = Change(new, old if sends_old else None)
+        change = make(Change, (new, old if sends_old else None, True))
         if newest == timestamp:
             forward(key, change, timestamp, headers)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.kernel.aggregate import make
 from penstock.kernel.executor import Executor, Forward, executes
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
 from penstock.kernel.table_forwarder import TableForwarder
@@ -74,11 +75,12 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
                 if newest < timestamp:
                     newest = timestamp
             new = fn(key, value, old)
-            put(key, None if new is None else ValueAndTimestamp(new, newest), start)
+            row = None if new is None else make(ValueAndTimestamp, (new, newest))
+            put(key, row, start)
             if is_silent:
                 return
             windowed = Windowed(key, window_from(start))
-            change = Change(new, old if sends_old else None)
+            change = make(Change, (new, old if sends_old else None, True))
             if newest == timestamp:
                 forward(windowed, change, timestamp, headers)
             else:
