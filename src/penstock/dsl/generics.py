@@ -13,17 +13,18 @@ if TYPE_CHECKING:
     V = TypeVarWithDefault("V", default=Any)
     KOther = TypeVarWithDefault("KOther", default=Any)
     VOther = TypeVarWithDefault("VOther", default=Any)
+    #: The result of a join or an aggregation.
+    VOut = TypeVarWithDefault("VOut", default=Any)
 else:
     # Type variables have defaults at run time from Python 3.13 on only.
     K = TypeVar("K")
     V = TypeVar("V")
     KOther = TypeVar("KOther")
     VOther = TypeVar("VOther")
+    VOut = TypeVar("VOut")
 
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
-#: The result of a join or an aggregation.
-VOut = TypeVar("VOut")
 
 #: What stands for a serde: the serde itself, the Python type it is for, or its name.
 SerdeLike = Serde[K] | type[K] | str

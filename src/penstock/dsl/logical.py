@@ -11,8 +11,7 @@ each to the frozen nodes of ``penstock.topology.nodes``. What an operator's file
   table's store, if materialized, is added. ``adds`` are further stores to add, ``connects`` names
   of stores to connect, both after the node. Flags: ``changes_key``, ``changes_value``,
   ``is_merge``, ``follows_versions`` (reacts to a versioned parent), ``relaxes_null_keys`` (left
-  joins), ``output_versioned`` (None: as the parents), and the other attributes of
-  ``LogicalNode``, such as ``join_windows``.
+  joins), ``output_versioned`` (None: as the parents), ``grace_ms``.
 * An operator that becomes several nodes subclasses ``LogicalNode`` and writes ``lower``.
 * ``graph.add(node, *parents)`` hangs it below its parents, once per parent as in Java.
 * ``graph.copartition(*sources)`` notes that these sources need equal partition counts.
@@ -38,9 +37,12 @@ from penstock.state.spec import StoreSpec
 from penstock.topology.nodes import Node
 
 if TYPE_CHECKING:
+    from penstock.dsl.kstream import KStream
+    from penstock.dsl.ktable import KTable
     from penstock.dsl.lowering import Lowering
     from penstock.dsl.store_type import StoreType
-    from penstock.dsl.table import TableState
+    from penstock.dsl.stream import Stream
+    from penstock.dsl.table import Table, TableState
 
 
 @dataclass(slots=True, eq=False)
@@ -73,11 +75,6 @@ class LogicalNode:
     output_versioned: bool | None = None
     #: What a window keeps open for late records, on the nodes that define windows.
     grace_ms: int | None = None
-    #: On a stream-stream join: the names of the nodes that fill its two window stores (each a
-    #: child of its side's node, added before the join).
-    join_windows: tuple[str, str] | None = None
-    #: Set by the optimizer on a join of a stream with itself, whose second window is taken out.
-    is_self_join = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -164,8 +161,8 @@ class Operator(LogicalNode):
 class Faces(NamedTuple):
     """Makes what users hold from what the DSL passes around; given by ``dsl.builder``."""
 
-    stream: Callable[[Any], Any]
-    table: Callable[[Any], Any]
+    stream: Callable[[Stream], KStream[Any, Any]]
+    table: Callable[[Table], KTable[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,9 @@ from penstock.state.stores import (
 
 _Supplier = TypeVar("_Supplier")
 
+#: What users may give for a store: options, a store of their own, or just its name.
+StoreOptions = Materialized[Any, Any] | StoreSupplier | str
+
 
 @dataclass(frozen=True, slots=True)
 class Materialization:
@@ -69,7 +72,7 @@ class Materialization:
 
 
 def materialized_of(
-    given: Materialized[Any, Any] | StoreSupplier | str | Named | None,
+    given: StoreOptions | Named | None,
     *,
     key_serde: Any = None,
     value_serde: Any = None,

@@ -255,6 +255,15 @@ def options_of(
     return replace(given, **changes) if changes else given  # type: ignore[type-var]
 
 
+def given_options(
+    kind: type[_Option], given: _Option | str | Named | None, /, **keywords: Any
+) -> _Option | None:
+    """Gives what ``options_of`` gives, but None when nothing at all was given."""
+    if given is None and all(value is None for value in keywords.values()):
+        return None
+    return options_of(kind, given, **keywords)
+
+
 def either(first: Any, second: Any, names: str) -> Any:
     """Gives whichever of two spellings of an argument was given; both at once are refused."""
     if first is not None and second is not None:

@@ -122,3 +122,14 @@ class Table:
     def output_versioned(self) -> bool | None:
         """Whether the table is versioned; None means that it is if its parents are."""
         return self.node.output_versioned
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalTable:
+    """A table that every task reads as a whole, from the store ``store_name``."""
+
+    graph: LogicalGraph
+    store_name: str
+    queryable_store_name: str | None
+    key_serde: Serde[Any] | None = None
+    value_serde: Serde[Any] | None = None

@@ -1,0 +1,102 @@
+"""What an aggregation does with each record: the user's functions, or those of count and reduce.
+
+All of them are plain values that pickle: they travel to Spark's workers inside the topology.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.dsl.arity import check_arity
+
+Initializer = Callable[[], Any]
+Aggregator = Callable[[Any, Any, Any], Any]
+Reducer = Callable[[Any, Any], Any]
+Merger = Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """How values become an aggregate, and, for sessions, how two aggregates become one.
+
+    ``prefix`` begins generated names. ``reducer`` is set for a reduction.
+    """
+
+    initializer: Initializer
+    aggregator: Aggregator
+    merger: Merger | None = None
+    reducer: Reducer | None = None
+    prefix: str = "KSTREAM-AGGREGATE-"
+
+
+def counting() -> Fold:
+    return Fold(_zero, _add_one, _add)
+
+
+def reducing(reducer: Reducer) -> Fold:
+    check_arity("reduce", "reducer", reducer, "aggregate", "value")
+    aggregator = ReduceStep(reducer)
+    return Fold(_nothing, aggregator, ReduceMerge(aggregator), reducer, "KSTREAM-REDUCE-")
+
+
+def aggregating(initializer: Initializer, aggregator: Aggregator) -> Fold:
+    check_initializer(initializer)
+    check_aggregator("aggregate", aggregator)
+    return Fold(initializer, aggregator)
+
+
+def aggregating_sessions(initializer: Initializer, aggregator: Aggregator, merger: Merger) -> Fold:
+    check_initializer(initializer)
+    check_aggregator("aggregate", aggregator)
+    check_merger(merger)
+    return Fold(initializer, aggregator, merger)
+
+
+def check_initializer(initializer: Initializer) -> None:
+    check_arity("aggregate", "initializer", initializer)
+
+
+def check_aggregator(operator: str, aggregator: Aggregator) -> None:
+    check_arity(operator, "aggregator", aggregator, "key", "value", "aggregate")
+
+
+def check_merger(merger: Merger) -> None:
+    check_arity("aggregate", "merger", merger, "key", "first", "second")
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceStep:
+    """A reducer as an aggregator: the first value starts the aggregate."""
+
+    reducer: Reducer
+
+    def __call__(self, key: Any, value: Any, aggregate: Any) -> Any:
+        return value if aggregate is None else self.reducer(aggregate, value)
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceMerge:
+    """A reducer as the merger of two sessions: the second one goes into the first."""
+
+    aggregator: ReduceStep
+
+    def __call__(self, key: Any, first: Any, second: Any) -> Any:
+        return self.aggregator(key, second, first)
+
+
+def _zero() -> int:
+    return 0
+
+
+def _nothing() -> None:
+    return None
+
+
+def _add_one(key: Any, value: Any, aggregate: int) -> int:
+    return aggregate + 1
+
+
+def _add(key: Any, first: int, second: int) -> int:
+    return first + second

@@ -1,0 +1,445 @@
+"""``KStream``: a stream as users hold it. Each method's work is in its operator's file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, overload
+
+from penstock.dsl.branch import BranchedKStream
+from penstock.dsl.filter import filter_stream
+from penstock.dsl.flat_map import flat_map_stream
+from penstock.dsl.flat_map_values import flat_map_stream_values
+from penstock.dsl.generics import K2, V2, K, KOther, SerdeLike, V, VOther, VOut
+from penstock.dsl.global_ktable import GlobalKTable
+from penstock.dsl.group_by import group_stream_by, group_stream_by_key
+from penstock.dsl.join_options import Joined, StreamJoined
+from penstock.dsl.kgrouped_stream import KGroupedStream
+from penstock.dsl.map import map_stream
+from penstock.dsl.map_values import map_stream_values
+from penstock.dsl.materialize import StoreOptions, materialized_of
+from penstock.dsl.merge import merge_streams
+from penstock.dsl.naming import Named, name_of
+from penstock.dsl.options import (
+    Grouped,
+    Printed,
+    Produced,
+    Repartitioned,
+    either,
+    given_options,
+    not_none,
+    options_of,
+)
+from penstock.dsl.peek import for_each_record, peek_stream, print_stream
+from penstock.dsl.process import process_stream, process_stream_values
+from penstock.dsl.repartition import repartition
+from penstock.dsl.select_key import select_stream_key_with
+from penstock.dsl.sink import write_and_read_stream, write_stream
+from penstock.dsl.stream import Stream
+from penstock.dsl.stream_joins import JoinArguments, join_stream
+from penstock.dsl.table_source import stream_to_table
+from penstock.model.windows import JoinWindows
+from penstock.processor.functions import StreamPartitioner, TopicNameExtractor
+from penstock.topology.nodes import JoinKind
+
+if TYPE_CHECKING:
+    from penstock.dsl.ktable import KTable
+
+
+class KStream(Generic[K, V]):
+    """A stream of records, each a fact of its own; operators give new streams and tables.
+
+    Functions take ``(key, value)``. Every operator can be given a ``name``, which then is the name
+    of its processor; names of stateful operators also name their topics, so give those a name
+    before the program has state worth keeping.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    # Records one by one.
+
+    def filter(
+        self, predicate: Callable[[K, V], bool], name: str | Named | None = None
+    ) -> KStream[K, V]:
+        """Keeps the records for which ``predicate(key, value)`` holds."""
+        return KStream(filter_stream(self._stream, predicate, name_of(name), negate=False))
+
+    def filter_not(
+        self, predicate: Callable[[K, V], bool], name: str | Named | None = None
+    ) -> KStream[K, V]:
+        """Drops the records for which ``predicate(key, value)`` holds."""
+        return KStream(filter_stream(self._stream, predicate, name_of(name), negate=True))
+
+    def map(
+        self, fn: Callable[[K, V], tuple[K2, V2]], name: str | Named | None = None
+    ) -> KStream[K2, V2]:
+        """Replaces key and value by the pair ``fn(key, value)``.
+
+        Since the key may change, grouping or joining afterwards takes a repartition topic; use
+        ``map_values`` if only the value changes.
+        """
+        return KStream(map_stream(self._stream, fn, name_of(name)))
+
+    @overload
+    def map_values(
+        self, fn: Callable[[V], V2], name: str | Named | None = None
+    ) -> KStream[K, V2]: ...
+    @overload
+    def map_values(
+        self, fn: Callable[[K, V], V2], name: str | Named | None = None
+    ) -> KStream[K, V2]: ...
+    def map_values(self, fn: Callable[..., Any], name: str | Named | None = None) -> Any:
+        """Replaces the value by ``fn(value)`` or ``fn(key, value)``, whichever ``fn`` takes."""
+        return KStream(map_stream_values(self._stream, fn, name_of(name)))
+
+    def flat_map(
+        self, fn: Callable[[K, V], Iterable[tuple[K2, V2]]], name: str | Named | None = None
+    ) -> KStream[K2, V2]:
+        """Replaces a record by the (key, value) pairs that ``fn(key, value)`` yields."""
+        return KStream(flat_map_stream(self._stream, fn, name_of(name)))
+
+    @overload
+    def flat_map_values(
+        self, fn: Callable[[V], Iterable[V2]], name: str | Named | None = None
+    ) -> KStream[K, V2]: ...
+    @overload
+    def flat_map_values(
+        self, fn: Callable[[K, V], Iterable[V2]], name: str | Named | None = None
+    ) -> KStream[K, V2]: ...
+    def flat_map_values(self, fn: Callable[..., Any], name: str | Named | None = None) -> Any:
+        """Replaces a record by one per value of ``fn(value)`` or ``fn(key, value)``, same key."""
+        return KStream(flat_map_stream_values(self._stream, fn, name_of(name)))
+
+    def select_key(
+        self,
+        fn: Callable[[K, V], K2],
+        name: str | Named | Repartitioned[K2, V] | None = None,
+    ) -> KStream[K2, V]:
+        """Replaces the key by ``fn(key, value)``.
+
+        With ``Repartitioned`` instead of a name the stream is repartitioned at once; else only
+        if a later operator needs equal keys together.
+        """
+        return KStream(select_stream_key_with(self._stream, fn, name))
+
+    def peek(self, fn: Callable[[K, V], object], name: str | Named | None = None) -> KStream[K, V]:
+        """Calls ``fn(key, value)`` for each record and hands it on unchanged."""
+        return KStream(peek_stream(self._stream, fn, name_of(name)))
+
+    def for_each(self, fn: Callable[[K, V], object], name: str | Named | None = None) -> None:
+        """Calls ``fn(key, value)`` for each record; ends the stream."""
+        for_each_record(self._stream, fn, name_of(name))
+
+    foreach = for_each
+
+    def print(
+        self,
+        printed: Printed[K, V] | None = None,
+        *,
+        label: str | None = None,
+        file: str | Path | None = None,
+        mapper: Callable[[K, V], str] | None = None,
+        name: str | Named | None = None,
+    ) -> None:
+        """Prints each record as ``[label]: key, value``; ends the stream.
+
+        Args:
+            printed: The same as an option object.
+            label: What a line begins with; the name of the stream's processor if not given.
+            file: Where to write; standard output if not given.
+            mapper: ``(key, value)`` to what is printed.
+            name: Name of the processor.
+        """
+        options = options_of(
+            Printed, printed, label=label, file=file, mapper=mapper, name=name_of(name)
+        )
+        print_stream(self._stream, options)
+
+    # Topics.
+
+    def to(
+        self,
+        topic: str | TopicNameExtractor,
+        produced: Produced[K, V] | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        partitioner: StreamPartitioner | None = None,
+        name: str | Named | None = None,
+    ) -> None:
+        """Writes each record to a topic; ends the stream.
+
+        Args:
+            topic: The topic, or ``(key, value, context)`` that names the topic of each record.
+            produced: Serdes, partitioner and name as an option object.
+            key_serde: Serde of the keys; that of the stream if not given.
+            value_serde: Serde of the values; that of the stream if not given.
+            partitioner: ``(topic, key, value, partitions)`` to the partitions to write to.
+            name: Name of the sink.
+        """
+        options = options_of(
+            Produced,
+            produced,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            partitioner=partitioner,
+            name=name_of(name),
+        )
+        write_stream(self._stream, topic, options)
+
+    def through(
+        self,
+        topic: str,
+        produced: Produced[K, V] | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        name: str | Named | None = None,
+    ) -> KStream[K, V]:
+        """Writes to a topic of the user's and goes on with what is read from it.
+
+        The older way of ``repartition``, which manages its topic itself.
+        """
+        options = options_of(
+            Produced,
+            produced,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            name=name_of(name),
+        )
+        return KStream(write_and_read_stream(self._stream, topic, options))
+
+    def repartition(
+        self,
+        repartitioned: Repartitioned[K, V] | str | None = None,
+        *,
+        name: str | Named | None = None,
+        num_partitions: int | None = None,
+        partitioner: StreamPartitioner | None = None,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KStream[K, V]:
+        """Sends the stream through an internal topic, so that equal keys meet in one task.
+
+        Args:
+            repartitioned: The same as an option object, or just the name.
+            name: What the topic's name begins with.
+            num_partitions: How many partitions the topic has; those of the input if not given.
+            partitioner: ``(topic, key, value, partitions)`` to the partitions to write to.
+            key_serde: Serde of the topic's keys; the configured default if not given.
+            value_serde: Serde of the topic's values; that of the stream if not given.
+        """
+        options = options_of(
+            Repartitioned,
+            repartitioned,
+            name=name_of(name),
+            number_of_partitions=num_partitions,
+            partitioner=partitioner,
+            key_serde=key_serde,
+            value_serde=value_serde,
+        )
+        return KStream(repartition(self._stream, options))
+
+    # Several streams.
+
+    def merge(self, other: KStream[K, V], name: str | Named | None = None) -> KStream[K, V]:
+        """Puts the records of both streams into one; there is no order between the two."""
+        not_none(other, "the other stream")
+        return KStream(merge_streams(self._stream, other._stream, name_of(name)))
+
+    def split(self, name: str | Named | None = None) -> BranchedKStream[K, V]:
+        """Begins to split the stream: ``.branch(…)`` per branch, then ``.default_branch()``.
+
+        The result is a dictionary of streams by name: the split's name followed by the branch's
+        name or, if it has none, its number (0 for the default branch).
+        """
+        return BranchedKStream(self._stream, name_of(name))
+
+    def branch(
+        self, *predicates: Callable[[K, V], bool], name: str | Named | None = None
+    ) -> list[KStream[K, V]]:
+        """Gives one stream per predicate: the older way of ``split``."""
+        split: BranchedKStream[K, V] = BranchedKStream(self._stream, name_of(name))
+        for predicate in predicates:
+            split.branch(predicate)
+        return list(split.no_default_branch().values())
+
+    # Tables and groups.
+
+    def to_table(
+        self,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KTable[K, V]:
+        """Takes each record as the new value of its key; None deletes the key.
+
+        Args:
+            materialized: How the store is kept; a plain string names it.
+            name: Name of the processor.
+            key_serde: Serde of the store's keys.
+            value_serde: Serde of the store's values.
+        """
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        table = stream_to_table(self._stream, options, name_of(name))
+        return self._stream.graph.faces.table(table)
+
+    def group_by_key(
+        self,
+        grouped: Grouped[K, V] | str | None = None,
+        *,
+        name: str | Named | None = None,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KGroupedStream[K, V]:
+        """Groups records by their key, to aggregate them.
+
+        Args:
+            grouped: Name and serdes as an option object, or just the name.
+            name: What the repartition topic, if there must be one, is called after.
+            key_serde: Serde of the keys.
+            value_serde: Serde of the values.
+        """
+        options = given_options(
+            Grouped, grouped, name=name_of(name), key_serde=key_serde, value_serde=value_serde
+        )
+        return KGroupedStream(group_stream_by_key(self._stream, options))
+
+    def group_by(
+        self,
+        fn: Callable[[K, V], K2],
+        grouped: Grouped[K2, V] | str | None = None,
+        *,
+        name: str | Named | None = None,
+        key_serde: SerdeLike[K2] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KGroupedStream[K2, V]:
+        """Groups records by a new key ``fn(key, value)``; takes a repartition topic.
+
+        Args:
+            fn: Gives the key to group by.
+            grouped: Name and serdes as an option object, or just the name.
+            name: What the processor and the repartition topic are called after.
+            key_serde: Serde of the new keys.
+            value_serde: Serde of the values.
+        """
+        options = given_options(
+            Grouped, grouped, name=name_of(name), key_serde=key_serde, value_serde=value_serde
+        )
+        return KGroupedStream(group_stream_by(self._stream, fn, options))
+
+    # Joins.
+
+    def join(
+        self,
+        other: KStream[K, VOther] | KTable[K, VOther] | GlobalKTable[KOther, VOther],
+        joiner: Callable[..., VOut],
+        windows: JoinWindows | None = None,
+        *,
+        key_selector: Callable[[K, V], KOther] | None = None,
+        key: Callable[[K, V], KOther] | None = None,
+        joined: Joined[K, V, VOther] | str | None = None,
+        stream_joined: StreamJoined[K, V, VOther] | str | None = None,
+        name: str | Named | None = None,
+        **serdes: Any,
+    ) -> KStream[K, VOut]:
+        """Joins records with equal keys: of another stream, or with the row of a table.
+
+        Args:
+            other: A stream, a table, or a global table.
+            joiner: ``(left, right)`` or ``(key, left, right)`` to the result's value.
+            windows: How far apart two records may be; for two streams only.
+            key_selector: ``(key, value)`` to the key to look up; for a global table only.
+            key: Another spelling of ``key_selector``.
+            joined: Serdes, name and grace period of a join with a table.
+            stream_joined: Serdes, names and stores of a join of two streams.
+            name: What processors and topics of the join are called after.
+            serdes: ``key_serde``, ``value_serde``, ``other_value_serde``.
+        """
+        return self._join(
+            JoinKind.INNER, other, joiner, windows, key_selector, key, joined, stream_joined, name,
+            serdes,
+        )  # fmt: skip
+
+    def left_join(
+        self,
+        other: KStream[K, VOther] | KTable[K, VOther] | GlobalKTable[KOther, VOther],
+        joiner: Callable[..., VOut],
+        windows: JoinWindows | None = None,
+        *,
+        key_selector: Callable[[K, V], KOther] | None = None,
+        key: Callable[[K, V], KOther] | None = None,
+        joined: Joined[K, V, VOther] | str | None = None,
+        stream_joined: StreamJoined[K, V, VOther] | str | None = None,
+        name: str | Named | None = None,
+        **serdes: Any,
+    ) -> KStream[K, VOut]:
+        """Joins as ``join`` does, and keeps records without a partner: the right value is None.
+
+        Of two streams, a record without a partner is emitted when its window closes.
+        """
+        return self._join(
+            JoinKind.LEFT, other, joiner, windows, key_selector, key, joined, stream_joined, name,
+            serdes,
+        )  # fmt: skip
+
+    def outer_join(
+        self,
+        other: KStream[K, VOther],
+        joiner: Callable[..., VOut],
+        windows: JoinWindows | None = None,
+        *,
+        stream_joined: StreamJoined[K, V, VOther] | str | None = None,
+        name: str | Named | None = None,
+        **serdes: Any,
+    ) -> KStream[K, VOut]:
+        """Joins two streams and keeps the records of both sides that have no partner."""
+        return self._join(
+            JoinKind.OUTER, other, joiner, windows, None, None, None, stream_joined, name, serdes
+        )
+
+    def _join(
+        self,
+        kind: JoinKind,
+        other: Any,
+        joiner: Any,
+        windows: Any,
+        key_selector: Any,
+        key: Any,
+        joined: Any,
+        stream_joined: Any,
+        name: Any,
+        serdes: dict[str, Any],
+    ) -> KStream[Any, Any]:
+        selector = either(key_selector, key, "key_selector and key")
+        given = JoinArguments(
+            joiner, windows, selector, joined, stream_joined, name_of(name), serdes
+        )
+        return KStream(join_stream(self._stream, kind, other, given))
+
+    # Processors.
+
+    def process(
+        self, supplier: Any, *stores: str, name: str | Named | None = None
+    ) -> KStream[Any, Any]:
+        """Runs a processor, which may use state stores and forward any records.
+
+        Args:
+            supplier: A ``Processor`` class, a function that makes one, or a function of a record
+                that returns or yields records. Its ``stores()``, if any, are added and connected.
+            stores: Names of the state stores that it uses.
+            name: Name of the processor.
+        """
+        return KStream(process_stream(self._stream, supplier, stores, name_of(name)))
+
+    def process_values(
+        self, supplier: Any, *stores: str, name: str | Named | None = None
+    ) -> KStream[K, Any]:
+        """Runs a ``FixedKeyProcessor``, which cannot change keys: no repartition is needed after.
+
+        Arguments as in ``process``.
+        """
+        return KStream(process_stream_values(self._stream, supplier, stores, name_of(name)))

@@ -1,0 +1,97 @@
+"""Which join is meant: of two streams, or of a stream with a table or a global table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.dsl.global_join import join_stream_with_global_table
+from penstock.dsl.join_options import Joined, StreamJoined
+from penstock.dsl.options import not_none, options_of
+from penstock.dsl.stream import Stream
+from penstock.dsl.stream_join import join_streams
+from penstock.dsl.stream_table_join import join_stream_with_table
+from penstock.dsl.table import GlobalTable, Table
+from penstock.errors import InvalidArgumentError
+from penstock.model.site import caller_site
+from penstock.model.windows import JoinWindows
+from penstock.topology.nodes import JoinKind
+
+
+@dataclass(frozen=True, slots=True)
+class JoinArguments:
+    """What a user gave to ``join``: some of it fits one kind of join only."""
+
+    joiner: Callable[..., Any]
+    windows: JoinWindows | None
+    key_selector: Callable[[Any, Any], Any] | None
+    joined: Joined[Any, Any, Any] | str | None
+    stream_joined: StreamJoined[Any, Any, Any] | str | None
+    name: str | None
+    serdes: dict[str, Any]
+
+
+def join_stream(stream: Stream, kind: JoinKind, other: Any, given: JoinArguments) -> Stream:
+    """Joins a stream with whatever ``other`` is, after a look at what does not fit it."""
+    not_none(other, "the other side of a join")
+    match getattr(other, "_stream", None) or getattr(other, "_table", None):
+        case Stream() as right:
+            return _with_stream(stream, kind, right, given)
+        case Table() as table:
+            return _with_table(stream, kind, table, given)
+        case GlobalTable() as table:
+            return _with_global_table(stream, kind, table, given)
+        case _:
+            fix = "join with a KStream, a KTable or a GlobalKTable"
+            raise _misfit(kind, f"{other!r} is no stream or table to join", fix)
+
+
+def _with_stream(stream: Stream, kind: JoinKind, right: Stream, given: JoinArguments) -> Stream:
+    if given.windows is None:
+        fix = 'give windows, such as JoinWindows.of_time_difference_with_no_grace("5m")'
+        raise _misfit(kind, "two streams are joined within windows, and none are given", fix)
+    _refuse(kind, "of two streams", {"key_selector": given.key_selector, "joined": given.joined})
+    how = options_of(StreamJoined, given.stream_joined, name=given.name, **given.serdes)
+    return join_streams(stream, right, kind, given.joiner, given.windows, how)
+
+
+def _with_table(stream: Stream, kind: JoinKind, table: Table, given: JoinArguments) -> Stream:
+    _refuse_outer(kind, "table")
+    misfits = {"windows": given.windows, "key_selector": given.key_selector}
+    _refuse(kind, "with a table", misfits | {"stream_joined": given.stream_joined})
+    how = options_of(Joined, given.joined, name=given.name, **given.serdes)
+    return join_stream_with_table(stream, table, given.joiner, how, is_left=kind is JoinKind.LEFT)
+
+
+def _with_global_table(
+    stream: Stream, kind: JoinKind, table: GlobalTable, given: JoinArguments
+) -> Stream:
+    _refuse_outer(kind, "global table")
+    if given.key_selector is None:
+        fix = "give key_selector=lambda key, value: … that finds the global table's key"
+        raise _misfit(kind, "the key to look up in the global table is not given", fix)
+    misfits = {"windows": given.windows, "joined": given.joined}
+    _refuse(kind, "with a global table", misfits | {"stream_joined": given.stream_joined})
+    is_left = kind is JoinKind.LEFT
+    return join_stream_with_global_table(
+        stream, table, given.key_selector, given.joiner, given.name, is_left=is_left
+    )
+
+
+def _refuse_outer(kind: JoinKind, other: str) -> None:
+    if kind is JoinKind.OUTER:
+        fix = "use left_join, or join two streams or two tables"
+        raise _misfit(kind, f"a stream and a {other} have no outer join", fix)
+
+
+def _refuse(kind: JoinKind, what: str, misfits: dict[str, Any]) -> None:
+    for argument, value in misfits.items():
+        if value is not None:
+            problem = f"{argument} means nothing for a join {what}"
+            raise _misfit(kind, problem, f"leave {argument} out")
+
+
+def _misfit(kind: JoinKind, problem: str, fix: str) -> InvalidArgumentError:
+    method = "join" if kind is JoinKind.INNER else f"{kind.value}_join"
+    return InvalidArgumentError("bad-join", f"{method}: {problem}", fix, caller_site())

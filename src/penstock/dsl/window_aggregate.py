@@ -1,0 +1,51 @@
+"""Folds a grouped stream per time window. As data: ``penstock.topology.nodes.window_aggregate``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from penstock.dsl.aggregate import aggregated, fold_materialization
+from penstock.dsl.emit_strategy import EmitStrategy
+from penstock.dsl.folds import Fold
+from penstock.dsl.group_by import Grouping
+from penstock.dsl.logical import Operator
+from penstock.dsl.materialize import window_store
+from penstock.dsl.materialized import Materialized
+from penstock.dsl.table import AggregatedTable, Table
+from penstock.model.windows import TimeWindows, UnlimitedWindows
+from penstock.serde.base import Serde
+from penstock.serde.windowed import TimeWindowedSerde
+from penstock.topology.nodes import WindowAggregate
+
+
+def window_aggregate_stream(
+    grouping: Grouping,
+    windows: TimeWindows | UnlimitedWindows,
+    emit: EmitStrategy,
+    fold: Fold,
+    options: Materialized[Any, Any] | None,
+    name: str | None,
+) -> Table:
+    """Keeps one aggregate per key and window."""
+    wanted = fold_materialization(grouping, fold, options)
+    name = grouping.graph.names.given_or_new(name, fold.prefix)
+    node = Operator(
+        name,
+        partial(
+            WindowAggregate,
+            windows=windows,
+            initializer=fold.initializer,
+            fn=fold.aggregator,
+            emit_final=emit is EmitStrategy.ON_WINDOW_CLOSE,
+        ),
+        table=AggregatedTable(window_store(wanted, windows)),
+        grace_ms=windows.grace_ms,
+        output_versioned=False,
+    )
+    return aggregated(grouping, node, wanted, time_windowed(wanted.key_serde, windows.size_ms))
+
+
+def time_windowed(key_serde: Serde[Any] | None, size_ms: int) -> Serde[Any] | None:
+    """The serde of the result's keys, if that of the plain keys is known."""
+    return None if key_serde is None else TimeWindowedSerde(key_serde, size_ms)
