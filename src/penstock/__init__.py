@@ -1,3 +1,120 @@
-"""Kafka Streams and ksqlDB for Python, run by Spark."""
+"""Penstock: Kafka Streams and ksqlDB for Python, run by Spark.
 
-__version__ = "0.1.0.dev0"
+Importing this package imports neither Spark nor a web framework.
+"""
+
+from penstock.config import StreamsConfig
+from penstock.dsl.builder import StreamsBuilder
+from penstock.dsl.emit_strategy import EmitStrategy
+from penstock.dsl.global_ktable import GlobalKTable
+from penstock.dsl.join_options import Joined, StreamJoined, TableJoined
+from penstock.dsl.kgrouped_stream import KGroupedStream
+from penstock.dsl.kgrouped_table import KGroupedTable
+from penstock.dsl.kstream import KStream
+from penstock.dsl.ktable import KTable
+from penstock.dsl.materialized import Materialized
+from penstock.dsl.naming import Named
+from penstock.dsl.options import Branched, Consumed, Grouped, Printed, Produced, Repartitioned
+from penstock.dsl.suppressed import BufferConfig, Suppressed
+from penstock.model.record import ConsumerRecord, FixedKeyRecord, Record, RecordMetadata
+from penstock.model.task_id import TaskId
+from penstock.model.versioned import ValueAndTimestamp, VersionedRecord
+from penstock.model.windowed import Window, Windowed
+from penstock.model.windows import (
+    JoinWindows,
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
+from penstock.processor.context import PunctuationType
+from penstock.processor.functions import (
+    FailOnInvalidTimestamp,
+    LogAndSkipOnInvalidTimestamp,
+    UsePartitionTimeOnInvalidTimestamp,
+    WallclockTimestampExtractor,
+)
+from penstock.processor.handlers import (
+    CONTINUE,
+    FAIL,
+    RETRY,
+    DeadLetter,
+    ErrorHandlerContext,
+    LogAndContinueExceptionHandler,
+    LogAndContinueProcessingExceptionHandler,
+    LogAndFailExceptionHandler,
+    LogAndFailProcessingExceptionHandler,
+    Response,
+)
+from penstock.processor.processor import FixedKeyProcessor, Processor, ValueTransformer
+from penstock.serde.base import Serde
+from penstock.serde.serdes import Serdes
+from penstock.serde.windowed import WindowedSerdes
+from penstock.state.stores import Stores
+from penstock.testing.driver import TopologyTestDriver
+from penstock.topology.topology import Topology
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Branched",
+    "BufferConfig",
+    "CONTINUE",
+    "Consumed",
+    "ConsumerRecord",
+    "DeadLetter",
+    "EmitStrategy",
+    "ErrorHandlerContext",
+    "FAIL",
+    "FailOnInvalidTimestamp",
+    "FixedKeyProcessor",
+    "FixedKeyRecord",
+    "GlobalKTable",
+    "Grouped",
+    "JoinWindows",
+    "Joined",
+    "KGroupedStream",
+    "KGroupedTable",
+    "KStream",
+    "KTable",
+    "LogAndContinueExceptionHandler",
+    "LogAndContinueProcessingExceptionHandler",
+    "LogAndFailExceptionHandler",
+    "LogAndFailProcessingExceptionHandler",
+    "LogAndSkipOnInvalidTimestamp",
+    "Materialized",
+    "Named",
+    "Printed",
+    "Processor",
+    "Produced",
+    "PunctuationType",
+    "RETRY",
+    "Record",
+    "RecordMetadata",
+    "Repartitioned",
+    "Response",
+    "Serde",
+    "Serdes",
+    "SessionWindows",
+    "SlidingWindows",
+    "Stores",
+    "StreamJoined",
+    "StreamsBuilder",
+    "StreamsConfig",
+    "Suppressed",
+    "TableJoined",
+    "TaskId",
+    "TimeWindows",
+    "Topology",
+    "TopologyTestDriver",
+    "UnlimitedWindows",
+    "UsePartitionTimeOnInvalidTimestamp",
+    "ValueAndTimestamp",
+    "ValueTransformer",
+    "VersionedRecord",
+    "WallclockTimestampExtractor",
+    "Window",
+    "Windowed",
+    "WindowedSerdes",
+    "__version__",
+]
