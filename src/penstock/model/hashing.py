@@ -24,8 +24,10 @@ def murmur3_128(data: bytes) -> bytes:
     whole = size & ~15
     h1 = h2 = _SEED
     for k1, k2 in _BLOCKS.iter_unpack(data[:whole]):
-        h1 = (_rotate(h1 ^ _scramble1(k1), 27) + h2) * 5 + 0x52DCE729 & _MASK
-        h2 = (_rotate(h2 ^ _scramble2(k2), 31) + h1) * 5 + 0x38495AB5 & _MASK
+        h1 ^= _scramble1(k1)
+        h1 = ((h1 << 27 | h1 >> 37) + h2) * 5 + 0x52DCE729 & _MASK
+        h2 ^= _scramble2(k2)
+        h2 = ((h2 << 31 | h2 >> 33) + h1) * 5 + 0x38495AB5 & _MASK
     # A missing tail byte is a zero byte, and zero stays zero when it is scrambled.
     h1 ^= _scramble1(int.from_bytes(data[whole : whole + 8], "little")) ^ size
     h2 ^= _scramble2(int.from_bytes(data[whole + 8 :], "little")) ^ size
@@ -36,16 +38,16 @@ def murmur3_128(data: bytes) -> bytes:
     return _RESULT.pack(h1, h2 + h1 & _MASK)
 
 
-def _rotate(value: int, bits: int) -> int:
-    return (value << bits | value >> 64 - bits) & _MASK
-
-
+# A shift to the left leaves bits above the 64th. They may stay until the next mask: sums and
+# products never carry downwards.
 def _scramble1(block: int) -> int:
-    return _rotate(block * _C1 & _MASK, 31) * _C2 & _MASK
+    block = block * _C1 & _MASK
+    return (block << 31 | block >> 33) * _C2 & _MASK
 
 
 def _scramble2(block: int) -> int:
-    return _rotate(block * _C2 & _MASK, 33) * _C1 & _MASK
+    block = block * _C2 & _MASK
+    return (block << 33 | block >> 31) * _C1 & _MASK
 
 
 def _finish(h: int) -> int:

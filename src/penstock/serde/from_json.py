@@ -20,7 +20,14 @@ from typing import (
 
 from penstock.errors import InvalidArgumentError
 from penstock.serde import json_readers as readers
-from penstock.serde.json_readers import SCALARS, SEQUENCES, JsonShapeError, ObjectReader, Read
+from penstock.serde.json_readers import (
+    PARSED,
+    SCALARS,
+    SEQUENCES,
+    JsonShapeError,
+    ObjectReader,
+    Read,
+)
 
 #: The readers of classes that are being put together, for types that hold themselves.
 Known = dict[Any, ObjectReader]
@@ -93,10 +100,14 @@ def _object(cls: Any, known: Known) -> ObjectReader:
             fix="define the types that it names at the top level of its module",
         ) from None
     reader.members = tuple(
-        (name, _reader(hints[name], known), is_required)
+        (name, _exact(hints[name]), _reader(hints[name], known), is_required)
         for name, is_required in _members(cls).items()
     )
     return reader
+
+
+def _exact(declared: Any) -> type | None:
+    return declared if declared in PARSED else None
 
 
 def _members(cls: Any) -> dict[str, bool]:

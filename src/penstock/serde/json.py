@@ -15,7 +15,7 @@ from penstock.serde.json_readers import Read
 from penstock.serde.to_json import ANY_KEYS, check_finite, to_json
 
 # orjson reads integers beyond 64 bits as floats. One such integer has 19 digits or more, and
-# looking for a row of digits among equal digits is the cheapest way to rule that out.
+# counting rows of digits among equal digits is the cheapest way to rule that out.
 _SAME_DIGITS = bytes(48 if chr(byte) in "0123456789" else byte for byte in range(256))
 _LONG_NUMBER = b"0" * 19
 _BIG_INTEGER = re.compile(rb"[0-9]{20}|-[0-9]{19}")
@@ -43,7 +43,7 @@ class TypedJsonSerde(Serde[Any]):
     """Values of a declared type: a dataclass, a typed dict, ``list[int]``, and so on.
 
     Reading checks the types, takes missing members from the defaults and leaves unknown
-    members out. Decimals and bytes (base64) are text, sets are sorted arrays.
+    members out. Decimals and bytes (base64) are text, sets are arrays in a fixed order.
     """
 
     of: Any
@@ -104,7 +104,7 @@ def _parse(data: bytes) -> Any:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from None
-    if _LONG_NUMBER in data.translate(_SAME_DIGITS) and _BIG_INTEGER.search(data):
+    if data.translate(_SAME_DIGITS).count(_LONG_NUMBER) and _BIG_INTEGER.search(data):
         return json.loads(data)
     return value
 

@@ -38,22 +38,28 @@ class ObjectReader:
 
     make: Callable[..., Any]
     name: str
-    #: Name, reader and whether it must be there; given later, since types may hold themselves.
-    members: tuple[tuple[str, Read, bool], ...] = ()
+    #: Name, the type that needs no reading, reader, whether it must be there. Set later than
+    #: the rest, since types may hold themselves.
+    members: tuple[tuple[str, Any, Read, bool], ...] = ()
 
     def __call__(self, value: Any) -> Any:
         if type(value) is not dict:
             raise not_a(f"an object for {self.name}", value)
         found = {}
-        for name, read, is_required in self.members:
+        for name, exact, read, is_required in self.members:
             if name in value:
-                try:
-                    found[name] = read(value[name])
-                except JsonShapeError as error:
-                    raise error.under(f".{name}") from None
+                member = value[name]
+                found[name] = member if type(member) is exact else _under(name, read, member)
             elif is_required:
                 raise JsonShapeError(f"member {name!r} of {self.name} is missing")
         return self.make(**found)
+
+
+def _under(name: str, read: Read, member: Any) -> Any:
+    try:
+        return read(member)
+    except JsonShapeError as error:
+        raise error.under(f".{name}") from None
 
 
 def not_a(wanted: str, value: Any) -> JsonShapeError:
@@ -163,10 +169,7 @@ def mapping(read_name: Read, read_member: Read) -> Read:
             raise not_a("an object", value)
         found = {}
         for name, member in value.items():
-            try:
-                found[read_name(name)] = read_member(member)
-            except JsonShapeError as error:
-                raise error.under(f".{name}") from None
+            found[_under(name, read_name, name)] = _under(name, read_member, member)
         return found
 
     return read
@@ -211,6 +214,9 @@ SCALARS: dict[Any, Read] = {
     time: text(time.fromisoformat, "an ISO 8601 time of day"),
     bytes: text(lambda value: b64decode(value, validate=True), "base64 text"),
 }
+
+#: Types that a JSON parser gives as they are, so that a member of this type is read already.
+PARSED = frozenset({str, bool, int, float})
 
 SEQUENCES: dict[type, Callable[[list[Any]], Any]] = {
     list: list,
