@@ -20,6 +20,8 @@ _WALL_CLOCK = "initial_wall_clock_ms"
 def configuration(case: Mapping[str, Any]) -> dict[str, Any]:
     """Gives the driver's configuration; the cache is off unless the case sizes it."""
     config: dict[str, Any] = {"application.id": "app", _CACHE: 0}
+    # Java has no default serdes.
+    config |= {"default.key.serde": None, "default.value.serde": None}
     for key, value in case.get("config", {}).items():
         if key == _WALL_CLOCK:
             continue

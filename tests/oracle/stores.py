@@ -26,9 +26,10 @@ def _read(case: Mapping[str, Any], driver: ps.TopologyTestDriver, name: str) -> 
         if kind == "versioned_kv":
             return {"kind": kind, "entries": list(_versions(case, store, name))}
         if kind in _READ:
-            entries = [_READ[kind](key, value) for key, value in store.all()]
+            found = store.fetch_range(None, None) if kind == "session" else store.all()
+            entries = [_READ[kind](key, value) for key, value in found]
             return {"kind": kind, "entries": sorted(entries, key=_order(kind))}
-        return {"kind": kind, "opaque_entries": sum(1 for _ in store.all())}
+        return {"kind": _JAVA_KIND.get(kind, kind), "opaque_entries": sum(1 for _ in store.all())}
     except Exception as error:  # noqa: BLE001
         return {"kind": kind, "unreadable": f"{type(error).__name__}: {error}"}
 
@@ -56,6 +57,9 @@ def _windowed(key: Any, value: Any) -> Entry:
 def _timestamped_windowed(key: Any, value: Any) -> Entry:
     return [*_windowed(key, value.value), value.timestamp]
 
+
+#: What Java builds these stores of.
+_JAVA_KIND = {"foreign_key_subscription": "timestamped_kv", "outer_join": "kv"}
 
 _READ: dict[str, Callable[[Any, Any], Entry]] = {
     "kv": _key_value,

@@ -136,10 +136,10 @@ class SessionWindows:
     @staticmethod
     def of_inactivity_gap_and_grace(gap: Duration, grace: Duration) -> SessionWindows:
         gap_ms = to_ms(gap, "inactivity gap")
-        if gap_ms <= 0:
+        if gap_ms < 0:
             raise _bad(
                 "bad-inactivity-gap",
-                f"inactivity gap {gap_ms} ms is not larger than zero",
+                f"inactivity gap {gap_ms} ms is negative",
             )
         return SessionWindows(gap_ms, _check_grace(to_ms(grace, "grace period")))
 
