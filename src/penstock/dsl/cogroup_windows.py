@@ -31,7 +31,7 @@ def window_aggregate_cogroup(
     wanted = cogroup_materialization(cogroup, initializer, options)
     plan = CogroupPlan(
         wanted=wanted,
-        store=window_store(wanted, windows),
+        store=window_store(wanted, windows, _EMIT),
         arm=lambda fn: partial(WindowAggregate, windows=windows, initializer=initializer, fn=fn),
         key_serde=time_windowed(wanted.key_serde, windows.size_ms),
         grace_ms=windows.grace_ms,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from penstock.dsl.emit_strategy import EmitStrategy
@@ -32,6 +32,13 @@ _Supplier = TypeVar("_Supplier")
 
 #: What users may give for a store: options, a store of their own, or just its name.
 StoreOptions = Materialized[Any, Any] | StoreSupplier | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalStoreSpec(StoreSpec):
+    """A store of an aggregation that emits on window close: on disk it is ordered by time."""
+
+    time_ordered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +128,14 @@ def key_value_store(wanted: Materialization) -> PlannedStore:
     return _planned(wanted, spec)
 
 
-def window_store(wanted: Materialization, windows: TimeWindows | UnlimitedWindows) -> PlannedStore:
+def window_store(
+    wanted: Materialization, windows: TimeWindows | UnlimitedWindows, emit: EmitStrategy
+) -> PlannedStore:
     """A timestamped window store that keeps a window until it closes, or longer."""
     needed_ms = windows.size_ms + windows.grace_ms
     retention_ms = _retention(wanted, needed_ms, "window size plus grace")
-    return _window_store(wanted, windows.size_ms, retention_ms)
+    planned = _window_store(wanted, windows.size_ms, retention_ms)
+    return _for_emission(wanted, planned, emit, keeps_cache=True)
 
 
 def sliding_window_store(
@@ -135,7 +145,7 @@ def sliding_window_store(
     needed_ms = 2 * windows.difference_ms + windows.grace_ms
     retention_ms = _retention(wanted, needed_ms, "twice the time difference plus grace")
     planned = _window_store(wanted, windows.difference_ms, retention_ms)
-    return _uncached_if_final(planned, emit)
+    return _for_emission(wanted, planned, emit)
 
 
 def session_store(
@@ -150,7 +160,7 @@ def session_store(
     spec = Stores.session_store_builder(
         _of_kind(SessionBytesStoreSupplier, supplier), wanted.key_serde, wanted.value_serde
     )
-    return _uncached_if_final(_planned(wanted, spec), emit)
+    return _for_emission(wanted, _planned(wanted, spec), emit)
 
 
 def _window_store(wanted: Materialization, size_ms: int, retention_ms: int) -> PlannedStore:
@@ -170,10 +180,19 @@ def _window_store(wanted: Materialization, size_ms: int, retention_ms: int) -> P
     return _planned(wanted, spec)
 
 
-def _uncached_if_final(planned: PlannedStore, emit: EmitStrategy) -> PlannedStore:
-    # A final result goes out once: there is nothing for a cache to hold back.
-    if emit is EmitStrategy.ON_WINDOW_CLOSE:
+def _for_emission(
+    wanted: Materialization, planned: PlannedStore, emit: EmitStrategy, *, keeps_cache: bool = False
+) -> PlannedStore:
+    if emit is EmitStrategy.ON_WINDOW_UPDATE:
+        return planned
+    # A final result goes out once: there is nothing for a cache to hold back. Kafka Streams
+    # forgets to switch it off for windows of fixed size, which changes nothing but memory.
+    if not keeps_cache:
         planned.spec = planned.spec.with_caching_disabled()
+    # Closed windows are looked for by time. A store of the user's own stays as it is.
+    if wanted.options.store is None:
+        same = {each.name: getattr(planned.spec, each.name) for each in fields(StoreSpec)}
+        planned.spec = FinalStoreSpec(**same)
     return planned
 
 

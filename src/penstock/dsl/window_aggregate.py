@@ -39,7 +39,7 @@ def window_aggregate_stream(
             fn=fold.aggregator,
             emit_final=emit is EmitStrategy.ON_WINDOW_CLOSE,
         ),
-        table=AggregatedTable(window_store(wanted, windows)),
+        table=AggregatedTable(window_store(wanted, windows, emit)),
         grace_ms=windows.grace_ms,
         output_versioned=False,
     )
