@@ -163,7 +163,7 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
         if self._difference_ms == 0:
             raise InvalidArgumentError(
                 "bad-window",
-                f"node {self.node.name!r}: sliding windows with a time difference of 0 ms are empty",
+                f"node {self.node.name!r}: windows with a time difference of 0 ms hold nothing",
                 fix="give a time difference of 1 ms or more",
                 at=self.node.site,
             )
