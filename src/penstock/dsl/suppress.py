@@ -72,6 +72,8 @@ def suppress_table(table: Table, options: Suppressed) -> Table:
         follows_versions=True,
         output_versioned=False,
     )
+    # Who looks rows up behind the suppression sees what was there before the changes held back.
+    table.state.send_old_values(force=True)
     graph.add(node, table.node)
     assert node.table is not None
     return Table(
