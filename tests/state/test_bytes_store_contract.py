@@ -14,17 +14,38 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from penstock.errors import InvalidStateError
+from penstock.model.record import RecordContext
 from penstock.state.bytes_store import BytesStore, Entry
-from tests.state.engines import ENGINES, opened
+from penstock.state.changelogged import ChangeLogged
+from penstock.state.memory import MemoryStore
+from penstock.state.metered import Metered
+from tests.state.engines import ENGINES, EngineFactory, opened
 
 keys = st.one_of(st.binary(max_size=2), st.sampled_from([b"", b"\xff", b"\xff\xff", b"a", b"a\0"]))
 values = st.binary(max_size=3)
 bounds = st.none() | keys
 
 
-@pytest.fixture(params=sorted(ENGINES))
+class Silent:
+    """Takes changelog records and measurements, and keeps neither."""
+
+    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None: ...
+
+    def record(self, store: str, operation: str, elapsed_ns: int) -> None: ...
+
+
+# Layers that are transparent keep the contract of what is below them.
+LAYERED: dict[str, EngineFactory] = {
+    "changelogged": lambda directory: ChangeLogged(
+        MemoryStore(), Silent(), RecordContext(0, 0, 0, "t")
+    ),
+    "metered": lambda directory: Metered(MemoryStore(), "store", Silent()),
+}
+
+
+@pytest.fixture(params=sorted([*ENGINES, *LAYERED]))
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BytesStore]:
-    engine = ENGINES[request.param](tmp_path)
+    engine = {**ENGINES, **LAYERED}[request.param](tmp_path)
     yield engine
     engine.close()
 

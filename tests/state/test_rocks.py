@@ -98,6 +98,22 @@ def test_open_iterators_do_not_keep_the_directory_locked(tmp_path: Path) -> None
             next(scan)
 
 
+def test_bound_of_a_scan_outlives_the_caller_s_copy(tmp_path: Path) -> None:
+    """The engine points into the bound's bytes, which are often made for the one call."""
+    store = open_rocks(tmp_path, "store")
+    store.write([(b"%04d" % number, b"v") for number in range(2_000)])
+    for number in range(0, 1_900, 5):
+        forward = store.scan(b"%04d" % number, b"%04d" % (number + 7))
+        backward = store.scan(b"%04d" % number, b"%04d" % (number + 7), reverse=True)
+        # Takes the memory that a bound given back too early would leave.
+        taken = [b"%04d" % other for other in range(50)]
+        expected = [b"%04d" % each for each in range(number, number + 7)]
+        assert [key for key, _ in forward] == expected
+        assert [key for key, _ in backward] == expected[::-1]
+        del taken
+    store.close()
+
+
 def test_abandoned_iterators_are_forgotten(tmp_path: Path) -> None:
     """A loop that breaks without closing leaks nothing."""
     store = open_rocks(tmp_path, "store")

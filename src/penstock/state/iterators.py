@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from penstock.errors import InvalidStateError
@@ -66,12 +65,7 @@ class PeekingIterator(Generic[T]):
     def __enter__(self) -> PeekingIterator[T]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
 

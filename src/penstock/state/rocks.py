@@ -126,7 +126,7 @@ class RocksStore:
             items = self._items(from_key=start, read_opt=bounds)
         else:
             items = self._items(backwards=True, read_opt=bounds)
-        scan = _Scan(items, start if reverse else None)
+        scan = _Scan(items, start if reverse else None, end)
         scans, number = self._scans, id(scan)
         scans[number] = ref(scan, lambda _: scans.pop(number, None))
         return scan
@@ -154,13 +154,16 @@ class RocksStore:
 class _Scan:
     """An iterator of the engine that can be taken away from whoever holds it."""
 
-    __slots__ = ("__weakref__", "_lowest", "_next")
+    __slots__ = ("__weakref__", "_end", "_lowest", "_next")
 
-    def __init__(self, items: Iterator[Any], lowest: bytes | None) -> None:
+    def __init__(self, items: Iterator[Any], lowest: bytes | None, end: bytes | None) -> None:
         self._next: Callable[[], Entry] = items.__next__
         # rocksdict 0.3.29 takes set_iterate_lower_bound for an upper bound, so a backward
         # scan looks for its end by itself.
         self._lowest = lowest
+        # The engine reads its upper bound out of this very object and does not keep it alive:
+        # without this reference a scan ends at whatever takes the bytes' place in memory.
+        self._end = end
 
     def __iter__(self) -> _Scan:
         return self
