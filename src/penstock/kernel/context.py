@@ -42,20 +42,18 @@ class NodeContext:
     def record_metadata(self) -> RecordMetadata | None:
         """Where the record was read from; topic None and offset -1 inside a punctuation."""
         at = self._at
-        return RecordMetadata(at.topic, at.partition, at.offset)  # type: ignore[arg-type]
+        return RecordMetadata(at.topic, at.partition, at.offset)
 
     @property
     def state_dir(self) -> Path | None:
         """The task's directory for its persistent stores, None if it has none."""
-        directory: Path | None = getattr(self._task, "state_dir", None)
-        return directory
+        return self._task.state_dir
 
     def get_state_store(self, name: str) -> Any:
         """Gives a connected store, or a global store to read from; both without a copy."""
         if name in self._node.stores:
             return self._task.store(name)
-        is_global = getattr(self._task, "is_global_store", None)
-        if is_global is not None and is_global(name):
+        if self._task.is_global_store(name):
             return ReadOnlyStore(self._task.store(name))
         connected = ", ".join(map(repr, self._node.stores)) or "none"
         near = difflib.get_close_matches(name, self._node.stores, n=1)
@@ -155,8 +153,7 @@ class ForwardingContext(NodeContext):
         return way
 
     def _children(self) -> Sequence[str]:
-        children = getattr(self._task, "children", None)
-        return () if children is None else list(children(self._node.name))
+        return self._task.children(self._node.name)
 
     def _check(self, record: Any) -> None:
         if isinstance(record, self._record_type):

@@ -48,9 +48,7 @@ class Executor(Generic[N]):
     def close(self) -> None:
         """Releases what ``init`` acquired; stores are closed by the task."""
 
-    def forward_at(
-        self, key: Any, value: Any, timestamp: int, headers: Headers
-    ) -> None:
+    def forward_at(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         context = self.context
         before = context.timestamp, context.headers
         context.timestamp, context.headers = timestamp, headers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.model.record import RecordContext
@@ -51,6 +52,14 @@ class TaskServices(Protocol):
         """Reads rows of a table node, from its store or computed from its parents."""
 
     def node(self, name: str) -> Node: ...
+
+    def is_global_store(self, name: str) -> bool:
+        """Whether every processor may read this store without being connected to it."""
+
+    def children(self, node: str) -> list[str]: ...
+
+    @property
+    def state_dir(self) -> Path | None: ...
 
     def child(self, name: str) -> Forward | None:
         """The way to one node of that name, for those who choose among their children."""

@@ -8,8 +8,10 @@ from typing import Any
 from penstock.errors import SerializationError, StreamsError
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.serdes import required_serde
+from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers, Record, RecordContext
 from penstock.serde.base import Serde
+from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from penstock.topology.nodes import Sink
 
 
@@ -40,6 +42,8 @@ class SinkExecutor(Executor[Sink]):
                 self._send(topic, *encoded, timestamp, headers, partition)
 
     def _is_plain(self) -> bool:
+        if isinstance(self._key, TimeWindowedSerde | SessionWindowedSerde):
+            return False
         return all(type(serde).serialize is Serde.serialize for serde in (self._key, self._value))
 
     def _plain_process(self, topic: str) -> Any:
@@ -76,11 +80,18 @@ class SinkExecutor(Executor[Sink]):
     def _partitions(self, topic: str, key: Any, value: Any) -> Iterable[int] | None:
         partitioner = self.node.partitioner
         if partitioner is None:
-            return None
+            return self._windowed_partition(topic, key)
         chosen = partitioner(topic, key, value, self.task.collector.partitions(topic))
         if chosen is None:
             return None
         return (chosen,) if isinstance(chosen, int) else sorted(set(chosen))
+
+    def _windowed_partition(self, topic: str, key: Any) -> Iterable[int] | None:
+        """All windows of a key go to the partition of the key itself, as in Java."""
+        if key is None or not isinstance(self._key, TimeWindowedSerde | SessionWindowedSerde):
+            return None
+        base = self._key.serialize_base_key(topic, key)
+        return (partition_for(base, self.task.collector.partitions(topic)),)
 
     def _encode(
         self, topic: str, record: Record[Any, Any]

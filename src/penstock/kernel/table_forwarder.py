@@ -17,9 +17,7 @@ class TableForwarder:
     def __init__(self, store: Any, executor: Executor[Any], *, sends_old: bool) -> None:
         self._executor = executor
         self._sends_old = sends_old
-        self.is_cached: bool = store.set_flush_listener(
-            self._flushed, send_old=sends_old
-        )
+        self.is_cached: bool = store.set_flush_listener(self._flushed, send_old=sends_old)
 
     def forward(
         self,
@@ -35,12 +33,8 @@ class TableForwarder:
             change = Change(new, old if self._sends_old else None, latest)
             self._executor.forward_at(key, change, timestamp, headers)
 
-    def _flushed(
-        self, key: Any, new: Any, old: Any, timestamp: int, headers: Headers
-    ) -> None:
+    def _flushed(self, key: Any, new: Any, old: Any, timestamp: int, headers: Headers) -> None:
         if new is not None:
             timestamp = new.timestamp
-        change = Change(
-            None if new is None else new.value, None if old is None else old.value
-        )
+        change = Change(None if new is None else new.value, None if old is None else old.value)
         self._executor.forward_at(key, change, timestamp, headers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from penstock.errors import StreamsError
@@ -144,6 +145,16 @@ class StreamTask:
 
     def value_getter(self, table: str) -> ValueGetter:
         return value_getter_for(self, table)
+
+    def is_global_store(self, name: str) -> bool:
+        return name in self._graph.global_stores
+
+    def children(self, node: str) -> list[str]:
+        return self._graph.children(node)
+
+    @property
+    def state_dir(self) -> Path | None:
+        return self.settings.state_dir
 
     def node(self, name: str) -> Node:
         return self._graph.nodes[name]

@@ -74,9 +74,9 @@ class FixedKeyRecord(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True)
 class RecordMetadata:
-    """Where the record being processed was read from."""
+    """Where the record being processed was read from; nowhere, inside a punctuation."""
 
-    topic: str
+    topic: str | None
     partition: int
     offset: int
 

@@ -1,0 +1,217 @@
+"""Where a task's records go on Spark: to Kafka inside the slot's transaction, or to the shuffle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from penstock.errors import StreamsError
+from penstock.kernel.settings import TaskSettings
+from penstock.model.partitioning import partition_for
+from penstock.model.record import Headers
+from penstock.model.task_id import TaskId
+from penstock.runtime.spark.plan import Plan
+from penstock.runtime.spark.rows import RowBuffer, ShuffleRow, encode_headers
+
+FAST_WRITING: dict[str, Any] = {
+    "queue.buffering.max.messages": 2_000_000,
+    "queue.buffering.max.kbytes": 512 * 1024,
+    "linger.ms": 5,
+    "batch.num.messages": 50_000,
+    "batch.size": 1_000_000,
+    "partitioner": "murmur2_random",
+    "enable.idempotence": True,
+}
+#: Tells to which batch a changelog record belongs, so that a replay can leave it out.
+BATCH_HEADER = "penstock.batch"
+
+
+class KafkaWriter:
+    """One producer per slot, kept warm; under exactly-once its transactions follow the batches."""
+
+    def __init__(self, config: Mapping[str, Any], transactional_id: str | None) -> None:
+        self.is_transactional = transactional_id is not None
+        settings = {**FAST_WRITING, **config}
+        if transactional_id is not None:
+            settings["transactional.id"] = transactional_id
+        self._producer = Producer(settings)
+        self._failed: KafkaError | None = None
+        self._partitions: dict[str, int] = {}
+        if self.is_transactional:
+            self._producer.init_transactions(30.0)
+
+    def begin(self) -> None:
+        if self.is_transactional:
+            self._producer.begin_transaction()
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None,
+        on_delivery: Any = None,
+    ) -> None:
+        options: dict[str, Any] = {"timestamp": timestamp}
+        if partition is not None:
+            options["partition"] = partition
+        if headers:
+            options["headers"] = list(headers)
+        if on_delivery is None and not self.is_transactional:
+            # Without a transaction nobody else notices a record that could not be written.
+            on_delivery = self._delivered
+        if on_delivery is not None:
+            options["on_delivery"] = on_delivery
+        while True:
+            try:
+                self._producer.produce(topic, value, key, **options)
+                return
+            except BufferError:
+                self._producer.poll(0.1)
+
+    def commit(self, offsets: list[Any], group: Any) -> None:
+        """Makes everything since ``begin`` visible at once, source offsets included."""
+        if self.is_transactional:
+            if offsets:
+                self._producer.send_offsets_to_transaction(offsets, group, 30.0)
+            self._producer.commit_transaction(60.0)
+            return
+        left = self._producer.flush(60.0)
+        if left or self._failed is not None:
+            raise StreamsError(
+                "write-failed",
+                f"{left} records could not be written to Kafka: {self._failed}",
+                fix="check the broker; the batch runs again after a restart",
+            )
+
+    def flush(self) -> None:
+        self._producer.flush(60.0)
+
+    def abort(self) -> None:
+        if self.is_transactional:
+            self._producer.abort_transaction(30.0)
+        else:
+            self._producer.purge()
+
+    def partitions(self, topic: str) -> int:
+        if topic not in self._partitions:
+            found = self._producer.list_topics(topic, timeout=10.0).topics.get(topic)
+            count = 0 if found is None or found.error is not None else len(found.partitions)
+            if count == 0:
+                raise StreamsError(
+                    "missing-topic",
+                    f"output topic {topic!r} does not exist",
+                    fix=f"create it: penstock topics create {topic}",
+                )
+            self._partitions[topic] = count
+        return self._partitions[topic]
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self._failed = error
+
+
+class TaskOutput:
+    """The collector of one stream task in one run of a batch.
+
+    Changelog records wait until the end of the run, so that a key that changed many times is
+    logged once; the store needs only the last value.
+    """
+
+    def __init__(
+        self,
+        task: TaskId,
+        plan: Plan,
+        settings: TaskSettings,
+        writer: KafkaWriter,
+        rows: RowBuffer,
+        slots: int,
+    ) -> None:
+        self._task = task
+        self._plan = plan
+        self._settings = settings
+        self._writer = writer
+        self.rows = rows
+        self._slots = slots
+        self._sequence = 0
+        self._internal = {settings.topic(name): name for name in plan.graph.internal_topics}
+        self._logged: dict[str, dict[bytes, tuple[bytes | None, int]]] = {}
+        self.batch = 0
+        self.is_replay = False
+        self.sent = 0
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None = None,
+    ) -> None:
+        if topic in self._internal:
+            self._shuffle(self._internal[topic], key, value, timestamp, headers, partition)
+        elif not self.is_replay:
+            self.sent += 1
+            self._writer.send(topic, key, value, timestamp, headers, partition)
+
+    def partitions(self, topic: str) -> int:
+        if topic in self._internal:
+            return self._plan.partitions[self._internal[topic]]
+        return self._writer.partitions(topic)
+
+    def log(self, store: str, key: bytes, value: bytes | None, timestamp: int) -> None:
+        self._logged.setdefault(store, {})[key] = (value, timestamp)
+
+    def write_changelogs(self, ends: dict[str, int]) -> int:
+        """Sends the collected changelog records; ``ends`` learns each changelog's next offset."""
+        header = ((BATCH_HEADER, self.batch.to_bytes(8, "big")),)
+        count = 0
+        for store, entries in self._logged.items():
+            topic = self._settings.changelog_topic(store)
+            last = len(entries) - 1
+            for number, (key, (value, timestamp)) in enumerate(entries.items()):
+                noted = _noting(ends, store) if number == last else None
+                self._writer.send(topic, key, value, timestamp, header, self._task.partition, noted)
+            count += len(entries)
+        self._logged.clear()
+        return count
+
+    def forget_changelogs(self) -> None:
+        self._logged.clear()
+
+    def start_run(self, batch: int, *, is_replay: bool) -> None:
+        self.batch, self.is_replay, self._sequence, self.sent = batch, is_replay, 0, 0
+
+    def _shuffle(
+        self,
+        name: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None,
+    ) -> None:
+        if partition is None:
+            partition = partition_for(key or b"", self._plan.partitions[name])
+        stage, _ = self._plan.consumer_of(name)
+        self._sequence += 1
+        self.rows.add(
+            ShuffleRow(
+                partition % self._slots, stage, name, partition, self._task.subtopology,
+                self._task.partition, self._sequence, timestamp, key, value,
+                encode_headers(headers),
+            )
+        )  # fmt: skip
+
+
+def _noting(ends: dict[str, int], store: str) -> Any:
+    def delivered(error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            ends[store] = (message.offset() or 0) + 1
+
+    return delivered
