@@ -17,6 +17,9 @@ class GlobalKTable(Generic[K, V]):
     def __init__(self, table: GlobalTable) -> None:
         self._table = table
 
+    def __repr__(self) -> str:
+        return f"GlobalKTable({self._table.store_name!r})"
+
     @property
     def queryable_store_name(self) -> str | None:
         """The name of its store, for interactive queries."""

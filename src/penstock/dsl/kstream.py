@@ -36,7 +36,7 @@ from penstock.dsl.repartition import repartition
 from penstock.dsl.select_key import select_stream_key_with
 from penstock.dsl.sink import write_and_read_stream, write_stream
 from penstock.dsl.stream import Stream
-from penstock.dsl.stream_joins import JoinArguments, join_stream
+from penstock.dsl.stream_joins import JoinArguments, join_serdes, join_stream
 from penstock.dsl.table_source import stream_to_table
 from penstock.model.windows import JoinWindows
 from penstock.processor.functions import StreamPartitioner, TopicNameExtractor
@@ -56,6 +56,9 @@ class KStream(Generic[K, V]):
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
+
+    def __repr__(self) -> str:
+        return f"KStream({self._stream.name!r})"
 
     # Records one by one.
 
@@ -344,7 +347,9 @@ class KStream(Generic[K, V]):
         joined: Joined[K, V, VOther] | str | None = None,
         stream_joined: StreamJoined[K, V, VOther] | str | None = None,
         name: str | Named | None = None,
-        **serdes: Any,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        other_value_serde: SerdeLike[VOther] | None = None,
     ) -> KStream[K, VOut]:
         """Joins records with equal keys: of another stream, or with the row of a table.
 
@@ -357,12 +362,20 @@ class KStream(Generic[K, V]):
             joined: Serdes, name and grace period of a join with a table.
             stream_joined: Serdes, names and stores of a join of two streams.
             name: What processors and topics of the join are called after.
-            serdes: ``key_serde``, ``value_serde``, ``other_value_serde``.
+            key_serde: Serde of the keys, for repartition topics and stores.
+            value_serde: Serde of this stream's values.
+            other_value_serde: Serde of the other side's values.
         """
-        return self._join(
-            JoinKind.INNER, other, joiner, windows, key_selector, key, joined, stream_joined, name,
-            serdes,
-        )  # fmt: skip
+        given = JoinArguments(
+            joiner=joiner,
+            windows=windows,
+            key_selector=either(key_selector, key, "key_selector and key"),
+            joined=joined,
+            stream_joined=stream_joined,
+            name=name_of(name),
+            serdes=join_serdes(key_serde, value_serde, other_value_serde),
+        )
+        return KStream(join_stream(self._stream, JoinKind.INNER, other, given))
 
     def left_join(
         self,
@@ -375,16 +388,24 @@ class KStream(Generic[K, V]):
         joined: Joined[K, V, VOther] | str | None = None,
         stream_joined: StreamJoined[K, V, VOther] | str | None = None,
         name: str | Named | None = None,
-        **serdes: Any,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        other_value_serde: SerdeLike[VOther] | None = None,
     ) -> KStream[K, VOut]:
         """Joins as ``join`` does, and keeps records without a partner: the right value is None.
 
         Of two streams, a record without a partner is emitted when its window closes.
         """
-        return self._join(
-            JoinKind.LEFT, other, joiner, windows, key_selector, key, joined, stream_joined, name,
-            serdes,
-        )  # fmt: skip
+        given = JoinArguments(
+            joiner=joiner,
+            windows=windows,
+            key_selector=either(key_selector, key, "key_selector and key"),
+            joined=joined,
+            stream_joined=stream_joined,
+            name=name_of(name),
+            serdes=join_serdes(key_serde, value_serde, other_value_serde),
+        )
+        return KStream(join_stream(self._stream, JoinKind.LEFT, other, given))
 
     def outer_join(
         self,
@@ -394,31 +415,19 @@ class KStream(Generic[K, V]):
         *,
         stream_joined: StreamJoined[K, V, VOther] | str | None = None,
         name: str | Named | None = None,
-        **serdes: Any,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        other_value_serde: SerdeLike[VOther] | None = None,
     ) -> KStream[K, VOut]:
         """Joins two streams and keeps the records of both sides that have no partner."""
-        return self._join(
-            JoinKind.OUTER, other, joiner, windows, None, None, None, stream_joined, name, serdes
-        )
-
-    def _join(
-        self,
-        kind: JoinKind,
-        other: Any,
-        joiner: Any,
-        windows: Any,
-        key_selector: Any,
-        key: Any,
-        joined: Any,
-        stream_joined: Any,
-        name: Any,
-        serdes: dict[str, Any],
-    ) -> KStream[Any, Any]:
-        selector = either(key_selector, key, "key_selector and key")
         given = JoinArguments(
-            joiner, windows, selector, joined, stream_joined, name_of(name), serdes
+            joiner=joiner,
+            windows=windows,
+            stream_joined=stream_joined,
+            name=name_of(name),
+            serdes=join_serdes(key_serde, value_serde, other_value_serde),
         )
-        return KStream(join_stream(self._stream, kind, other, given))
+        return KStream(join_stream(self._stream, JoinKind.OUTER, other, given))
 
     # Processors.
 

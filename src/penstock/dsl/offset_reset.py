@@ -34,7 +34,9 @@ class AutoOffsetReset:
         duration_ms = to_ms(duration, "offset reset duration")
         if duration_ms < 0:
             raise _bad(f"offset reset duration {duration_ms} ms is negative")
-        return f"{_BY_DURATION}PT{duration_ms / 1000:g}S"
+        seconds, rest_ms = divmod(duration_ms, 1000)
+        fraction = f".{rest_ms:03d}" if rest_ms else ""
+        return f"{_BY_DURATION}PT{seconds}{fraction}S"
 
 
 def check_offset_reset(policy: str | None) -> str | None:

@@ -69,22 +69,26 @@ def rewrite_self_joins(node: LogicalNode, visited: set[LogicalNode] | None = Non
 
 def drop_null_keys(graph: LogicalGraph) -> None:
     """Lets a repartition drop records without a key, unless a left join after it wants them."""
-    visited: set[LogicalNode] = set()
-    relaxed: set[LogicalNode] = set()
-
-    def visit(node: LogicalNode) -> None:
-        if node in visited:
-            return
-        for child in node.children:
-            visit(child)
-            if child.relaxes_null_keys or child in relaxed:
-                relaxed.add(node)
-        visited.add(node)
-
-    visit(graph.root)
-    for node in visited - relaxed:
+    reached = _below(graph.root)
+    wanted: set[LogicalNode] = set()
+    above = [parent for node in reached if node.relaxes_null_keys for parent in node.parents]
+    while above:
+        node = above.pop()
+        if node not in wanted:
+            wanted.add(node)
+            above.extend(node.parents)
+    for node in reached - wanted:
         if isinstance(node, Repartition):
             node.keeps_null_keys = False
+
+
+def _below(root: LogicalNode) -> set[LogicalNode]:
+    found, waiting = {root}, [root]
+    while waiting:
+        new = [child for child in waiting.pop().children if child not in found]
+        found.update(new)
+        waiting.extend(new)
+    return found
 
 
 def _repartitions_by_key_changer(graph: LogicalGraph) -> _Repartitions:

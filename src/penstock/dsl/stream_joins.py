@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.dsl.global_join import join_stream_with_global_table
@@ -19,17 +19,27 @@ from penstock.model.windows import JoinWindows
 from penstock.topology.nodes import JoinKind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JoinArguments:
     """What a user gave to ``join``: some of it fits one kind of join only."""
 
     joiner: Callable[..., Any]
-    windows: JoinWindows | None
-    key_selector: Callable[[Any, Any], Any] | None
-    joined: Joined[Any, Any, Any] | str | None
-    stream_joined: StreamJoined[Any, Any, Any] | str | None
-    name: str | None
-    serdes: dict[str, Any]
+    windows: JoinWindows | None = None
+    key_selector: Callable[[Any, Any], Any] | None = None
+    joined: Joined[Any, Any, Any] | str | None = None
+    stream_joined: StreamJoined[Any, Any, Any] | str | None = None
+    name: str | None = None
+    serdes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def join_serdes(key_serde: Any, value_serde: Any, other_value_serde: Any) -> dict[str, Any]:
+    """The serdes that were given, by the name of their field."""
+    given = {
+        "key_serde": key_serde,
+        "value_serde": value_serde,
+        "other_value_serde": other_value_serde,
+    }
+    return {name: serde for name, serde in given.items() if serde is not None}
 
 
 def join_stream(stream: Stream, kind: JoinKind, other: Any, given: JoinArguments) -> Stream:
@@ -71,7 +81,7 @@ def _with_global_table(
     if given.key_selector is None:
         fix = "give key_selector=lambda key, value: … that finds the global table's key"
         raise _misfit(kind, "the key to look up in the global table is not given", fix)
-    misfits = {"windows": given.windows, "joined": given.joined}
+    misfits = {"windows": given.windows, "joined": given.joined, **given.serdes}
     _refuse(kind, "with a global table", misfits | {"stream_joined": given.stream_joined})
     is_left = kind is JoinKind.LEFT
     return join_stream_with_global_table(
