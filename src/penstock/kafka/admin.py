@@ -1,0 +1,376 @@
+"""Asks a cluster about topics, offsets and groups, and changes them; every answer is typed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ClusterMetadata,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+    TopicMetadata,
+)
+
+from penstock.kafka.admin_answers import (
+    Broker,
+    Cluster,
+    ConfigValue,
+    Group,
+    Partition,
+    PartitionState,
+    Topic,
+    TopicSpec,
+)
+from penstock.kafka.admin_failures import (
+    explained,
+    is_transient,
+    topic_differs,
+    unknown_partition,
+    unknown_topic,
+    unreachable,
+)
+from penstock.kafka.clients import new_admin_client
+from penstock.kafka.errors import UnknownGroupError
+
+T = TypeVar("T")
+
+
+class Admin:
+    """A connection that manages one cluster. Safe to share between threads.
+
+    Changes of topics return when the change can be seen: a client that comes next finds it.
+
+    Args:
+        settings: librdkafka's, such as ``admin_settings(config)`` gives.
+        timeout_s: how long each call waits for an answer.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], *, timeout_s: float = 30.0) -> None:
+        self._client = new_admin_client(settings)
+        self._bootstrap = str(settings.get("bootstrap.servers", ""))
+        self._timeout_s = timeout_s
+
+    def cluster(self) -> Cluster:
+        metadata = self._metadata("reach the cluster")
+        brokers = (Broker(b.id, str(b.host), int(b.port or 0)) for b in metadata.brokers.values())
+        return Cluster(metadata.cluster_id, tuple(sorted(brokers, key=lambda b: b.id)))
+
+    def topics(self, *, internal: bool = False) -> dict[str, Topic]:
+        """Gives the topics by name, in order; the broker's own only when asked for."""
+        found = (_topic(data) for data in self._metadata("list topics").topics.values())
+        chosen = (topic for topic in found if internal or not topic.is_internal)
+        return {topic.name: topic for topic in sorted(chosen, key=lambda topic: topic.name)}
+
+    def topic(self, name: str) -> Topic:
+        """Gives one topic.
+
+        Raises:
+            UnknownTopicError: with the nearest name there is.
+        """
+        topics = self.topics(internal=True)
+        if name not in topics:
+            raise unknown_topic(name, topics)
+        return topics[name]
+
+    def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int = 1,
+        replication: int = -1,
+        config: Mapping[str, str] | None = None,
+    ) -> bool:
+        """Makes one topic and says whether it was made; see ``create_topics``."""
+        spec = TopicSpec(name, partitions, replication, config or {})
+        return name in self.create_topics([spec])
+
+    def create_topics(self, specs: Iterable[TopicSpec]) -> set[str]:
+        """Makes topics and gives the names of those that were not there yet.
+
+        Raises:
+            TopicExistsError: a topic exists with another number of partitions.
+        """
+        wanted = {spec.name: spec for spec in specs}
+        if not wanted:
+            return set()
+        request = [
+            NewTopic(
+                spec.name,
+                num_partitions=spec.partitions,
+                replication_factor=spec.replication,
+                config={key: str(value) for key, value in spec.config.items()},
+            )
+            for spec in wanted.values()
+        ]
+        made, present = set(), set()
+        for name, future in self._client.create_topics(request, **self._limits).items():
+            try:
+                future.result()
+                made.add(name)
+            except KafkaException as failure:
+                if failure.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise explained(failure, f"create topic {name!r}", self._bootstrap) from None
+                present.add(name)
+        self._await(lambda topics: all(_is_led(topics.get(name)) for name in made), made)
+        for name in present:
+            found = len(self.topic(name).partitions)
+            if found != wanted[name].partitions:
+                raise topic_differs(name, wanted[name].partitions, found)
+        return made
+
+    def delete_topics(self, names: Iterable[str], *, missing_ok: bool = False) -> None:
+        """Deletes topics with all their records.
+
+        Raises:
+            UnknownTopicError: one does not exist and ``missing_ok`` was not given.
+        """
+        gone = list(names)
+        if not gone:
+            return
+        for name, future in self._client.delete_topics(gone, **self._limits).items():
+            try:
+                future.result()
+            except KafkaException as failure:
+                if failure.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise explained(failure, f"delete topic {name!r}", self._bootstrap) from None
+                if not missing_ok:
+                    raise unknown_topic(name, self.topics()) from None
+        self._await(lambda topics: not any(name in topics for name in gone), gone)
+
+    def add_partitions(self, name: str, total: int) -> None:
+        """Gives a topic more partitions, up to ``total``; keys then move to other partitions."""
+        self.topic(name)
+        request = [NewPartitions(name, total)]
+        self._answer(
+            lambda: self._client.create_partitions(request, **self._limits)[name],
+            f"give topic {name!r} {total} partitions",
+        )
+        self._await(lambda topics: len(topics[name].partitions) >= total, [name])
+
+    def topic_config(self, name: str) -> dict[str, ConfigValue]:
+        """Gives all settings of a topic, those of its own and the broker's defaults."""
+        self.topic(name)
+        resource = ConfigResource(ResourceType.TOPIC, name)
+        entries = self._answer(
+            lambda: self._client.describe_configs([resource], **self._limit)[resource],
+            f"read the settings of topic {name!r}",
+        )
+        return {
+            key: ConfigValue(entry.value, _source(entry) is ConfigSource.DYNAMIC_TOPIC_CONFIG)
+            for key, entry in sorted(entries.items())
+        }
+
+    def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
+        """Sets settings of a topic; None puts one back to the broker's default."""
+        self.topic(name)
+        entries = [
+            ConfigEntry(
+                key,
+                value,
+                incremental_operation=AlterConfigOpType.DELETE
+                if value is None
+                else AlterConfigOpType.SET,
+            )
+            for key, value in changes.items()
+        ]
+        resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
+        self._answer(
+            lambda: self._client.incremental_alter_configs([resource], **self._limit)[resource],
+            f"change the settings of topic {name!r}",
+        )
+
+    def begin_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        """Gives the first offset of each partition that still has a record."""
+        return self._offsets(partitions, OffsetSpec.earliest())
+
+    def end_offsets(
+        self, partitions: Iterable[Partition], *, committed: bool = False
+    ) -> dict[Partition, int]:
+        """Gives the offset after the last record; ``committed`` stops at open transactions."""
+        return self._offsets(partitions, OffsetSpec.latest(), committed=committed)
+
+    def offsets_at(self, partitions: Iterable[Partition], time_ms: int) -> dict[Partition, int]:
+        """Gives the first offset with this event time or a later one; -1 where there is none."""
+        return self._offsets(partitions, OffsetSpec.for_timestamp(time_ms))
+
+    def delete_records(self, before: Mapping[Partition, int]) -> dict[Partition, int]:
+        """Deletes what lies before the offsets (-1: everything); gives the new first offsets."""
+        request = [TopicPartition(topic, number, at) for (topic, number), at in before.items()]
+        if not request:
+            return {}
+        first = {}
+        for partition, future in self._client.delete_records(request, **self._limits).items():
+            what = f"delete records of {partition.topic!r} partition {partition.partition}"
+            deleted = self._result(future, what)
+            first[partition.topic, partition.partition] = int(deleted.low_watermark)
+        return first
+
+    def groups(self) -> list[Group]:
+        """Gives the consumer groups there are, without their members."""
+        listed = self._answer(
+            lambda: self._client.list_consumer_groups(**self._limit), "list groups"
+        )
+        groups = (Group(group.group_id, _word(group.state)) for group in listed.valid)
+        return sorted(groups, key=lambda group: group.id)
+
+    def group(self, group_id: str) -> Group:
+        """Gives one group; a group that does not exist has the state ``dead``."""
+        try:
+            found = self._answer(
+                lambda: self._client.describe_consumer_groups([group_id], **self._limit)[group_id],
+                f"describe group {group_id!r}",
+            )
+        except UnknownGroupError:
+            return Group(group_id, "dead")
+        members = tuple(sorted(member.client_id for member in found.members))
+        return Group(group_id, _word(found.state), members)
+
+    def group_offsets(
+        self, group_id: str, partitions: Iterable[Partition] | None = None
+    ) -> dict[Partition, int]:
+        """Gives the committed offsets of a group; partitions without one are left out."""
+        chosen = None if partitions is None else [TopicPartition(*item) for item in partitions]
+        request = [ConsumerGroupTopicPartitions(group_id, chosen)]
+        try:
+            found = self._answer(
+                lambda: self._client.list_consumer_group_offsets(request, **self._limit)[group_id],
+                f"read the offsets of group {group_id!r}",
+            ).topic_partitions
+        except UnknownGroupError:
+            return {}
+        return {(p.topic, p.partition): p.offset for p in found if p.offset >= 0}
+
+    def alter_group_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> None:
+        """Moves a group that has no members to the given offsets."""
+        moved = [TopicPartition(topic, number, at) for (topic, number), at in offsets.items()]
+        if not moved:
+            return
+        what = f"move the offsets of group {group_id!r}"
+        request = [ConsumerGroupTopicPartitions(group_id, moved)]
+        answer = self._answer(
+            lambda: self._client.alter_consumer_group_offsets(request, **self._limit)[group_id],
+            what,
+        )
+        for partition in answer.topic_partitions:
+            if partition.error is not None:
+                raise explained(KafkaException(partition.error), what, self._bootstrap)
+
+    def delete_groups(self, group_ids: Iterable[str], *, missing_ok: bool = False) -> None:
+        """Deletes groups without members, and with them what they committed.
+
+        Raises:
+            UnknownGroupError: one does not exist and ``missing_ok`` was not given.
+        """
+        for group_id in group_ids:
+            try:
+                self._delete_group(group_id)
+            except UnknownGroupError:
+                if not missing_ok:
+                    raise
+
+    def _delete_group(self, group_id: str) -> None:
+        self._answer(
+            lambda: self._client.delete_consumer_groups([group_id], **self._limit)[group_id],
+            f"delete group {group_id!r}",
+        )
+
+    @property
+    def _limit(self) -> dict[str, float]:
+        return {"request_timeout": self._timeout_s}
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        return {"request_timeout": self._timeout_s, "operation_timeout": self._timeout_s}
+
+    def _metadata(self, what: str) -> ClusterMetadata:
+        try:
+            return self._client.list_topics(timeout=self._timeout_s)
+        except KafkaException as failure:
+            raise explained(failure, what, self._bootstrap) from None
+
+    def _offsets(
+        self, partitions: Iterable[Partition], spec: Any, *, committed: bool = False
+    ) -> dict[Partition, int]:
+        asked = list(partitions)
+        if not asked:
+            return {}
+        topics = self.topics(internal=True)
+        for name, number in asked:
+            if name not in topics:
+                raise unknown_topic(name, topics)
+            if not 0 <= number < len(topics[name].partitions):
+                raise unknown_partition(name, number, len(topics[name].partitions))
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        request = {TopicPartition(*partition): spec for partition in asked}
+        futures = self._client.list_offsets(request, isolation_level=level, **self._limit)
+        return {
+            (p.topic, p.partition): int(self._result(future, f"read offsets of {p.topic!r}").offset)
+            for p, future in futures.items()
+        }
+
+    def _result(self, future: Future[Any], what: str) -> Any:
+        try:
+            return future.result()
+        except KafkaException as failure:
+            raise explained(failure, what, self._bootstrap) from None
+
+    def _answer(self, ask: Callable[[], Future[Any]], what: str) -> Any:
+        """Asks again while the broker says that it is not ready yet."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                return ask().result()
+            except KafkaException as failure:
+                if not is_transient(failure) or time.monotonic() > deadline:
+                    raise explained(failure, what, self._bootstrap) from None
+            time.sleep(0.1)
+
+    def _await(self, is_done: Callable[[dict[str, Topic]], bool], names: Iterable[str]) -> None:
+        """Waits until a change of topics has reached the broker that answers questions."""
+        deadline = time.monotonic() + self._timeout_s
+        while not is_done(self.topics(internal=True)):
+            if time.monotonic() > deadline:
+                what = f"see the change of {', '.join(sorted(names))}"
+                raise unreachable(what, self._bootstrap, f"waited {self._timeout_s:.0f} s")
+            time.sleep(0.02)
+
+
+def _topic(data: TopicMetadata) -> Topic:
+    states = (
+        PartitionState(p.id, p.leader, tuple(p.replicas), tuple(p.isrs))
+        for p in data.partitions.values()
+    )
+    return Topic(str(data.topic), tuple(sorted(states, key=lambda state: state.id)))
+
+
+def _is_led(topic: Topic | None) -> bool:
+    return (
+        topic is not None
+        and bool(topic.partitions)
+        and all(state.leader >= 0 for state in topic.partitions)
+    )
+
+
+def _source(entry: ConfigEntry) -> ConfigSource:
+    # The client gives a bare number here, whatever its type says.
+    return ConfigSource(entry.source)
+
+
+def _word(state: Any) -> str:
+    return str(state.name).lower()

@@ -1,0 +1,109 @@
+"""What a cluster's refusals mean, and what to do about them; raised by ``penstock.kafka.admin``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from confluent_kafka import KafkaError, KafkaException
+
+from penstock.kafka.errors import (
+    KafkaRequestError,
+    TopicExistsError,
+    UnknownGroupError,
+    UnknownTopicError,
+)
+
+_UNREACHABLE = frozenset({
+    KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._RESOLVE, KafkaError.REQUEST_TIMED_OUT,
+})  # fmt: skip
+_FORBIDDEN = frozenset({
+    KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError._AUTHENTICATION,
+    KafkaError.SASL_AUTHENTICATION_FAILED,
+})  # fmt: skip
+
+# Said while a broker has just started, or while a partition or coordinator moves.
+_TRANSIENT = frozenset({
+    KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.NOT_CONTROLLER,
+})  # fmt: skip
+_FIXES = {
+    KafkaError.INVALID_REPLICATION_FACTOR: "ask for at most as many replicas as there are brokers",
+    KafkaError.INVALID_PARTITIONS: "ask for one partition or more, and never for fewer than before",
+    KafkaError.INVALID_CONFIG: "use Kafka's topic settings, such as cleanup.policy=compact",
+    KafkaError.TOPIC_EXCEPTION: "use letters, digits, dots, dashes and underscores",
+    KafkaError.POLICY_VIOLATION: "the cluster forbids it; a compacted topic deletes by key only",
+}
+
+
+def explained(failure: KafkaException, what: str, bootstrap: str) -> KafkaRequestError:
+    """Turns a client's exception into an error that says what was tried and what to do.
+
+    Args:
+        what: what was tried, such as ``create topic 'orders'``.
+    """
+    error = failure.args[0]
+    code, reason = error.code(), error.str()
+    if code in _UNREACHABLE:
+        return unreachable(what, bootstrap, reason)
+    if code in _FORBIDDEN:
+        return KafkaRequestError(
+            "not-allowed",
+            f"cannot {what}: {reason}",
+            fix="check user, password and the rights that the cluster gives them",
+        )
+    if code == KafkaError.GROUP_ID_NOT_FOUND:
+        return UnknownGroupError("unknown-group", f"cannot {what}: there is no such group")
+    if code in (KafkaError.NON_EMPTY_GROUP, KafkaError.UNKNOWN_MEMBER_ID):
+        return KafkaRequestError(
+            "group-in-use",
+            f"cannot {what}: the group has members",
+            fix="stop the applications of this group first; a killed one leaves after"
+            " session.timeout.ms",
+        )
+    return KafkaRequestError(
+        "kafka-refused", f"cannot {what}: {reason} ({error.name()})", fix=_FIXES.get(code)
+    )
+
+
+def is_transient(failure: KafkaException) -> bool:
+    """Whether the same request is likely to succeed in a moment."""
+    error = failure.args[0]
+    return bool(error.retriable()) or error.code() in _TRANSIENT
+
+
+def unreachable(what: str, bootstrap: str, reason: str) -> KafkaRequestError:
+    return KafkaRequestError(
+        "broker-unreachable",
+        f"cannot {what}: no answer from {bootstrap} ({reason})",
+        fix="check the address and that the broker runs; penstock broker start starts one",
+    )
+
+
+def unknown_topic(name: str, known: Iterable[str]) -> UnknownTopicError:
+    close = get_close_matches(name, list(known), n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return UnknownTopicError(
+        "unknown-topic",
+        f"there is no topic {name!r}{hint}",
+        fix=f"correct the name, or make the topic: penstock topics create {name}",
+    )
+
+
+def unknown_partition(name: str, number: int, partitions: int) -> UnknownTopicError:
+    return UnknownTopicError(
+        "unknown-partition",
+        f"topic {name!r} has no partition {number}",
+        fix=f"use 0 to {partitions - 1}",
+    )
+
+
+def topic_differs(name: str, wanted: int, found: int) -> TopicExistsError:
+    return TopicExistsError(
+        "topic-exists",
+        f"topic {name!r} exists with {found} partitions, {wanted} were asked for",
+        fix="use another name, delete the topic, or ask for the partitions it has",
+    )

@@ -1,0 +1,210 @@
+"""One broker's folder: its files, who uses it, and what has to be in it before a start.
+
+``data/`` is Kafka's storage, ``broker.log`` what the broker says, ``port`` where it listens,
+``pid`` who it is, and ``lock`` is held by the broker itself for as long as it lives.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import os
+import random
+import shutil
+import socket
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.kafka.distribution import Distribution
+from penstock.kafka.errors import BrokerError
+
+HOST = "127.0.0.1"
+# Below the range that systems give to outgoing connections: a client that reconnects to a broker
+# that is down would otherwise, sooner or later, be given the broker's port and meet itself.
+_PORTS = range(20_000, 30_000)
+
+_PROPERTIES = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    # One node: a replica more would never come.
+    "default.replication.factor": "1",
+    "min.insync.replicas": "1",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    # Fifty partitions each would be made, and waited for, at the first commit.
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.num.partitions": "4",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "auto.create.topics.enable": "false",
+    # Retention goes by event time: records of last year would be deleted as they arrive.
+    "log.retention.ms": "-1",
+    # Event times of tests lie in the future too.
+    "log.message.timestamp.after.max.ms": str(2**63 - 1),
+    "group.initial.rebalance.delay.ms": "0",
+    # What a killed producer left open blocks readers of committed records until it is aborted.
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+    # A small heap: the cleaner alone would take a quarter of it.
+    "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFolder:
+    """The files of one broker. ``root`` is absolute; a broker that is locked out never starts."""
+
+    root: Path
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "broker.log"
+
+    @property
+    def properties(self) -> Path:
+        return self.root / "server.properties"
+
+    @property
+    def pid_file(self) -> Path:
+        return self.root / "pid"
+
+    @property
+    def port(self) -> int | None:
+        return _number(self.root / "port")
+
+    @property
+    def pid(self) -> int | None:
+        return _number(self.pid_file)
+
+    @property
+    def cluster_id(self) -> str | None:
+        with suppress(OSError):
+            for line in (self.data / "meta.properties").read_text(encoding="utf-8").splitlines():
+                if line.startswith("cluster.id="):
+                    return line.removeprefix("cluster.id=")
+        return None
+
+    def is_in_use(self) -> bool:
+        """Whether a broker runs in this folder, or is being started or ended there.
+
+        A lock, unlike a process id in a file, cannot outlive its holder or pass to a stranger.
+        """
+        try:
+            with open(self.root / "lock", "rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+        return False
+
+    def lock(self) -> int:
+        """Takes the folder and gives the open file to hand to the broker.
+
+        Raises:
+            BrokerError: ``broker-folder-in-use``.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise BrokerError(
+                "broker-folder-in-use",
+                f"a broker already runs in {str(self.root)!r} (pid {self.pid}, port {self.port})",
+                fix=f"use it with --bootstrap {HOST}:{self.port}, stop it with"
+                " penstock broker stop, or give another folder",
+            ) from None
+        return lock
+
+    def prepare(self, distribution: Distribution, port: int, extra: Mapping[str, str]) -> None:
+        """Formats new storage and writes what this start needs; the folder must be locked."""
+        self.pid_file.unlink(missing_ok=True)
+        if self.cluster_id is None:
+            self._format(distribution)
+        # Compression libraries unpack themselves here; after a kill they would litter /tmp.
+        (self.root / "tmp").mkdir(exist_ok=True)
+        controller = free_port(besides=port)
+        properties = _PROPERTIES | {
+            "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}",
+            "controller.quorum.voters": f"1@{HOST}:{controller}",
+            "log.dirs": str(self.data),
+            **extra,
+        }
+        lines = "".join(f"{name}={_escaped(value)}\n" for name, value in properties.items())
+        self.properties.write_text(lines, encoding="utf-8")
+        (self.root / "port").write_text(str(port), encoding="utf-8")
+
+    def log_tail(self, lines: int = 15) -> str:
+        """Gives the end of the broker's log, indented for an error message."""
+        try:
+            text = self.log.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return "    (no log was written)"
+        return "\n".join(f"    {line}" for line in text.splitlines()[-lines:])
+
+    def _format(self, distribution: Distribution) -> None:
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.data.mkdir()
+        shutil.copyfile(distribution.checkpoint, self.data / "bootstrap.checkpoint")
+        meta = self.data / "meta.properties.new"
+        meta.write_text(
+            f"version=1\nnode.id=1\ncluster.id={_kafka_uuid()}\ndirectory.id={_kafka_uuid()}\n",
+            encoding="utf-8",
+        )
+        meta.rename(self.data / "meta.properties")
+
+
+def free_port(besides: int | None = None) -> int:
+    """Finds a port that nobody listens on; somebody else may take it before it is used."""
+    for port in random.sample(_PORTS, 200):
+        if port != besides and is_free(port):
+            return port
+    raise BrokerError(
+        "no-free-port",
+        f"no free port was found between {_PORTS.start} and {_PORTS.stop}",
+        fix="name one with port=, or penstock broker start --port N",
+    )
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # As Kafka does: connections of the last run that linger are no obstacle.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def _kafka_uuid() -> str:
+    """Writes a UUID as Kafka does; one that starts with a dash would look like an option."""
+    text = "-"
+    while text.startswith("-"):
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    return text
+
+
+def _number(file: Path) -> int | None:
+    try:
+        return int(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\")

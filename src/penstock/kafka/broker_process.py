@@ -1,0 +1,131 @@
+"""Starts a broker's Java process in its folder and waits until it answers."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from penstock.kafka import watchdog
+from penstock.kafka.broker_folder import HOST, BrokerFolder
+from penstock.kafka.distribution import Distribution
+from penstock.kafka.errors import BrokerError
+from penstock.kafka.java import Java
+
+_START_TIMEOUT_S = 90.0
+
+
+def java_command(java: Java, distribution: Distribution, folder: BrokerFolder) -> list[str]:
+    """Gives the command line of the broker that ``folder`` was prepared for."""
+    archive = distribution.class_archive(java)
+    quick = [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if _is_usable(archive) else []
+    return [
+        str(java.executable), "-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
+        "-XX:-UsePerfData", *quick, "-Djava.awt.headless=true",
+        f"-Djava.io.tmpdir={folder.root / 'tmp'}",
+        "-Dorg.slf4j.simpleLogger.showDateTime=true",
+        "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSS",
+        "-cp", distribution.class_path, "kafka.Kafka", str(folder.properties),
+    ]  # fmt: skip
+
+
+def launch_owned(
+    command: list[str], folder: BrokerFolder, lock: int, *, is_scratch: bool
+) -> subprocess.Popen[bytes]:
+    """Starts the broker under a watchdog, which is returned: its standard input is the leash."""
+    parent = [
+        sys.executable, "-I", "-S", str(Path(watchdog.__file__)), str(os.getpid()), str(lock),
+        str(folder.pid_file), str(folder.root) if is_scratch else "",
+    ]  # fmt: skip
+    return _launch([*parent, *command], folder, lock, stdin=subprocess.PIPE)
+
+
+def launch_detached(command: list[str], folder: BrokerFolder, lock: int) -> subprocess.Popen[bytes]:
+    """Starts the broker on its own: it runs until somebody stops it."""
+    process = _launch(command, folder, lock, stdin=subprocess.DEVNULL)
+    folder.pid_file.write_text(str(process.pid), encoding="utf-8")
+    return process
+
+
+def _launch(
+    command: list[str], folder: BrokerFolder, lock: int, *, stdin: int
+) -> subprocess.Popen[bytes]:
+    with open(folder.log, "ab") as log:
+        return subprocess.Popen(
+            command,
+            stdin=stdin,
+            stdout=log,
+            stderr=log,
+            cwd=folder.root,
+            pass_fds=(lock,),
+            # Its own session: a Ctrl-C in the terminal is for the owner.
+            start_new_session=True,
+        )
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], folder: BrokerFolder) -> None:
+    """Returns when the broker has answered a client.
+
+    Raises:
+        BrokerError: ``broker-failed`` or ``broker-slow``, with the end of the broker's log.
+    """
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    port = folder.port
+    assert port is not None
+    while not _is_listening(port):
+        _check_alive(process, folder)
+        _check_time(deadline, folder)
+        time.sleep(0.03)
+    while not answers(f"{HOST}:{port}"):
+        _check_alive(process, folder)
+        _check_time(deadline, folder)
+
+
+def answers(bootstrap: str, timeout_s: float = 5.0) -> bool:
+    """Whether a broker behind this address is registered and ready for work."""
+    # librdkafka would write every refused connection to standard error.
+    client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    try:
+        return bool(client.list_topics(timeout=timeout_s).brokers)
+    except KafkaException:
+        return False
+
+
+def _is_listening(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _check_alive(process: subprocess.Popen[bytes], folder: BrokerFolder) -> None:
+    if process.poll() is None:
+        return
+    raise BrokerError(
+        "broker-failed",
+        f"the broker ended with status {process.returncode} while starting;"
+        f" the end of {str(folder.log)!r}:\n{folder.log_tail()}",
+        fix="correct what the log complains about, or start with a new folder",
+    )
+
+
+def _check_time(deadline: float, folder: BrokerFolder) -> None:
+    if time.monotonic() < deadline:
+        return
+    raise BrokerError(
+        "broker-slow",
+        f"the broker did not answer within {_START_TIMEOUT_S:.0f} s;"
+        f" the end of {str(folder.log)!r}:\n{folder.log_tail()}",
+        fix="look for a machine that is out of memory or processors, then start again",
+    )
+
+
+def _is_usable(archive: Path) -> bool:
+    return archive.is_file() and archive.stat().st_size > 0

@@ -1,0 +1,128 @@
+"""What each of an application's Kafka clients is configured with, out of one ``StreamsConfig``.
+
+Precedence as in Kafka Streams: what stands alone, then ``consumer.``, then ``main.consumer.``
+and its siblings; what the processing guarantee rests on cannot be changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Literal
+
+from penstock.config import (
+    APPLICATION_ID,
+    AUTO_OFFSET_RESET,
+    BOOTSTRAP_SERVERS,
+    CLIENT_ID,
+    CONNECTIONS_MAX_IDLE_MS,
+    ENABLE_METRICS_PUSH,
+    FETCH_MAX_BYTES,
+    GROUP_INSTANCE_ID,
+    GROUP_PROTOCOL,
+    MAX_POLL_INTERVAL_MS,
+    METADATA_MAX_AGE_MS,
+    PROCESSING_GUARANTEE,
+    RECEIVE_BUFFER_BYTES,
+    REQUEST_TIMEOUT_MS,
+    RETRY_BACKOFF_MS,
+    SECURITY_PROTOCOL,
+    SEND_BUFFER_BYTES,
+    SESSION_TIMEOUT_MS,
+    TRANSACTION_TIMEOUT_MS,
+    Setting,
+    StreamsConfig,
+)
+from penstock.kafka.java_settings import Kind, for_librdkafka
+
+#: What a consumer is for: the group's input, the restoring of stores, or global tables.
+Role = Literal["main", "restore", "global"]
+
+_log = logging.getLogger(__name__)
+
+_FOR_CLIENTS: tuple[Setting[Any], ...] = (
+    BOOTSTRAP_SERVERS, CONNECTIONS_MAX_IDLE_MS, ENABLE_METRICS_PUSH, FETCH_MAX_BYTES,
+    GROUP_INSTANCE_ID, GROUP_PROTOCOL, MAX_POLL_INTERVAL_MS, METADATA_MAX_AGE_MS,
+    RECEIVE_BUFFER_BYTES, REQUEST_TIMEOUT_MS, RETRY_BACKOFF_MS, SECURITY_PROTOCOL,
+    SEND_BUFFER_BYTES, SESSION_TIMEOUT_MS,
+)  # fmt: skip
+
+
+def consumer_settings(
+    config: StreamsConfig, role: Role = "main", client_id: str | None = None
+) -> dict[str, Any]:
+    """Gives the settings of a consumer for confluent-kafka.
+
+    A main consumer is a member of the group ``application.id``. The others only ever read the
+    partitions they are told to, from the offsets they are told: librdkafka wants a group name of
+    them too, but nobody joins it.
+    """
+    own = config.with_prefix("consumer.") | config.with_prefix(f"{role}.consumer.")
+    application = config[APPLICATION_ID]
+    fixed: dict[str, Any] = {"enable.auto.commit": False}
+    if config[PROCESSING_GUARANTEE] == "exactly_once_v2":
+        fixed["isolation.level"] = "read_committed"
+    if role == "main":
+        given = {"auto.offset.reset": config[AUTO_OFFSET_RESET]}
+        fixed["group.id"] = application
+    else:
+        given = {}
+        fixed |= {"group.id": f"{application}-{role}", "auto.offset.reset": "none"}
+        own.pop("group.instance.id", None)
+    settings = _client(config, "consumer", given, own, fixed, client_id)
+    if role != "main":
+        settings.pop("group.instance.id", None)
+    return settings
+
+
+def producer_settings(config: StreamsConfig, client_id: str | None = None) -> dict[str, Any]:
+    """Gives the settings of a producer for confluent-kafka; a transactional id is the caller's.
+
+    Keys go to the partitions that Java's clients choose, whatever librdkafka's own default is.
+    """
+    given: dict[str, Any] = {"linger.ms": 100, "partitioner": "murmur2_random", "acks": "all"}
+    fixed: dict[str, Any] = {}
+    if config[PROCESSING_GUARANTEE] == "exactly_once_v2":
+        given["transaction.timeout.ms"] = config[TRANSACTION_TIMEOUT_MS]
+        fixed["enable.idempotence"] = True
+    own = config.with_prefix("producer.")
+    settings = _client(config, "producer", given, own, fixed, client_id)
+    return _within_transaction(settings)
+
+
+def admin_settings(config: StreamsConfig, client_id: str | None = None) -> dict[str, Any]:
+    """Gives the settings of an admin client for confluent-kafka."""
+    return _client(config, "admin", {}, config.with_prefix("admin."), {}, client_id)
+
+
+def _client(
+    config: StreamsConfig,
+    kind: Kind,
+    given: dict[str, Any],
+    own: dict[str, Any],
+    fixed: dict[str, Any],
+    client_id: str | None,
+) -> dict[str, Any]:
+    for name in own.keys() & fixed.keys():
+        if own[name] != fixed[name]:
+            _log.warning("%s.%s is always %s here", kind, name, fixed[name])
+    named = client_id or config[CLIENT_ID]
+    merged = (
+        {setting.name: config[setting] for setting in _FOR_CLIENTS if config.has(setting)}
+        | {name: config[name] for name in config if name.startswith(("ssl.", "sasl."))}
+        | given
+        | ({"client.id": named} if named else {})
+        | own
+        | fixed
+    )
+    present = {name: value for name, value in merged.items() if value is not None}
+    return for_librdkafka(present, kind)
+
+
+def _within_transaction(settings: dict[str, Any]) -> dict[str, Any]:
+    """Shortens waits that are longer than a transaction: Java allows them, librdkafka does not."""
+    limit = settings.get("transaction.timeout.ms")
+    if limit is not None:
+        for name in ("socket.timeout.ms", "delivery.timeout.ms", "message.timeout.ms"):
+            if name in settings:
+                settings[name] = min(int(settings[name]), int(limit))
+    return settings

@@ -1,0 +1,118 @@
+"""The broker's files: fetched once per user, then found in the user's cache folder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.kafka.errors import BrokerError
+from penstock.kafka.ivy import Progress, fetch_jars
+from penstock.kafka.java import Java
+from penstock.kafka.machine import cache_folder
+
+KAFKA_VERSION = "4.3.1"
+#: Kafka's own pom names no logger, and without one the broker's log stays empty.
+_MODULES = [
+    ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
+    ("org.slf4j", "slf4j-simple", "1.7.36"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """One version of Kafka in the cache. Exists only complete: it appears by one rename."""
+
+    folder: Path
+
+    @property
+    def class_path(self) -> str:
+        """Lists every jar: an archive of loaded classes is valid for one spelling only."""
+        return os.pathsep.join(str(jar) for jar in sorted((self.folder / "jars").glob("*.jar")))
+
+    @property
+    def checkpoint(self) -> Path:
+        """The first metadata of a cluster of this version, equal for all clusters."""
+        return self.folder / "bootstrap.checkpoint"
+
+    def class_archive(self, java: Java) -> Path:
+        """Names the archive that lets this Java start the broker faster; see ``class_archive``."""
+        return self.folder / f"classes-{java.version}.jsa"
+
+
+def installed() -> Distribution | None:
+    """Gives the cached distribution without fetching anything."""
+    folder = cache_folder() / f"kafka-{KAFKA_VERSION}"
+    return Distribution(folder) if (folder / "bootstrap.checkpoint").is_file() else None
+
+
+def ensure_distribution(java: Java, report: Progress) -> Distribution:
+    """Gives the distribution, fetching it when it is not there yet (44 MB, about a minute)."""
+    present = installed()
+    if present is not None:
+        return present
+    with _only_one_process(report):
+        return installed() or _install(java, report)
+
+
+def _install(java: Java, report: Progress) -> Distribution:
+    cache = cache_folder()
+    for abandoned in cache.glob("kafka-fetch-*"):
+        shutil.rmtree(abandoned, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="kafka-fetch-", dir=cache) as scratch:
+        work = Path(scratch)
+        fetch_jars(java, _MODULES, work / "jars", report)
+        fresh = Distribution(work / "kafka")
+        fresh.folder.mkdir()
+        (work / "jars").rename(fresh.folder / "jars")
+        report("preparing the storage format")
+        _write_checkpoint(java, fresh, work)
+        target = cache / f"kafka-{KAFKA_VERSION}"
+        if target.exists():
+            shutil.rmtree(target)
+        fresh.folder.rename(target)
+    return Distribution(target)
+
+
+def _write_checkpoint(java: Java, fresh: Distribution, work: Path) -> None:
+    """Formats one storage folder with Kafka's own tool; later ones copy the part that matters."""
+    properties, data = work / "format.properties", work / "data"
+    properties.write_text(
+        "process.roles=broker,controller\nnode.id=1\n"
+        "controller.quorum.voters=1@127.0.0.1:9093\ncontroller.listener.names=CONTROLLER\n"
+        "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n"
+        f"log.dirs={data}\n",
+        encoding="utf-8",
+    )
+    command = [
+        str(java.executable), "-XX:TieredStopAtLevel=1", "-cp", fresh.class_path,
+        "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(properties),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    made = data / "bootstrap.checkpoint"
+    if done.returncode or not made.is_file():
+        raise BrokerError(
+            "kafka-format-failed",
+            f"Kafka's storage tool ended with status {done.returncode}:\n{done.stderr[-2000:]}",
+            fix=f"check that {java.executable} runs, with penstock doctor",
+        )
+    made.rename(fresh.checkpoint)
+
+
+@contextmanager
+def _only_one_process(report: Progress) -> Iterator[None]:
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    with open(cache / "kafka.lock", "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report("waiting for another process that fetches it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,238 @@
+"""A real Kafka broker that belongs to one process, on loopback, ended with its owner."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+from penstock.kafka.broker_folder import HOST, BrokerFolder, free_port, is_free
+from penstock.kafka.broker_process import java_command, launch_owned, wait_until_ready
+from penstock.kafka.errors import BrokerError
+from penstock.kafka.installation import ensure_installed
+from penstock.kafka.ivy import Progress
+
+_log = logging.getLogger(__name__)
+_STOP_TIMEOUT_S = 30.0
+_TRIES = 3
+
+
+class EmbeddedBroker:
+    """A single-node Kafka cluster of this process; its log and storage lie in ``folder``.
+
+    It ends with ``stop()``, with the block, or with the process, even a killed one. Without
+    ``data_dir`` its folder goes with it. With one, the next broker there has the same cluster
+    id, data and (when still free) port.
+
+    Args:
+        data_dir: where the data is kept; None keeps nothing.
+        port: the port to listen on; None takes the folder's last port, or any free one.
+        properties: settings of the broker that replace or extend Penstock's.
+        progress: is told about a first-time download; None shows it on the terminal.
+    """
+
+    def __init__(
+        self,
+        data_dir: str | os.PathLike[str] | None = None,
+        *,
+        port: int | None = None,
+        properties: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._data_dir = None if data_dir is None else Path(data_dir).absolute()
+        self._port = port
+        self._properties = dict(properties or {})
+        self._progress = progress
+        self._folder: BrokerFolder | None = None
+        self._watchdog: subprocess.Popen[bytes] | None = None
+        self._owner = os.getpid()
+        _brokers.add(self)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"{HOST}:{self.port}"
+
+    @property
+    def port(self) -> int:
+        port = self.folder.port
+        assert port is not None
+        return port
+
+    @property
+    def folder(self) -> BrokerFolder:
+        """The files of this broker.
+
+        Raises:
+            BrokerError: ``broker-not-started``.
+        """
+        if self._folder is None:
+            raise BrokerError(
+                "broker-not-started",
+                "this broker was not started, or has been stopped",
+                fix="call start() first, or use it in a with block",
+            )
+        return self._folder
+
+    @property
+    def cluster_id(self) -> str | None:
+        return self.folder.cluster_id
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the broker itself."""
+        return self.folder.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._watchdog is not None and self._watchdog.poll() is None
+
+    def start(self) -> EmbeddedBroker:
+        """Starts the broker and returns when it answers; does nothing when it runs.
+
+        After ``kill()`` it starts again with the same data and port.
+
+        Raises:
+            JavaError: no Java was found.
+            BrokerError: the broker cannot be had or does not start; the end of its log is shown.
+        """
+        if self.is_running:
+            return self
+        java, distribution = ensure_installed(self._progress)
+        folder = self._folder or BrokerFolder(self._data_dir or _scratch_folder())
+        self._folder = folder
+        lock = folder.lock()
+        try:
+            for left in reversed(range(_TRIES)):
+                folder.prepare(distribution, self._choose_port(folder), self._properties)
+                command = java_command(java, distribution, folder)
+                self._watchdog = launch_owned(command, folder, lock, is_scratch=self._is_scratch)
+                try:
+                    wait_until_ready(self._watchdog, folder)
+                    break
+                except BrokerError:
+                    self._leave()
+                    # Somebody took the port after it was found free.
+                    if not left or "Address already in use" not in folder.log_tail(60):
+                        raise
+        except BaseException:
+            self._leave()
+            self._forget()
+            raise
+        finally:
+            # The broker holds the lock by now; a copy kept here would outlive it.
+            os.close(lock)
+        _log.info("broker %s runs in %s", self.bootstrap_servers, folder.root)
+        return self
+
+    def stop(self) -> None:
+        """Ends the broker and, without ``data_dir``, removes its folder."""
+        if self._owner != os.getpid():
+            # A forked child has this object too, but the broker is its parent's.
+            return
+        self._leave()
+        self._forget()
+
+    def kill(self) -> None:
+        """Ends the broker at once, as a crash would; data and folder stay for ``start()``."""
+        watchdog, pid = self._watchdog, self.pid
+        if watchdog is None or watchdog.poll() is not None or pid is None:
+            return
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        watchdog.wait(_STOP_TIMEOUT_S)
+        self._leave()
+
+    def __enter__(self) -> EmbeddedBroker:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def _is_scratch(self) -> bool:
+        return self._data_dir is None
+
+    def _choose_port(self, folder: BrokerFolder) -> int:
+        if self._port is not None:
+            if not is_free(self._port):
+                raise BrokerError(
+                    "port-in-use",
+                    f"port {self._port} on {HOST} is used by another program",
+                    fix="give another port, or none to take any that is free",
+                )
+            return self._port
+        kept = folder.port
+        return kept if kept is not None and is_free(kept) else free_port()
+
+    def _leave(self) -> None:
+        """Closes the watchdog's input, upon which it ends the broker and then itself."""
+        if self._watchdog is None:
+            return
+        assert self._watchdog.stdin is not None
+        self._watchdog.stdin.close()
+        try:
+            self._watchdog.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._watchdog.kill()
+            self._watchdog.wait()
+            self._kill_orphan()
+        self._watchdog = None
+
+    def _kill_orphan(self) -> None:
+        pid = self.folder.pid
+        if pid is not None and self.folder.is_in_use():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _forget(self) -> None:
+        if self._is_scratch and self._folder is not None:
+            shutil.rmtree(self._folder.root, ignore_errors=True)
+        self._folder = None
+
+    def _let_go(self) -> None:
+        """In a forked child: closes its copy of the pipe, so that the parent's death shows."""
+        if self._watchdog is not None and self._watchdog.stdin is not None:
+            with suppress(OSError):
+                self._watchdog.stdin.close()
+
+
+_brokers: weakref.WeakSet[EmbeddedBroker] = weakref.WeakSet()
+_shared: EmbeddedBroker | None = None
+_shared_lock = threading.Lock()
+
+
+def shared_broker() -> EmbeddedBroker:
+    """Gives the one broker of this process, started by the first call and kept to the end."""
+    global _shared  # noqa: PLW0603
+    with _shared_lock:
+        if _shared is None:
+            _shared = EmbeddedBroker()
+            atexit.register(_shared.stop)
+        return _shared.start() if _shared._owner == os.getpid() else _shared
+
+
+def _scratch_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="penstock-broker-")).resolve()
+
+
+def _after_fork_in_child() -> None:
+    for broker in list(_brokers):
+        broker._let_go()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

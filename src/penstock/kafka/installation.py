@@ -1,0 +1,50 @@
+"""All that starting a broker takes: a Java, Kafka's files, and the archive for quick starts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from penstock.kafka.class_archive import ensure_class_archive
+from penstock.kafka.distribution import KAFKA_VERSION, Distribution, ensure_distribution
+from penstock.kafka.ivy import Progress
+from penstock.kafka.java import Java, find_java
+
+
+def ensure_installed(progress: Progress | None = None) -> tuple[Java, Distribution]:
+    """Finds Java and Kafka, fetching Kafka when the user's cache does not have it.
+
+    Args:
+        progress: is told what happens; None shows it on the terminal, if there is one.
+
+    Raises:
+        JavaError: no Java was found.
+        BrokerError: Kafka cannot be fetched.
+    """
+    java = find_java()
+    with _shown(progress) as report:
+        distribution = ensure_distribution(java, report)
+        ensure_class_archive(java, distribution, report)
+    return java, distribution
+
+
+@contextmanager
+def _shown(progress: Progress | None) -> Iterator[Progress]:
+    """Reports to the caller, or on one line of the terminal that is cleared at the end."""
+    if progress is not None:
+        yield progress
+    elif sys.stderr is not None and sys.stderr.isatty():
+        shown: list[str] = []
+        try:
+            yield lambda text: _show(text, shown)
+        finally:
+            if shown:
+                print("\r\033[K", end="", file=sys.stderr, flush=True)
+    else:
+        yield lambda _: None
+
+
+def _show(text: str, shown: list[str]) -> None:
+    shown[:] = [text]
+    print(f"\r\033[KKafka {KAFKA_VERSION}, once: {text}", end="", file=sys.stderr, flush=True)

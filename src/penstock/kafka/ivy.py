@@ -1,0 +1,155 @@
+"""Fetches jars through the Ivy that pyspark ships, by the repository settings of the user."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import deque
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
+
+from penstock.kafka.errors import BrokerError
+from penstock.kafka.java import Java
+from penstock.kafka.machine import proxy_options
+
+#: Receives one short line about what is being done, again and again.
+Progress = Callable[[str], None]
+
+_TIMEOUTS = [
+    "-Dsun.net.client.defaultConnectTimeout=15000",
+    "-Dsun.net.client.defaultReadTimeout=60000",
+]
+_MAVEN_CENTRAL = frozenset({"*", "external:*", "central"})
+
+
+def fetch_jars(
+    java: Java, modules: list[tuple[str, str, str]], folder: Path, progress: Progress
+) -> None:
+    """Puts the modules and all they depend on into ``folder``; checksums are verified by Ivy.
+
+    Args:
+        modules: organisation, name and revision of each.
+        folder: is made. Its parent, a scratch folder, takes what Ivy needs besides.
+
+    Raises:
+        BrokerError: ``kafka-download-failed``, with the last lines that Ivy wrote.
+    """
+    work = folder.parent
+    description = work / "ivy.xml"
+    description.write_text(_description(modules), encoding="utf-8")
+    command = [
+        str(java.executable), *_TIMEOUTS, *proxy_options(), "-jar", str(ivy_jar()),
+        *_settings(work), "-ivy", str(description), "-cache", str(work / "ivy-cache"),
+        "-types", "jar", "bundle", "-retrieve", f"{folder}/[artifact]-[revision].[ext]",
+    ]  # fmt: skip
+    last = _run(command, progress)
+    if last is not None:
+        raise BrokerError(
+            "kafka-download-failed",
+            "the broker's files could not be downloaded; Ivy's last lines:\n" + last,
+            fix="connect this machine to Maven Central or to a mirror of it"
+            " (~/.ivy2/ivysettings.xml or ~/.m2/settings.xml) once,"
+            " or set bootstrap.servers to a broker that is running",
+        )
+
+
+def ivy_jar() -> Path:
+    """Finds Ivy among pyspark's jars, without importing pyspark."""
+    package = find_spec("pyspark")
+    if package is not None and package.origin:
+        found = sorted((Path(package.origin).parent / "jars").glob("ivy-*.jar"))
+        if found:
+            return found[-1]
+    raise BrokerError(
+        "ivy-missing",
+        "pyspark's jars, which the broker's files are fetched with, are not installed",
+        fix="pip install --force-reinstall pyspark",
+    )
+
+
+def _run(command: list[str], progress: Progress) -> str | None:
+    """Gives None, or the last lines of what went wrong."""
+    tail: deque[str] = deque(maxlen=15)
+    found = loaded = 0
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace",
+    ) as ivy:  # fmt: skip
+        assert ivy.stdout is not None
+        for line in ivy.stdout:
+            if line.strip(" .\n"):
+                tail.append(line.rstrip())
+            if re.match(r"\s*found \S+#\S+;", line):
+                found += 1
+                progress(f"finding parts: {found}")
+            elif "[SUCCESSFUL" in line:
+                loaded += 1
+                progress(f"downloading: {loaded} of {max(found, loaded)}")
+    return "\n".join(f"    {line}" for line in tail) if ivy.returncode else None
+
+
+def _description(modules: list[tuple[str, str, str]]) -> str:
+    lines = [
+        f'<dependency org="{org}" name="{name}" rev="{rev}" conf="default->default"/>'
+        for org, name, rev in modules
+    ]
+    return (
+        '<ivy-module version="2.0"><info organisation="penstock" module="broker"/>'
+        '<configurations><conf name="default"/></configurations>'
+        f"<dependencies>{''.join(lines)}</dependencies></ivy-module>"
+    )
+
+
+def _settings(work: Path) -> list[str]:
+    """Names the settings to use: the user's for Ivy, else the user's Maven mirror, else Ivy's."""
+    own = Path.home() / ".ivy2" / "ivysettings.xml"
+    if own.is_file():
+        return ["-settings", str(own)]
+    for text in _mirror_settings(Path.home() / ".m2" / "settings.xml"):
+        file = work / "ivysettings.xml"
+        file.touch(mode=0o600)
+        file.write_text(text, encoding="utf-8")
+        return ["-settings", str(file)]
+    return []
+
+
+def _mirror_settings(maven: Path) -> Iterator[str]:
+    """Writes Maven's mirror of the central repository in Ivy's words, when there is one."""
+    if not maven.is_file():
+        return
+    try:
+        root = ElementTree.parse(maven).getroot()
+    except ElementTree.ParseError:
+        return
+    for mirror in root.iterfind("{*}mirrors/{*}mirror"):
+        # "*,!internal" and "central,snapshots" cover the central repository too.
+        covered = {part.strip() for part in _text(mirror, "mirrorOf").split(",")}
+        url = _text(mirror, "url")
+        if url and covered & _MAVEN_CENTRAL and "!central" not in covered:
+            login = _login(root, _text(mirror, "id"), url)
+            yield (
+                f'<ivysettings><settings defaultResolver="mirror"/>{login}<resolvers>'
+                f'<ibiblio name="mirror" m2compatible="true" root={quoteattr(url)}/>'
+                "</resolvers></ivysettings>"
+            )
+            return
+
+
+def _login(root: ElementTree.Element, mirror: str, url: str) -> str:
+    for server in root.iterfind("{*}servers/{*}server"):
+        user, password = _text(server, "username"), _text(server, "password")
+        # A password in braces is encrypted with a key that only Maven has.
+        if _text(server, "id") == mirror and user and not password.startswith("{"):
+            host = re.sub(r"^\w+://([^/:]+).*$", r"\1", url)
+            return (
+                f"<credentials host={quoteattr(host)} username={quoteattr(user)}"
+                f" passwd={quoteattr(password)}/>"
+            )
+    return ""
+
+
+def _text(element: ElementTree.Element, name: str) -> str:
+    return (element.findtext(f"{{*}}{name}") or "").strip()
