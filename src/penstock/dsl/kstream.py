@@ -138,7 +138,7 @@ class KStream(Generic[K, V]):
 
     def print(
         self,
-        printed: Printed[K, V] | None = None,
+        printed: Printed[K, V] | str | None = None,
         *,
         label: str | None = None,
         file: str | Path | None = None,
@@ -148,12 +148,14 @@ class KStream(Generic[K, V]):
         """Prints each record as ``[label]: key, value``; ends the stream.
 
         Args:
-            printed: The same as an option object.
+            printed: The same as an option object, or just the label.
             label: What a line begins with; the name of the stream's processor if not given.
             file: Where to write; standard output if not given.
             mapper: ``(key, value)`` to what is printed.
             name: Name of the processor.
         """
+        if isinstance(printed, str):
+            printed, label = None, either(label, printed, "the first argument and label")
         options = options_of(
             Printed, printed, label=label, file=file, mapper=mapper, name=name_of(name)
         )
