@@ -114,8 +114,6 @@ class KGroupedStream(Generic[K, V]):
         cogroup.add(self._grouping, aggregator)
         return CogroupedKStream(cogroup)
 
-    def _aggregated(
-        self, fold: Fold, options: Any, name: str | Named | None
-    ) -> KTable[Any, Any]:
+    def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:
         table = aggregate_stream(self._grouping, fold, options, name_of(name))
         return self._grouping.graph.faces.table(table)

@@ -98,9 +98,7 @@ class TimeWindowedKStream(Generic[K, V]):
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
         return self._aggregated(aggregating(initializer, aggregator), options, name)
 
-    def _aggregated(
-        self, fold: Fold, options: Any, name: str | Named | None
-    ) -> KTable[Any, Any]:
+    def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:
         how = (self._emit, fold, options, name_of(name))
         if isinstance(self._windows, SlidingWindows):
             table = sliding_aggregate_stream(self._grouping, self._windows, *how)
@@ -181,9 +179,7 @@ class SessionWindowedKStream(Generic[K, V]):
         fold = aggregating_sessions(initializer, aggregator, merger)
         return self._aggregated(fold, options, name)
 
-    def _aggregated(
-        self, fold: Fold, options: Any, name: str | Named | None
-    ) -> KTable[Any, Any]:
+    def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:
         table = session_aggregate_stream(
             self._grouping, self._windows, self._emit, fold, options, name_of(name)
         )
