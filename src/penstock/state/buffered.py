@@ -22,8 +22,9 @@ class Eviction(NamedTuple):
 
 
 class Buffered(NamedTuple):
-    """What is known of a buffered key: the value that everyone behind the buffer has last seen."""
+    """Whether a key is in the buffer, and what everyone behind it has last seen of the key."""
 
+    is_buffered: bool
     prior: ValueAndTimestamp | None
 
 
@@ -48,5 +49,4 @@ class TimeOrderedBuffer(StateStore, Protocol):
     ) -> None:
         """Hands out the first record, then drops it, for as long as the predicate holds."""
 
-    def prior_value_for_buffered(self, key: Any) -> Buffered | None:
-        """Gives None if the key is not in the buffer."""
+    def prior_value_for_buffered(self, key: Any) -> Buffered: ...

@@ -42,6 +42,7 @@ class CachedSessions:
         self._in_memory = in_memory
         self._listener: SessionListener | None = None
         self._sends_old = False
+        self._latest_end = -1
         self._cache = cache.named(name, context, self._write_back)
         self._cached = CachedSegments(self._cache, interval_ms, session_key_time)
 
@@ -50,10 +51,11 @@ class CachedSessions:
         self._sends_old = send_old
 
     def put(self, key: bytes, start: int, end: int, value: bytes | None) -> None:
+        self._latest_end = max(self._latest_end, end)
         self._cached.put(session_key(key, start, end), value)
 
     def remove(self, key: bytes, start: int, end: int) -> None:
-        self._cached.put(session_key(key, start, end), None)
+        self.put(key, start, end, None)
 
     def get(self, key: bytes, start: int, end: int) -> bytes | None:
         entry = self._cached.get(session_key(key, start, end))
@@ -88,7 +90,7 @@ class CachedSessions:
     def _matching(
         self, keys: KeyRange, earliest_end: int, latest_start: int, reverse: bool
     ) -> Iterator[Cached[SessionEntry]]:
-        bounds = session_bounds(keys, max(earliest_end, 0), latest_start)
+        bounds = session_bounds(keys, max(earliest_end, 0), latest_start, self._latest_end)
         for data, entry in self._cached.scan(earliest_end, MAX_LONG, bounds, reverse=reverse):
             key, start, end = split_session_key(stored_key(data))
             if end >= earliest_end and start <= latest_start and is_within(key, keys):

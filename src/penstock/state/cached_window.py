@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.model.record import Headers, RecordContext
 from penstock.state.cache import CacheEntry, RecordCache
@@ -38,22 +37,20 @@ WindowListener = Callable[[bytes, int, bytes | None, bytes | None, int, Headers]
 class WindowLayout:
     """How the inner store orders its entries; the cache follows it."""
 
-    name: str
     to_key: Callable[[bytes, int], bytes]
     from_key: Callable[[bytes], tuple[bytes, int, int]]
 
 
-BY_KEY = WindowLayout("by key", window_key, split_window_key)
-BY_TIME = WindowLayout("by time", time_first_window_key, split_time_first_window_key)
-#: In memory the store is ordered by time, while Kafka Streams caches its entries by key.
-IN_MEMORY = WindowLayout("in memory", window_key, split_window_key)
+BY_KEY = WindowLayout(window_key, split_window_key)
+BY_TIME = WindowLayout(time_first_window_key, split_time_first_window_key)
 
 
 class CachedWindows:
     """Keeps the last write per window; the inner store and the listener see it at the flush.
 
     What is cached is never hidden by retention: the inner store's time stands still until the
-    flush. The old value that the listener gets is the inner store's.
+    flush. The old value that the listener gets is the inner store's. For a store in memory the
+    segments are a millisecond long, which orders the cache as that store is: by time.
     """
 
     def __init__(
@@ -99,30 +96,16 @@ class CachedWindows:
         return merge_cached(cached, map(self._placed, stored), reverse=reverse)
 
     def _placed(self, entry: WindowEntry) -> Stored[WindowEntry]:
-        return self._place(entry[0], entry[1]), entry
-
-    def _place(self, key: bytes, start: int) -> Any:
-        if self._layout is IN_MEMORY:
-            return start, key
-        return self._cached.cache_key(self._layout.to_key(key, start))
+        return self._cached.cache_key(self._layout.to_key(entry[0], entry[1])), entry
 
     def _scan_cached(
-        self, keys: KeyRange, time_from: int, time_to: int, reverse: bool
-    ) -> Iterator[Cached[WindowEntry]]:
-        found = self._matching(keys, time_from, time_to, reverse)
-        if self._layout is IN_MEMORY:
-            return iter(sorted(found, key=lambda item: item[0], reverse=reverse))
-        return found
-
-    def _matching(
         self, keys: KeyRange, time_from: int, time_to: int, reverse: bool
     ) -> Iterator[Cached[WindowEntry]]:
         bounds = self._bounds(keys, max(time_from, 0), time_to)
         for data, entry in self._cached.scan(time_from, time_to, bounds, reverse=reverse):
             key, start, _ = self._layout.from_key(stored_key(data))
             if time_from <= start <= time_to and is_within(key, keys):
-                value = entry.value
-                yield self._place(key, start), None if value is None else (key, start, value)
+                yield data, None if entry.value is None else (key, start, entry.value)
 
     def _bounds(self, keys: KeyRange, time_from: int, time_to: int) -> Bounds:
         if self._layout is BY_TIME:

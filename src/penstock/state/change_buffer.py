@@ -85,13 +85,12 @@ class ChangeBuffer:
             self._remove(raw_key)
             self._dirty[raw_key] = None
 
-    def prior_value_for_buffered(self, key: Any) -> Buffered | None:
+    def prior_value_for_buffered(self, key: Any) -> Buffered:
         found = self._get(self._keys.write_key(key))
-        if found is None:
-            return None
-        prior = self._values.read_checked(found.prior)
+        prior = None if found is None else self._values.read_checked(found.prior)
         # The time of the prior value is not known here.
-        return Buffered(None if prior is None else ValueAndTimestamp(prior, -1))
+        row = None if prior is None else ValueAndTimestamp(prior, -1)
+        return Buffered(found is not None, row)
 
     def flush(self) -> None:
         changelog = self._changelog

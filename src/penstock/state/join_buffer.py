@@ -101,9 +101,9 @@ class JoinBuffer:
             self._uncount(place, found)
         self.min_timestamp = due + 1 if self.num_records else MAX_LONG
 
-    def prior_value_for_buffered(self, key: Any) -> Buffered | None:
-        """Gives None: a stream's record has no value before it."""
-        return None
+    def prior_value_for_buffered(self, key: Any) -> Buffered:
+        """Knows nothing: a stream's record has no value before it."""
+        return Buffered(False, None)
 
     def flush(self) -> None:
         self._store.put(META, _META.pack(self._stream_time, self._sequence))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.state.bytes_store import BytesStore, Entry
 from penstock.state.changelogged import ChangeLogged
@@ -18,16 +18,26 @@ from penstock.state.protocols import FlushListener
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.state.window_bytes import ChangelogRecord
 
-#: The record's timestamp, whether it came from the left, its key.
-OuterJoinKey = tuple[int, bool, Any]
-#: Whether the value is the left side's, and the value.
-OuterJoinValue = tuple[bool, Any]
-
 _KEY_HEAD = Struct(">q?")
 _INT = Struct(">i")
 _LIST_HEAD = Struct(">bi")
 #: How Kafka's list serde marks a list whose items have their own length.
 _VARIABLE_SIZE = 1
+
+
+class OuterJoinKey(NamedTuple):
+    """The record's time, whether it came from the left, its key."""
+
+    timestamp: int
+    is_left: bool
+    key: Any
+
+
+class OuterJoinValue(NamedTuple):
+    """Whether the value is the left side's, and the value."""
+
+    is_left: bool
+    value: Any
 
 
 class OuterJoinStore:
@@ -59,7 +69,7 @@ class OuterJoinStore:
     def is_open(self) -> bool:
         return self._is_open
 
-    def put(self, key: OuterJoinKey, value: OuterJoinValue | None) -> None:
+    def put(self, key: tuple[int, bool, Any], value: tuple[bool, Any] | None) -> None:
         raw_key = self._write_key(key)
         data = None if value is None else self._write_value(value)
         if data is None:
@@ -67,7 +77,7 @@ class OuterJoinStore:
         else:
             self._inner.put(raw_key, _appended(self._inner.get(raw_key), data))
 
-    def delete_if_present(self, key: OuterJoinKey) -> None:
+    def delete_if_present(self, key: tuple[int, bool, Any]) -> None:
         """Deletes the key, and logs that, only if it has values: most records have a partner."""
         raw_key = self._write_key(key)
         if self._inner.get(raw_key) is not None:
@@ -96,22 +106,24 @@ class OuterJoinStore:
     def _decoded(self, entries: Iterator[Entry]) -> Iterator[tuple[OuterJoinKey, OuterJoinValue]]:
         for raw_key, data in entries:
             timestamp, is_left = _KEY_HEAD.unpack_from(raw_key)
-            key = (timestamp, is_left, self._keys.read_checked(raw_key[_KEY_HEAD.size :]))
+            inner_key = self._keys.read_checked(raw_key[_KEY_HEAD.size :])
+            key = OuterJoinKey(timestamp, is_left, inner_key)
             for item in _items(data):
                 yield key, self._read_value(item)
 
-    def _write_key(self, key: OuterJoinKey) -> bytes:
+    def _write_key(self, key: tuple[int, bool, Any]) -> bytes:
         timestamp, is_left, inner_key = key
         return _KEY_HEAD.pack(timestamp, is_left) + self._keys.write_key(inner_key)
 
-    def _write_value(self, value: OuterJoinValue) -> bytes | None:
+    def _write_value(self, value: tuple[bool, Any]) -> bytes | None:
         is_left, inner_value = value
         data = (self._left if is_left else self._right).write_checked(inner_value)
         return None if data is None else bytes([is_left]) + data
 
     def _read_value(self, data: bytes) -> OuterJoinValue:
         is_left = data[0] == 1
-        return is_left, (self._left if is_left else self._right).read_checked(data[1:])
+        side = self._left if is_left else self._right
+        return OuterJoinValue(is_left, side.read_checked(data[1:]))
 
 
 def _appended(items: bytes | None, item: bytes) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
 from penstock.model.windowed import Windowed
-from penstock.state.cached_window import BY_KEY, BY_TIME, IN_MEMORY, CachedWindows
+from penstock.state.cached_window import BY_KEY, BY_TIME, CachedWindows
 from penstock.state.changelogged import TimestampedChangelog
 from penstock.state.closed_bytes import ClosedBytes
 from penstock.state.codec import Codec, key_codec, timestamped, value_codec
@@ -194,7 +194,7 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
             env.context,
             name=spec.name,
             interval_ms=window_rules(spec, env).segment_interval_ms,
-            layout=BY_TIME if is_time_ordered(spec) else BY_KEY if spec.persistent else IN_MEMORY,
+            layout=BY_TIME if is_time_ordered(spec) else BY_KEY,
         )
     return TypedWindowStore(
         spec,
@@ -207,10 +207,15 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
 
 def window_rules(spec: StoreSpec, env: StoreEnvironment) -> WindowRules:
     """Gives the rules of a window or session store, with Kafka Streams' segments by default."""
+    interval_ms = spec.segment_interval_ms
+    if not spec.persistent:
+        # Memory drops window by window: Kafka Streams calls that segments of one millisecond.
+        interval_ms = 1
+    elif interval_ms == 0:
+        interval_ms = default_segment_interval_ms(spec.retention_ms)
     return WindowRules(
         retention_ms=spec.retention_ms,
-        segment_interval_ms=spec.segment_interval_ms
-        or default_segment_interval_ms(spec.retention_ms),
+        segment_interval_ms=interval_ms,
         retain_duplicates=spec.retain_duplicates,
         expired=lambda: env.expired(spec.name),
     )
