@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.model.duration import Duration, to_ms
-from penstock.serde.base import Serde
+from penstock.serde.serdes import SerdeLike, resolve_serde
 from penstock.state.segments import default_segment_interval_ms
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.state.versioned_bytes import default_versioned_interval_ms
@@ -211,8 +211,8 @@ class Stores:
     @staticmethod
     def key_value_store_builder(
         supplier: KeyValueBytesStoreSupplier,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeLike = None,
+        value_serde: SerdeLike = None,
     ) -> StoreSpec:
         """A key-value store; serdes left out come from the configuration."""
         _supplied(supplier, KeyValueBytesStoreSupplier)
@@ -221,8 +221,8 @@ class Stores:
     @staticmethod
     def timestamped_key_value_store_builder(
         supplier: KeyValueBytesStoreSupplier,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeLike = None,
+        value_serde: SerdeLike = None,
     ) -> StoreSpec:
         """A key-value store of ``ValueAndTimestamp``."""
         _supplied(supplier, KeyValueBytesStoreSupplier)
@@ -231,8 +231,8 @@ class Stores:
     @staticmethod
     def versioned_key_value_store_builder(
         supplier: VersionedBytesStoreSupplier,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeLike = None,
+        value_serde: SerdeLike = None,
     ) -> StoreSpec:
         """A key-value store that can be read as of a time."""
         _supplied(supplier, VersionedBytesStoreSupplier)
@@ -240,8 +240,8 @@ class Stores:
             name=supplier.name,
             kind=StoreKind.VERSIONED_KEY_VALUE,
             persistent=supplier.persistent,
-            key_serde=key_serde,
-            value_serde=value_serde,
+            key_serde=resolve_serde(key_serde),
+            value_serde=resolve_serde(value_serde),
             history_retention_ms=supplier.history_retention_ms,
             segment_interval_ms=supplier.segment_interval_ms,
         )
@@ -249,8 +249,8 @@ class Stores:
     @staticmethod
     def window_store_builder(
         supplier: WindowBytesStoreSupplier,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeLike = None,
+        value_serde: SerdeLike = None,
     ) -> StoreSpec:
         """A window store; serdes left out come from the configuration."""
         _supplied(supplier, WindowBytesStoreSupplier)
@@ -259,8 +259,8 @@ class Stores:
     @staticmethod
     def timestamped_window_store_builder(
         supplier: WindowBytesStoreSupplier,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeLike = None,
+        value_serde: SerdeLike = None,
     ) -> StoreSpec:
         """A window store of ``ValueAndTimestamp``."""
         _supplied(supplier, WindowBytesStoreSupplier)
@@ -269,8 +269,8 @@ class Stores:
     @staticmethod
     def session_store_builder(
         supplier: SessionBytesStoreSupplier,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeLike = None,
+        value_serde: SerdeLike = None,
     ) -> StoreSpec:
         """A session store; serdes left out come from the configuration."""
         _supplied(supplier, SessionBytesStoreSupplier)
@@ -278,8 +278,8 @@ class Stores:
             name=supplier.name,
             kind=StoreKind.SESSION,
             persistent=supplier.persistent,
-            key_serde=key_serde,
-            value_serde=value_serde,
+            key_serde=resolve_serde(key_serde),
+            value_serde=resolve_serde(value_serde),
             retention_ms=supplier.retention_ms,
             segment_interval_ms=supplier.segment_interval_ms,
         )
@@ -288,16 +288,16 @@ class Stores:
 def key_value_spec(
     supplier: KeyValueBytesStoreSupplier,
     kind: StoreKind,
-    key_serde: Serde[Any] | None,
-    value_serde: Serde[Any] | None,
+    key_serde: SerdeLike,
+    value_serde: SerdeLike,
 ) -> StoreSpec:
     """The spec of a supplier's store, plain or timestamped as its user says."""
     return StoreSpec(
         name=supplier.name,
         kind=kind,
         persistent=supplier.persistent,
-        key_serde=key_serde,
-        value_serde=value_serde,
+        key_serde=resolve_serde(key_serde),
+        value_serde=resolve_serde(value_serde),
         max_entries=supplier.max_entries,
     )
 
@@ -305,8 +305,8 @@ def key_value_spec(
 def window_spec(
     supplier: WindowBytesStoreSupplier,
     kind: StoreKind,
-    key_serde: Serde[Any] | None,
-    value_serde: Serde[Any] | None,
+    key_serde: SerdeLike,
+    value_serde: SerdeLike,
 ) -> StoreSpec:
     """The spec of a supplier's window store, plain or timestamped as its user says."""
     # Duplicates have keys that never return, so compaction would keep all of them for ever.
@@ -315,8 +315,8 @@ def window_spec(
         name=supplier.name,
         kind=kind,
         persistent=supplier.persistent,
-        key_serde=key_serde,
-        value_serde=value_serde,
+        key_serde=resolve_serde(key_serde),
+        value_serde=resolve_serde(value_serde),
         changelog_config=changelog_config,
         retention_ms=supplier.retention_ms,
         window_size_ms=supplier.window_size_ms,

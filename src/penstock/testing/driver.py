@@ -12,8 +12,9 @@ from penstock.errors import InvalidArgumentError
 from penstock.model.duration import Duration, to_ms
 from penstock.model.record import Headers
 from penstock.runtime.local.application import LocalApplication
-from penstock.runtime.local.outbox import ProducedRecord
+from penstock.runtime.local.outbox import InputRecord, ProducedRecord
 from penstock.serde.serdes import resolve_serde
+from penstock.state.plain_view import plain_view
 from penstock.state.spec import StoreKind
 from penstock.testing.rows import Row, TextTable, to_row
 from penstock.testing.topic_serdes import TopicSerdes
@@ -87,20 +88,27 @@ class TopologyTestDriver:
             for record in self._records(topic, value, key):
                 self.pipe_record(topic, record)
 
+    def pipe_batch(self, inputs: Mapping[str, Any]) -> None:
+        """Pipes records of one or more topics together, as one batch with one commit.
+
+        All records are queued first; then the one with the smallest timestamp among the heads of
+        the topics goes next, as a runtime does it that reads ahead. Caches hold results back
+        until the end of the batch.
+
+        Args:
+            inputs: For each topic what ``pipe`` takes: a list of values, or a text table.
+        """
+        records = [
+            self._input_record(topic, record)
+            for topic, values in inputs.items()
+            for value in (values if isinstance(values, list) else [values])
+            for record in self._records(topic, value, None)
+        ]
+        self._application.pipe_batch(records)
+
     def pipe_record(self, topic: str, record: TestRecord) -> None:
         """Pipes one record, encoded with the serdes that the topology reads the topic with."""
-        key_serde, value_serde = self._serdes.of_input(topic)
-        timestamp = record.timestamp
-        if timestamp is None:
-            timestamp = self._time_ms.get(topic, self._application.now_ms - 1) + 1
-        self._time_ms[topic] = timestamp
-        self.pipe_bytes(
-            topic,
-            key_serde.serialize(topic, record.key, record.headers),
-            value_serde.serialize(topic, record.value, record.headers),
-            timestamp,
-            record.headers,
-        )
+        self.pipe_bytes(*self._input_record(topic, record))
 
     def pipe_bytes(
         self,
@@ -234,13 +242,19 @@ class TopologyTestDriver:
         return dict(self._application.stores)
 
     def get_key_value_store(self, name: str) -> Any:
-        return self._store_of(name, StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE)
+        """Gives a key-value store; a timestamped one is seen without its timestamps."""
+        kinds = StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE
+        return plain_view(self._store_of(name, *kinds))
 
     def get_timestamped_key_value_store(self, name: str) -> Any:
         return self._store_of(name, StoreKind.TIMESTAMPED_KEY_VALUE)
 
     def get_window_store(self, name: str) -> Any:
-        return self._store_of(name, StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW)
+        """Gives a window store; a timestamped one is seen without its timestamps."""
+        return plain_view(self._store_of(name, StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW))
+
+    def get_timestamped_window_store(self, name: str) -> Any:
+        return self._store_of(name, StoreKind.TIMESTAMPED_WINDOW)
 
     def get_session_store(self, name: str) -> Any:
         return self._store_of(name, StoreKind.SESSION)
@@ -254,6 +268,16 @@ class TopologyTestDriver:
         return self._application.dropped_records
 
     # Inside
+
+    def _input_record(self, topic: str, record: TestRecord) -> InputRecord:
+        key_serde, value_serde = self._serdes.of_input(topic)
+        timestamp = record.timestamp
+        if timestamp is None:
+            timestamp = self._time_ms.get(topic, self._application.now_ms - 1) + 1
+        self._time_ms[topic] = timestamp
+        key = key_serde.serialize(topic, record.key, record.headers)
+        value = value_serde.serialize(topic, record.value, record.headers)
+        return InputRecord(topic, key, value, timestamp, tuple(record.headers))
 
     def _records(self, topic: str, value: Any, key: Any) -> Iterable[TestRecord]:
         if isinstance(value, TestRecord):

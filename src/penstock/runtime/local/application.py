@@ -1,11 +1,13 @@
-"""One task for all sub-topologies, driven record by record. Face: ``penstock.testing``."""
+"""One task for all sub-topologies, driven by records or batches. Face: ``penstock.testing``."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from penstock.kernel.stores import CollectorChangelog, Engine, TaskStores, task_
 from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
-from penstock.runtime.local.outbox import Outbox, ProducedRecord
+from penstock.runtime.local.outbox import InputRecord, Outbox, ProducedRecord
 from penstock.runtime.settings import task_settings
 from penstock.state.environment import Changelog
 from penstock.state.memory import MemoryStore
@@ -32,7 +34,8 @@ class LocalApplication:
     """Processes each record completely before the next: input, repartitions, punctuation, commit.
 
     As in Java's test driver there is one partition per topic, one task for all sub-topologies and
-    a commit after every record. Time stands still until ``advance`` moves it.
+    a commit after every record, unless records come as a batch. Time stands still until
+    ``advance`` moves it.
     """
 
     def __init__(
@@ -59,14 +62,25 @@ class LocalApplication:
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
     ) -> None:
         """Takes one record through the whole topology, repartition topics included."""
-        if not self._enqueue(topic, key, value, timestamp, headers):
-            known = sorted([*self._queue_names(), *self._global_topics()])
-            raise InvalidArgumentError(
-                "unknown-topic",
-                f"no source of the topology reads topic {topic!r}{nearest(topic, known)}",
-                fix=f"pipe into one of: {', '.join(known)}",
-            )
-        self._run()
+        self.pipe_batch([InputRecord(topic, key, value, timestamp, headers)], commit_every=1)
+
+    def pipe_batch(
+        self, records: Iterable[InputRecord], *, commit_every: int = sys.maxsize
+    ) -> None:
+        """Queues all records, then takes them through, the smallest timestamp first.
+
+        Commits when nothing is left to process, and before that every so many records.
+        """
+        for record in records:
+            if not self._enqueue(*record):
+                known = sorted([*self._queue_names(), *self._global_topics()])
+                raise InvalidArgumentError(
+                    "unknown-topic",
+                    f"no source of the topology reads topic {record.topic!r}"
+                    f"{nearest(record.topic, known)}",
+                    fix=f"pipe into one of: {', '.join(known)}",
+                )
+        self._run(commit_every)
 
     def advance(self, milliseconds: int) -> None:
         """Moves the wall clock, runs the punctuations that are due, and commits."""
@@ -112,20 +126,29 @@ class LocalApplication:
 
     # The loop
 
-    def _run(self) -> None:
+    def _run(self, commit_every: int = 1) -> None:
+        """Goes on until nothing is left, what a commit lets out of the caches included."""
         self._capture()
         task = self._task
         while task is not None and task.has_records:
-            task.process_next()
-            task.punctuate_stream_time()
+            self._process(task, commit_every)
             task.flush()
             self._capture()
+
+    def _process(self, task: StreamTask, most: int) -> None:
+        for _ in range(most):
+            task.process_next()
+            task.punctuate_stream_time()
+            if most > 1:
+                self._capture()
+                if not task.has_records:
+                    return
 
     def _capture(self) -> None:
         """Keeps what was sent, and feeds what went to a topic that is also a source."""
         for record in self._outbox.take():
             self.produced.append(record)
-            self._enqueue(record.topic, record.key, record.value, record.timestamp, record.headers)
+            self._enqueue(*record[:5])
 
     def _enqueue(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers

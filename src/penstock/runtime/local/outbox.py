@@ -7,6 +7,16 @@ from typing import NamedTuple
 from penstock.model.record import Headers
 
 
+class InputRecord(NamedTuple):
+    """A record as it would be read from Kafka; its partition and offset are the driver's."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    timestamp: int
+    headers: Headers = ()
+
+
 class ProducedRecord(NamedTuple):
     """A record as it would be written to Kafka."""
 
