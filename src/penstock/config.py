@@ -388,6 +388,12 @@ WINDOWED_INNER_SERDE = Setting(
 WINDOW_SIZE_MS = Setting(
     "window.size.ms", _at_least(1), 1, "Window size for plain consumers of windowed keys."
 )
+MAX_BATCH_RECORDS = Setting(
+    "penstock.max.batch.records",
+    _at_least(1),
+    1_000_000,
+    "Most records of all source partitions that one batch takes.",
+)
 EMIT_INTERVAL_MS = Setting(
     "__emit.interval.ms__",
     _at_least(0),

@@ -14,6 +14,7 @@ from typing import Any
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.joiner import join_of
 from penstock.kernel.serdes import required_serde
+from penstock.kernel.value_getter import value_getter_for
 from penstock.model.change import Change
 from penstock.model.hashing import murmur3_128
 from penstock.model.record import Headers
@@ -138,7 +139,7 @@ class ForeignKeyLookUpExecutor(Executor[ForeignKeyLookUp]):
     """Answers a subscription with the right row; the answer's time is the later one of both."""
 
     def init(self) -> None:
-        self._rows = self.task.value_getter(self.node.table)
+        self._rows = value_getter_for(self.task, self.node.table, self.node)
 
     def process(
         self, key: Any, value: SubscriptionWrapper[Any], timestamp: int, headers: Headers
@@ -191,7 +192,7 @@ class ForeignKeyResolveExecutor(Executor[ForeignKeyResolve]):
 
     def init(self) -> None:
         node = self.node
-        self._rows = self.task.value_getter(node.table)
+        self._rows = value_getter_for(self.task, node.table, node)
         self._value_bytes = _writer(self, node.value_serde, "value", node.hash_topic)
         self._join = join_of(node.joiner, with_key=node.with_key)
         self._is_left_join = node.is_left_join

@@ -47,12 +47,27 @@ class PunctuationQueue:
 
     def __init__(self) -> None:
         self._queue: JavaQueue[Schedule] = JavaQueue(_time)
+        self._made: list[Schedule] = []
 
     def schedule(self, node: str, first: int, interval_ms: int, callback: Punctuator) -> Schedule:
         """Fires when the clock reaches ``first``, and every ``interval_ms`` from there."""
         schedule = Schedule(node, first, interval_ms, callback)
         self._queue.offer(schedule)
+        self._made.append(schedule)
         return schedule
+
+    def times(self) -> list[int]:
+        """When each schedule is due next, in the order they were made; -1 once cancelled."""
+        return [-1 if each.is_cancelled else each.time for each in self._made]
+
+    def set_times(self, times: list[int]) -> None:
+        """Puts schedules that were made anew back to where they stood."""
+        self._queue = JavaQueue(_time)
+        for schedule, time in zip(self._made, times, strict=False):
+            schedule.time, schedule.is_cancelled = time, time < 0
+        for schedule in self._made:
+            if not schedule.is_cancelled:
+                self._queue.offer(schedule)
 
     def run_due(self, now: int, punctuate: Punctuate) -> bool:
         """Runs what is due, and what becomes due meanwhile; true if anything was."""

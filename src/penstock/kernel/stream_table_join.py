@@ -8,6 +8,7 @@ from penstock.errors import InvalidArgumentError
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.joiner import join_of
 from penstock.kernel.record_contexts import in_context
+from penstock.kernel.value_getter import value_getter_for
 from penstock.model.record import Headers
 from penstock.state.buffered import Eviction, TimeOrderedBuffer
 from penstock.topology.nodes.stream_table_join import StreamTableJoin
@@ -19,12 +20,13 @@ class StreamTableJoinExecutor(Executor[StreamTableJoin]):
 
     A record without a value is dropped, and one without a key unless it is a left join, where it
     has no partner. With a grace period records wait in the buffer, in order of time, until stream
-    time has passed them by that much; one that is later than that is joined at once.
+    time has passed them by that much; one that is later than that is joined at once. The buffer
+    takes no null keys: as in Kafka Streams, a left join with a grace period fails on them.
     """
 
     def init(self) -> None:
         node = self.node
-        self._rows = self.task.value_getter(node.table)
+        self._rows = value_getter_for(self.task, node.table, node)
         self._join = join_of(node.joiner, with_key=node.with_key)
         self._is_left = node.is_left
         self._is_versioned = self._rows.is_versioned
@@ -44,8 +46,7 @@ class StreamTableJoinExecutor(Executor[StreamTableJoin]):
         buffer = self._buffer
         if value is None or (key is None and not self._is_left):
             self.task.dropped(self.node.name, "null-join-key-or-value")
-        elif buffer is None or key is None:
-            # Without a key there is no partner to wait for. (Kafka Streams fails here.)
+        elif buffer is None:
             self._look_up(key, value, timestamp, headers)
         elif buffer.put(timestamp, key, value, self.context):
             buffer.evict_while(_always, self._release)

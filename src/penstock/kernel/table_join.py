@@ -7,19 +7,10 @@ from typing import Any
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.joiner import join_of
 from penstock.kernel.table_store import materialized
+from penstock.kernel.value_getter import value_getter_for
 from penstock.model.change import Change
 from penstock.model.record import Headers
-from penstock.topology.nodes.table_join import JoinKind, TableJoin, TableJoinMerge
-
-
-def needs_other(node: TableJoin) -> bool:
-    """Whether the arm has no result without a row of the other side."""
-    return node.kind is JoinKind.INNER or (node.kind is JoinKind.LEFT and not node.is_left)
-
-
-def joins_missing(node: TableJoin) -> bool:
-    """Whether a row of the other side has a result though this side has none."""
-    return node.kind is JoinKind.OUTER or (node.kind is JoinKind.LEFT and not node.is_left)
+from penstock.topology.nodes.table_join import TableJoin, TableJoinMerge
 
 
 @executes(TableJoin)
@@ -32,10 +23,10 @@ class TableJoinExecutor(Executor[TableJoin]):
 
     def init(self) -> None:
         node = self.node
-        self._other = self.task.value_getter(node.other)
+        self._other = value_getter_for(self.task, node.other, node)
         self._join = join_of(node.joiner, with_key=node.with_key, is_left=node.is_left)
-        self._needs_other = needs_other(node)
-        self._joins_missing = joins_missing(node)
+        self._needs_other = node.needs_other
+        self._joins_missing = node.joins_missing
         self._sends_old = node.sends_old
         self._versioned = node.versioned
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import NullArgumentError
+from penstock.errors import NullArgumentError, UnknownStoreError
 from penstock.kernel.context import NodeContext
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.record_contexts import in_context
@@ -13,6 +13,7 @@ from penstock.model.change import Change
 from penstock.model.record import Headers, RecordContext
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.processor.processor import ValueTransformer
+from penstock.topology.nodes.node import Node
 from penstock.topology.nodes.table_transform_values import TableTransformValues
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class TableTransformValuesExecutor(Executor[TableTransformValues]):
     """
 
     def init(self) -> None:
-        self._transformer = _transformer(self)
+        self._transformer = _transformer(self.node, NodeContext(self))
         self._transform = self._transformer.transform
         self._table = materialized(self)
         self._sends_old = self.node.sends_old
@@ -50,14 +51,24 @@ class TableTransformValuesExecutor(Executor[TableTransformValues]):
 
 
 class TransformedRow:
-    """Transforms rows for readers of a table that is not stored, with a transformer of its own.
+    """Transforms rows for a reader of a table that is not stored, with a transformer of its own.
 
-    The transformer sees the row's time; topic, offset and headers of the row are not known.
+    The transformer sees the row's time; topic, offset and headers of the row are not known. As in
+    Kafka Streams it cannot use its stores: reading a row must not count as a change of it.
     """
 
-    def __init__(self, node: TableTransformValues, task: TaskServices) -> None:
+    def __init__(self, node: TableTransformValues, task: TaskServices, reader: Node) -> None:
         self._context = task.context
-        self._transformer = _transformer(Executor(node, task))
+        try:
+            self._transformer = _transformer(node, NodeContext(Executor(reader, task)))
+        except UnknownStoreError as error:
+            raise UnknownStoreError(
+                "transformed-table-not-stored",
+                f"node {reader.name!r} looks rows up in {node.name!r}, whose transformer uses state"
+                f" stores: {error.message}",
+                fix="keep the result: transform_values(…, materialized='a-name')",
+                at=node.site,
+            ) from error
 
     def __call__(self, key: Any, row: ValueAndTimestamp | None) -> ValueAndTimestamp | None:
         value, timestamp = (None, -1) if row is None else row
@@ -69,8 +80,7 @@ class TransformedRow:
         self._transformer.close()
 
 
-def _transformer(executor: Executor[TableTransformValues]) -> ValueTransformer:
-    node = executor.node
+def _transformer(node: TableTransformValues, context: Any) -> ValueTransformer:
     transformer: ValueTransformer | None = node.supplier()
     if transformer is None:
         raise NullArgumentError(
@@ -79,8 +89,6 @@ def _transformer(executor: Executor[TableTransformValues]) -> ValueTransformer:
             fix="return a new ValueTransformer each time it is called",
             at=node.site,
         )
-    # A transformer returns its result, so its context cannot forward.
-    context: Any = NodeContext(executor)
     transformer.context = context
     transformer.init(context)
     return transformer

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import StreamsError
+from penstock.kernel.clocks import Clocks, read_clocks, set_clocks
 from penstock.kernel.collector import Collector
 from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.failures import FailedProcessingError, Failures, processing_error
@@ -79,6 +80,9 @@ class StreamTask:
         decode = decode or SourceDecoder(node, self)
         self._group.queues[name] = RecordQueue(name, source, decode)
 
+    def has_queue(self, name: str) -> bool:
+        return name in self._group.queues
+
     def add_records(self, queue: str, records: Iterable[RawRecord]) -> None:
         self._group.add(queue, records)
 
@@ -125,8 +129,44 @@ class StreamTask:
             raise processing_error(failed, None) from failed.error
         self.commit_requested = False
 
+    def clocks(self) -> Clocks:
+        """Notes every clock and schedule, to be committed together with the stores."""
+        return read_clocks(*self._timekeepers())
+
+    def set_clocks(self, noted: Clocks) -> None:
+        """Continues where a task with the same nodes stopped."""
+        set_clocks(noted, *self._timekeepers())
+
+    @property
+    def has_wall_clock_punctuations(self) -> bool:
+        return self._wall_punctuations.next_time() is not None
+
+    def _timekeepers(
+        self,
+    ) -> tuple[
+        PartitionGroup,
+        dict[str, Executor[Any]],
+        dict[str, JoinClock],
+        PunctuationQueue,
+        PunctuationQueue,
+    ]:
+        return (
+            self._group,
+            self._executors,
+            self._join_clocks,
+            self._stream_punctuations,
+            self._wall_punctuations,
+        )
+
     def close(self) -> None:
         """Closes every processor, then every store, even when one of them fails."""
+        try:
+            self.close_processors()
+        finally:
+            self._stores.close()
+
+    def close_processors(self) -> None:
+        """Closes every processor, even when one of them fails; the stores stay open."""
         failure: Exception | None = None
         for executor in self._executors.values():
             try:
@@ -134,7 +174,6 @@ class StreamTask:
             except Exception as error:
                 log.exception("node %r failed to close", executor.node.name)
                 failure = failure or error
-        self._stores.close()
         if failure is not None:
             raise StreamsError("close", f"a processor failed to close: {failure!r}") from failure
 

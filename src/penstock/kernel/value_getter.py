@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.errors import UnsupportedOperationError
 from penstock.kernel.joiner import join_of
-from penstock.kernel.table_join import joins_missing, needs_other
 from penstock.kernel.table_store import Rows, rows_of
 from penstock.kernel.table_transform_values import TransformedRow
 from penstock.model.versioned import ValueAndTimestamp
@@ -46,29 +45,32 @@ class ValueGetter(Protocol):
     def close(self) -> None: ...
 
 
-def value_getter_for(task: TaskServices, table: str) -> ValueGetter:
-    """Gives a getter of its own for each reader of the table node; the reader closes it."""
+def value_getter_for(task: TaskServices, table: str, reader: Node | None = None) -> ValueGetter:
+    """Gives a getter of its own for each reader of the table node; the reader closes it.
+
+    User code that runs because of a read may use the stores that the reader is connected to.
+    """
     node = task.node(table)
     match node:
         case TableNode(store=str(store)):
             return _stored(task.store(store))
         case TableFilter():
-            return MappedRows(_parent(task, node), _filtered(node))
+            return MappedRows(_parent(task, node, reader), _filtered(node))
         case TableMapValues():
-            return MappedRows(_parent(task, node), _mapped(node))
+            return MappedRows(_parent(task, node, reader), _mapped(node))
         case TableGroupBy():
-            return MappedRows(_parent(task, node), _regrouped(node))
+            return MappedRows(_parent(task, node, reader), _regrouped(node))
         case TableTransformValues():
-            row = TransformedRow(node, task)
-            return MappedRows(_parent(task, node), row, on_close=row.close)
+            row = TransformedRow(node, task, reader or node)
+            return MappedRows(_parent(task, node, reader), row, on_close=row.close)
         case TableJoin():
-            return JoinedRows(node, task)
+            return JoinedRows(node, task, reader)
         case TableJoinMerge():
-            return value_getter_for(task, node.left_arm)
+            return value_getter_for(task, node.left_arm, reader)
         case Suppress():
-            return SuppressedRows(task.store(node.buffer), _parent(task, node))
+            return SuppressedRows(task.store(node.buffer), _parent(task, node, reader))
         case TablePassThrough():
-            return _parent(task, node)
+            return _parent(task, node, reader)
         case _:
             raise UnsupportedOperationError(
                 "table-not-readable",
@@ -79,8 +81,8 @@ def value_getter_for(task: TaskServices, table: str) -> ValueGetter:
             )
 
 
-def _parent(task: TaskServices, node: Node) -> ValueGetter:
-    return value_getter_for(task, node.parents[0])
+def _parent(task: TaskServices, node: Node, reader: Node | None) -> ValueGetter:
+    return value_getter_for(task, node.parents[0], reader)
 
 
 def _stored(store: Any) -> ValueGetter:
@@ -168,12 +170,12 @@ class JoinedRows(_LatestRows):
     Not versioned even if both sides are: in Kafka Streams the result of a join never is.
     """
 
-    def __init__(self, node: TableJoin, task: TaskServices) -> None:
-        self._this = value_getter_for(task, node.this)
-        self._other = value_getter_for(task, node.other)
+    def __init__(self, node: TableJoin, task: TaskServices, reader: Node | None) -> None:
+        self._this = value_getter_for(task, node.this, reader)
+        self._other = value_getter_for(task, node.other, reader)
         self._join = join_of(node.joiner, with_key=node.with_key, is_left=node.is_left)
-        self._needs_this = not joins_missing(node)
-        self._needs_other = needs_other(node)
+        self._needs_this = not node.joins_missing
+        self._needs_other = node.needs_other
 
     def get(self, key: Any) -> Row:
         this, other = self._this.get(key), self._other.get(key)

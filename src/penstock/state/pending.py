@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from penstock.errors import UnsupportedOperationError
 from penstock.state.bytes_store import BytesStore, Entry, Write
 from penstock.state.overlay import overlaid
 from penstock.state.sorted_keys import SortedKeys
@@ -148,3 +149,45 @@ def _below_reserved(end: bytes | None) -> bytes:
 def _read_checkpoint(inner: BytesStore) -> Checkpoint:
     data = inner.get(_CHECKPOINT)
     return Checkpoint() if data is None else Checkpoint(*_FORMAT.unpack(data))
+
+
+class CommittedView:
+    """The committed part of a pending store, read-only: a ``BytesStore`` for queries."""
+
+    def __init__(self, store: PendingStore) -> None:
+        self._store = store
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._store.committed_get(key)
+
+    def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self.get(key) for key in keys]
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        raise _read_only()
+
+    def write(self, writes: Iterable[Write]) -> None:
+        raise _read_only()
+
+    def delete_range(self, start: bytes, end: bytes) -> None:
+        raise _read_only()
+
+    def scan(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[Entry]:
+        return self._store.committed_scan(start, end, reverse=reverse)
+
+    def approximate_num_entries(self) -> int:
+        return self._store.approximate_num_entries()
+
+    def flush(self) -> None:
+        return None
+
+    def close(self) -> None:
+        return None
+
+
+def _read_only() -> UnsupportedOperationError:
+    return UnsupportedOperationError(
+        "read-only-store", "queries cannot write to a store", "write through the topology"
+    )

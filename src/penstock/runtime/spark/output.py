@@ -134,9 +134,9 @@ class TaskOutput:
         self._task = task
         self._plan = plan
         self._settings = settings
-        self._writer = writer
+        self.writer = writer
         self.rows = rows
-        self._slots = slots
+        self.slots = slots
         self._sequence = 0
         self._internal = {settings.topic(name): name for name in plan.graph.internal_topics}
         self._logged: dict[str, dict[bytes, tuple[bytes | None, int]]] = {}
@@ -157,12 +157,12 @@ class TaskOutput:
             self._shuffle(self._internal[topic], key, value, timestamp, headers, partition)
         elif not self.is_replay:
             self.sent += 1
-            self._writer.send(topic, key, value, timestamp, headers, partition)
+            self.writer.send(topic, key, value, timestamp, headers, partition)
 
     def partitions(self, topic: str) -> int:
         if topic in self._internal:
             return self._plan.partitions[self._internal[topic]]
-        return self._writer.partitions(topic)
+        return self.writer.partitions(topic)
 
     def log(self, store: str, key: bytes, value: bytes | None, timestamp: int) -> None:
         self._logged.setdefault(store, {})[key] = (value, timestamp)
@@ -176,7 +176,7 @@ class TaskOutput:
             last = len(entries) - 1
             for number, (key, (value, timestamp)) in enumerate(entries.items()):
                 noted = _noting(ends, store) if number == last else None
-                self._writer.send(topic, key, value, timestamp, header, self._task.partition, noted)
+                self.writer.send(topic, key, value, timestamp, header, self._task.partition, noted)
             count += len(entries)
         self._logged.clear()
         return count
@@ -202,7 +202,7 @@ class TaskOutput:
         self._sequence += 1
         self.rows.add(
             ShuffleRow(
-                partition % self._slots, stage, name, partition, self._task.subtopology,
+                partition % self.slots, stage, name, partition, self._task.subtopology,
                 self._task.partition, self._sequence, timestamp, key, value,
                 encode_headers(headers),
             )

@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kernel.record_queue import RawRecord
+from penstock.model.record import Headers
 
 #: librdkafka is only fast with a deep queue: five times the records per second of its defaults.
 FAST_READING: dict[str, Any] = {
@@ -84,7 +85,7 @@ class RangeReader:
                 continue
             raw = RawRecord(
                 part[0], part[1], offset, message.timestamp()[1], message.key(), message.value(),
-                tuple(message.headers() or ()),
+                _headers(message),
             )  # fmt: skip
             end = todo.get(part)
             if end is None or offset >= end:
@@ -128,6 +129,11 @@ class RangeReader:
             fix="check that the broker is up and that the topics still exist;"
             " the batch is read again after a restart",
         )
+
+
+def _headers(message: Message) -> Headers:
+    headers: Any = message.headers()
+    return tuple(headers) if headers else ()
 
 
 def _read_error(error: KafkaError, part: Part) -> StreamsError:

@@ -61,7 +61,7 @@ def encode_headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
 
 
 def decode_headers(data: bytes | None) -> tuple[tuple[str, bytes | None], ...]:
-    return () if data is None else pickle.loads(data)  # type: ignore[no-any-return]
+    return () if data is None else pickle.loads(data)
 
 
 @dataclass(slots=True)

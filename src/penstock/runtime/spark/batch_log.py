@@ -1,0 +1,186 @@
+"""The batch log: what a batch is, and how much of it is done. Kafka has the last word.
+
+A compacted topic of one partition per application. The leader writes the plan of a batch before
+it runs; each task writes a marker inside its transaction. So whatever dies, and even if Spark's
+checkpoint is lost, the next leader finds the batch that was under way and runs it again over the
+same ranges, and tasks that had committed only recompute.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+
+from penstock.errors import StreamsError
+from penstock.kernel.clocks import Clocks
+from penstock.model.task_id import TaskId
+
+Part = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """The input of one batch: offset ranges, the wall clock, and how far global tables go."""
+
+    batch: int
+    start: Mapping[Part, int]
+    end: Mapping[Part, int]
+    clock_ms: int
+    global_ends: Mapping[Part, int]
+
+    def to_json(self) -> bytes:
+        return json.dumps(
+            {
+                "batch": self.batch,
+                "start": _listed(self.start),
+                "end": _listed(self.end),
+                "clock_ms": self.clock_ms,
+                "global_ends": _listed(self.global_ends),
+            }
+        ).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> BatchPlan:
+        read = json.loads(data)
+        return BatchPlan(
+            read["batch"],
+            _mapped(read["start"]),
+            _mapped(read["end"]),
+            read["clock_ms"],
+            _mapped(read["global_ends"]),
+        )
+
+
+@dataclass(slots=True)
+class LogState:
+    """What the log says now."""
+
+    plan: BatchPlan | None = None
+    #: The last batch of which every task has finished.
+    complete: int = -1
+    #: By task and stage: the last batch that was committed there.
+    markers: dict[tuple[TaskId, int], int] = field(default_factory=dict)
+    clocks: dict[TaskId, Clocks] = field(default_factory=dict)
+    fingerprint: str | None = None
+
+    @property
+    def has_unfinished(self) -> bool:
+        return self.plan is not None and self.plan.batch > self.complete
+
+    def done(self, batch: int, stage: int) -> frozenset[TaskId]:
+        """The tasks that committed this stage of this batch."""
+        return frozenset(t for (t, s), b in self.markers.items() if s == stage and b == batch)
+
+
+class BatchLog:
+    """The leader's hand on the log. Making one fences every older leader's writes."""
+
+    def __init__(
+        self,
+        topic: str,
+        consumer: Mapping[str, Any],
+        producer: Mapping[str, Any],
+        *,
+        exactly_once: bool,
+    ) -> None:
+        self.topic = topic
+        self._consumer_config = dict(consumer)
+        self._exactly_once = exactly_once
+        settings = dict(producer)
+        if exactly_once:
+            settings["transactional.id"] = f"{topic}-leader"
+        self._producer = Producer(settings)
+        if exactly_once:
+            self._producer.init_transactions(30.0)
+        self.state = LogState()
+
+    def read(self) -> LogState:
+        """Reads the whole log; it is compacted, so it stays short."""
+        consumer = Consumer(
+            {
+                **self._consumer_config,
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+            }
+        )
+        self.state = LogState()
+        try:
+            consumer.assign([TopicPartition(self.topic, 0, 0)])
+            while True:
+                message = consumer.poll(30.0)
+                if message is None:
+                    raise _silent(self.topic)
+                error = message.error()
+                if error is not None:
+                    if error.code() == KafkaError._PARTITION_EOF:
+                        return self.state
+                    raise _silent(self.topic, error)
+                self._apply(bytes(message.key() or b"").decode(), message.value())
+        finally:
+            consumer.close()
+
+    def begin(self, plan: BatchPlan) -> None:
+        """Writes the plan down before anything of the batch happens."""
+        self._write("plan", plan.to_json())
+        self.state.plan = plan
+
+    def finish(self, batch: int) -> None:
+        """Writes that every task of the batch has committed."""
+        self._write("complete", str(batch).encode())
+        self.state.complete = batch
+
+    def set_fingerprint(self, fingerprint: str) -> None:
+        """Writes which topology this application runs, so that another one is refused."""
+        self._write("topology", fingerprint.encode())
+        self.state.fingerprint = fingerprint
+
+    def close(self) -> None:
+        self._producer.flush(5.0)
+
+    def _write(self, key: str, value: bytes) -> None:
+        if self._exactly_once:
+            self._producer.begin_transaction()
+            self._producer.produce(self.topic, value, key, partition=0)
+            self._producer.commit_transaction(30.0)
+        else:
+            self._producer.produce(self.topic, value, key, partition=0)
+            self._producer.flush(30.0)
+
+    def _apply(self, key: str, value: bytes | str | None) -> None:
+        if value is None:
+            return
+        data = value.encode() if isinstance(value, str) else bytes(value)
+        state = self.state
+        if key == "plan":
+            state.plan = BatchPlan.from_json(data)
+        elif key == "complete":
+            state.complete = int(data)
+        elif key == "topology":
+            state.fingerprint = data.decode()
+        elif key.startswith("task/"):
+            _, task, stage = key.split("/")
+            read = json.loads(data)
+            state.markers[TaskId.parse(task), int(stage)] = read["batch"]
+            state.clocks[TaskId.parse(task)] = read["clocks"]
+
+
+def _listed(offsets: Mapping[Part, int]) -> list[list[Any]]:
+    return [[topic, partition, offset] for (topic, partition), offset in sorted(offsets.items())]
+
+
+def _mapped(listed: list[list[Any]]) -> dict[Part, int]:
+    return {(topic, partition): offset for topic, partition, offset in listed}
+
+
+def _silent(topic: str, error: KafkaError | None = None) -> StreamsError:
+    return StreamsError(
+        "batch-log",
+        f"the batch log {topic!r} cannot be read: {error.str() if error else 'no answer in 30 s'}",
+        fix="check that the broker is up and that the topic has not been deleted",
+    )

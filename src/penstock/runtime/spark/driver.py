@@ -1,0 +1,198 @@
+"""The leader's work: one call per batch from Spark, one Spark job per batch to the workers."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import cloudpickle
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+
+from penstock.kafka.admin import Admin
+from penstock.kernel.clocks import Clocks
+from penstock.model.task_id import TaskId
+from penstock.runtime.spark.batch_log import BatchLog, BatchPlan
+from penstock.runtime.spark.host import serve
+from penstock.runtime.spark.orders import Application, Order, Report
+from penstock.runtime.spark.ranges import parts_of
+from penstock.runtime.spark.rows import SPARK_SCHEMA, reports
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Progress:
+    """What has happened so far; read by the live view and by metrics."""
+
+    batches: int = 0
+    records: int = 0
+    sent: int = 0
+    logged: int = 0
+    restored: int = 0
+    last_batch_seconds: float = 0.0
+    last_batch_records: int = 0
+    dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    position: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+class Driver:
+    """Runs batches. Each is planned in the batch log, run stage by stage, and then complete."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        application: Application,
+        batch_log: BatchLog,
+        admin: Admin,
+        group: Any,
+        slots: int,
+    ) -> None:
+        self.progress = Progress()
+        self.slots = slots
+        self.lock = threading.Lock()
+        self._spark = spark
+        self._application = application
+        self._log = batch_log
+        self._admin = admin
+        self._group = group
+        self._clocks: dict[TaskId, Clocks] = dict(batch_log.state.clocks)
+        self._owners: dict[int, str] = {}
+        self._used_slots = slots
+        self._key = f"{application.id}-{application.epoch}"
+        self._broadcast = spark.sparkContext.broadcast(cloudpickle.dumps(application))
+        self.last_done = threading.Event()
+
+    # One batch
+
+    def on_batch(self, frame: DataFrame, spark_batch: int) -> None:
+        """What ``foreachBatch`` calls; also with a batch that was complete before a crash."""
+        span = json.loads(frame.collect()[0]["range"])
+        plan = self._plan(span["start"], span["end"])
+        if plan is None:
+            log.info("batch of spark id %d was complete before the restart", spark_batch)
+            return
+        started = time.monotonic()
+        with self.lock:
+            if self.slots != self._used_slots:
+                self.release(self._used_slots)
+            self._used_slots = self.slots
+            received = self._run(plan)
+        if not self._application.exactly_once:
+            self._commit_offsets(plan)
+        self._note(plan, received, time.monotonic() - started)
+
+    def _plan(self, start: dict[str, Any], end: dict[str, Any]) -> BatchPlan | None:
+        known = self._log.state.plan
+        starts, ends = parts_of(start["offsets"]), parts_of(end["offsets"])
+        if known is not None and dict(known.end) == ends and known.clock_ms == end["clock_ms"]:
+            return known if known.batch > self._log.state.complete else None
+        batch = 0 if known is None else known.batch + 1
+        plan = BatchPlan(batch, starts, ends, end["clock_ms"], parts_of(end.get("global", [])))
+        self._log.begin(plan)
+        return plan
+
+    def _run(self, plan: BatchPlan) -> list[Report]:
+        slots = self.slots
+        context = self._spark.sparkContext
+        frame = self._spark.range(0, slots, 1, slots).toDF("slot")
+        for stage in range(self._application.plan.stages):
+            if stage:
+                frame = frame.repartitionById(slots, col("slot"))
+            frame = frame.mapInArrow(self._stage(self._order(plan, stage)), SPARK_SCHEMA)
+        context.setJobDescription(f"{self._application.id}: batch {plan.batch}")
+        return reports(frame.filter(col("stage") == -1).select("stage", "value").collect())
+
+    def _stage(self, order: Order) -> Any:
+        return _StageFunction(self._broadcast, self._key, order)
+
+    def _order(self, plan: BatchPlan, stage: int) -> Order:
+        return Order(
+            batch=plan.batch,
+            stage=stage,
+            slots=self.slots,
+            clock_ms=plan.clock_ms,
+            ranges={part: (plan.start[part], end) for part, end in plan.end.items()},
+            clocks=self._clocks,
+            done=self._log.state.done(plan.batch, stage),
+            global_ends=plan.global_ends,
+            group=self._group,
+            owners=dict(self._owners),
+        )
+
+    def _commit_offsets(self, plan: BatchPlan) -> None:
+        self._admin.alter_group_offsets(self._application.id, dict(plan.end))
+
+    def _note(self, plan: BatchPlan, received: list[Report], seconds: float) -> None:
+        # The next plan says that this batch is complete; only the last one needs a word of its own.
+        self._log.state.complete = plan.batch
+        self._log.state.markers.clear()
+        progress = self.progress
+        for report in received:
+            self._clocks[report.task] = report.clocks
+            self._owners[report.slot] = report.owner
+            progress.sent += report.sent
+            progress.logged += report.logged
+            progress.restored += report.restored
+            progress.dropped.update(report.dropped)
+        records = sum(report.records for report in received if report.stage == 0)
+        progress.batches += 1
+        progress.records += records
+        progress.last_batch_records = records
+        progress.last_batch_seconds = seconds
+        progress.position = dict(plan.end)
+        self.last_done.set()
+
+    # The end
+
+    def release(self, slots: int) -> None:
+        """Lets every slot bring its state to disk and go."""
+        frame = self._spark.range(0, slots, 1, slots).toDF("slot")
+        frame.mapInArrow(_StageFunction(self._broadcast, self._key, None), SPARK_SCHEMA).collect()
+
+    def close(self) -> None:
+        """Writes down that the last batch is complete, and lets the slots go."""
+        with self.lock:
+            state = self._log.state
+            if state.plan is not None and state.complete == state.plan.batch:
+                self._log.finish(state.complete)
+            self.release(self._used_slots)
+        self._broadcast.unpersist()
+
+
+class _StageFunction:
+    """What a Spark task runs. Pickled with every batch, so it carries only the order."""
+
+    def __init__(self, broadcast: Any, key: str, order: Order | None) -> None:
+        self._broadcast = broadcast
+        self._key = key
+        self._order = order
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        number = 0 if context is None else context.partitionId()
+        order = self._order
+        # The first stage gets a row per slot only so that Spark has something to hand out.
+        inputs: Iterator[pa.RecordBatch] = batches
+        if order is None or order.stage == 0:
+            for _ in batches:
+                pass
+            inputs = iter(())
+        yield from serve(self._load, self._key, order, number, inputs)
+
+    def _load(self) -> Application:
+        application: Application = cloudpickle.loads(self._broadcast.value)
+        return application
+
+
+def lag(positions: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int]) -> int:
+    """How many records are waiting."""
+    return sum(max(end - positions.get(part, 0), 0) for part, end in ends.items())

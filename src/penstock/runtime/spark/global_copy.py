@@ -1,0 +1,92 @@
+"""The worker's full copy of all global tables, fixed for the length of a batch."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.kernel.global_task import GlobalTask
+from penstock.kernel.settings import TaskSettings
+from penstock.kernel.stores import TaskStores
+from penstock.model.record import Headers
+from penstock.runtime.spark.orders import Application, Part
+from penstock.runtime.spark.reader import RangeReader
+from penstock.state.rocks import open_rocks
+
+
+class _Nowhere:
+    """Global stores have no output."""
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None = None,
+    ) -> None:
+        return None
+
+    def partitions(self, topic: str) -> int:
+        return 1
+
+
+class GlobalCopy:
+    """Reads the global topics from their beginning to the offsets that a batch names.
+
+    Tables that were read further than a replayed batch saw them are built anew.
+    """
+
+    def __init__(self, application: Application, settings: TaskSettings, slot: int) -> None:
+        self._application = application
+        self._settings = settings
+        self._graph = application.plan.graph
+        folder = Path(application.state_dir) / application.id / "global" / f"slot-{slot}"
+        self._directory = folder
+        self._task: GlobalTask | None = None
+        self._reader: RangeReader | None = None
+        self._position: dict[Part, int] = {}
+        self.stores: dict[str, Any] = {}
+
+    def catch_up(self, ends: Mapping[Part, int]) -> None:
+        if not self._graph.global_stores:
+            return
+        if self._task is None or any(self._position.get(p, 0) > e for p, e in ends.items()):
+            self._build()
+        assert self._task is not None
+        assert self._reader is not None
+        wanted = {part: (self._position.get(part, 0), end) for part, end in ends.items()}
+        records = self._reader.read({p: span for p, span in wanted.items() if span[0] < span[1]})
+        for batch in records.values():
+            for record in batch:
+                self._task.update(record)
+        self._position.update(ends)
+
+    def close(self) -> None:
+        if self._task is not None:
+            self._task.close()
+            self._task = None
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _build(self) -> None:
+        self.close()
+        self._position.clear()
+        stores = TaskStores(
+            [store.spec for store in self._graph.global_stores.values()],
+            settings=self._settings,
+            engine=lambda name: open_rocks(self._directory / name, name, self._settings.configs),
+            changelog=lambda store: None,
+        )
+        self._task = GlobalTask(
+            self._graph, settings=self._settings, collector=_Nowhere(), stores=stores,
+            wall_clock=lambda: 0,
+        )  # fmt: skip
+        self._reader = RangeReader({**self._application.consumer, "auto.offset.reset": "earliest"})
+        self.stores.clear()
+        self.stores.update(stores.own)

@@ -1,0 +1,187 @@
+"""Which worker owns which slot, and how the others reach it: a lock file and a local socket."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import logging
+import os
+import pickle
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Client, Connection, Listener
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.errors import PenstockError, StreamsError
+from penstock.runtime.spark.orders import Application, Order
+from penstock.runtime.spark.queries import answer_query
+from penstock.runtime.spark.slot import Slot
+
+log = logging.getLogger(__name__)
+
+_HOSTS: dict[tuple[str, int], SlotHost] = {}
+_CONNECT_SECONDS = 20.0
+
+
+def serve(
+    load: Callable[[], Application],
+    key: str,
+    order: Order | None,
+    number: int,
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """Runs an order on the slot, here if this worker owns it or nobody does, else there.
+
+    ``load`` unpickles the application, only where it is not known yet; ``key`` names this life of
+    it. No order means: let the slot go.
+    """
+    host = _HOSTS.get((key, number))
+    if host is None:
+        host = _claim(load, key, number)
+    if order is None:
+        if host is not None:
+            host.close()
+        return
+    if host is not None:
+        yield from host.slot.run(order, batches)
+    else:
+        yield from _ask_owner(key, number, order, batches)
+
+
+def ask_slot(key: str, number: int, question: tuple[Any, ...]) -> Any:
+    """Asks the owner of a slot on this machine something else: a query of its state, say."""
+    with _connect(key, number, patience_s=1.0) as connection:
+        connection.send(question)
+        return _answer(connection.recv())
+
+
+class SlotHost:
+    """A slot in this worker, with the socket on which other workers and queries reach it."""
+
+    def __init__(self, key: str, number: int, slot: Slot, lock: int) -> None:
+        self.slot = slot
+        self._key = key
+        self._number = number
+        self._lock = lock
+        path = socket_path(key, number)
+        path.unlink(missing_ok=True)
+        self._listener = Listener(str(path), family="AF_UNIX", backlog=64)
+        threading.Thread(target=self._listen, name=f"slot-{number}", daemon=True).start()
+
+    def close(self) -> None:
+        _HOSTS.pop((self._key, self._number), None)
+        self.slot.close()
+        self._listener.close()
+        socket_path(self._key, self._number).unlink(missing_ok=True)
+        os.close(self._lock)
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                connection = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: Connection) -> None:
+        with connection:
+            try:
+                while True:
+                    connection.send(self._handle(connection.recv()))
+            except (EOFError, OSError):
+                return
+
+    def _handle(self, question: tuple[Any, ...]) -> tuple[str, Any]:
+        kind, *rest = question
+        try:
+            if kind == "run":
+                order, data = rest
+                batches = pa.ipc.open_stream(data) if data else ()
+                return "ok", _packed(self.slot.run(order, batches))
+            return "ok", answer_query(self.slot, *rest)
+        except BaseException as error:
+            log.exception("slot %d failed to answer", self._number)
+            return "error", _portable(error)
+
+
+def socket_path(key: str, number: int) -> Path:
+    """A short path: addresses of local sockets are limited to about a hundred characters."""
+    folder = Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+    return folder / f"{digest}-{number}.sock"
+
+
+def _claim(load: Callable[[], Application], key: str, number: int) -> SlotHost | None:
+    """Takes the slot if it is free; None if another worker has it."""
+    path = socket_path(key, number).with_suffix(".lock")
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    host = SlotHost(key, number, Slot(load(), number), lock)
+    _HOSTS[key, number] = host
+    return host
+
+
+def _ask_owner(
+    key: str, number: int, order: Order, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    with _connect(key, number, patience_s=_CONNECT_SECONDS) as connection:
+        connection.send(("run", order, _packed(batches)))
+        data = _answer(connection.recv())
+    if data:
+        yield from pa.ipc.open_stream(data)
+
+
+def _connect(key: str, number: int, *, patience_s: float) -> Connection:
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            return Client(str(socket_path(key, number)), family="AF_UNIX")
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise StreamsError(
+                    "slot-unreachable",
+                    f"slot {number} is owned by a worker that does not answer: {error}",
+                    fix="restart the application; the batch runs again",
+                ) from error
+            time.sleep(0.05)
+
+
+def _answer(reply: tuple[str, Any]) -> Any:
+    kind, content = reply
+    if kind == "error":
+        raise content
+    return content
+
+
+def _packed(batches: Iterable[pa.RecordBatch]) -> bytes:
+    """Arrow's own stream format; nothing at all for no batches."""
+    iterator = iter(batches)
+    first = next(iterator, None)
+    if first is None:
+        return b""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, first.schema) as writer:
+        writer.write_batch(first)
+        for batch in iterator:
+            writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def _portable(error: BaseException) -> BaseException:
+    """An error that survives the way to another process."""
+    try:
+        pickle.loads(pickle.dumps(error))
+        return error
+    except Exception:  # noqa: BLE001 - whatever a user's error does when it is pickled
+        text = str(error) if isinstance(error, PenstockError) else repr(error)
+        return StreamsError("worker-failed", text)

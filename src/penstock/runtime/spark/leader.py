@@ -1,0 +1,334 @@
+"""Starting and ending one life of an application: topics, batch log, query, slots.
+
+``streams`` decides when; this module knows how.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+import tempfile
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, Producer
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.config import (
+    APPLICATION_ID,
+    AUTO_OFFSET_RESET,
+    MAX_BATCH_RECORDS,
+    PROCESSING_GUARANTEE,
+    STATE_DIR,
+    StreamsConfig,
+)
+from penstock.errors import StreamsError, TopologyError
+from penstock.kafka.admin import Admin
+from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
+from penstock.model.task_id import TaskId
+from penstock.runtime.spark.batch_log import BatchLog, LogState
+from penstock.runtime.spark.driver import Driver
+from penstock.runtime.spark.offsets import start_offsets
+from penstock.runtime.spark.orders import Application, Part
+from penstock.runtime.spark.plan import Plan, make_plan
+from penstock.runtime.spark.ranges import FORMAT, listed, write_control
+from penstock.runtime.spark.state_lock import StateLock
+from penstock.runtime.spark.topics import (
+    batches_topic,
+    internal_topics,
+    resolve_patterns,
+    source_partitions,
+)
+from penstock.topology.graph import Graph
+from penstock.topology.json_form import to_dict
+from penstock.topology.nodes import Process, TableTransformValues
+
+log = logging.getLogger(__name__)
+
+
+class Leader:
+    """One life: from a topology and a configuration to a running query, and back."""
+
+    def __init__(
+        self, spark: SparkSession, graph: Graph, config: StreamsConfig, slots: int
+    ) -> None:
+        self._slots = slots
+        self._spark = spark
+        self._graph = graph
+        self._config = config
+        self._scratch = Path(tempfile.mkdtemp(prefix="penstock-leader-"))
+        self._control: dict[str, Any] = {}
+        self.admin = Admin(admin_settings(config))
+        self.driver: Driver | None = None
+        self.query: StreamingQuery | None = None
+        self.application: Application | None = None
+        self._lock = StateLock(self.application_dir)
+        self._log: BatchLog | None = None
+
+    @property
+    def config(self) -> StreamsConfig:
+        return self._config
+
+    @property
+    def application_id(self) -> str:
+        return self._config[APPLICATION_ID]
+
+    @property
+    def application_dir(self) -> Path:
+        return Path(self._config[STATE_DIR]).expanduser() / self.application_id
+
+    @staticmethod
+    def clean_up(config: StreamsConfig) -> None:
+        """Deletes the local state of an application that does not run."""
+        directory = Path(config[STATE_DIR]).expanduser() / config[APPLICATION_ID]
+        if not directory.exists():
+            return
+        lock = StateLock(directory)
+        lock.acquire()
+        shutil.rmtree(directory, ignore_errors=True)
+        lock.release()
+
+    # Up
+
+    def start(self) -> None:
+        """Checks and makes topics, fences older lives, and starts the query."""
+        self._lock.acquire()
+        plan = self._plan()
+        self.admin.create_topics(internal_topics(plan, self._config))
+        self.application = self._application(plan)
+        slots = self._slots
+        if self.application.exactly_once:
+            self._fence(slots)
+        self._log = self._batch_log()
+        state = self._log.read()
+        self._settle(state, plan)
+        self.driver = Driver(
+            self._spark, self.application, self._log, self.admin, self._group(), slots
+        )
+        self.query = self._start_query(plan, state)
+
+    def _plan(self) -> Plan:
+        existing = self.admin.topics()
+        graph = resolve_patterns(self._graph, existing)
+        return make_plan(graph, source_partitions(graph, existing))
+
+    def _application(self, plan: Plan) -> Application:
+        return Application(
+            id=self.application_id,
+            plan=plan,
+            config=dict(self._config),
+            state_dir=str(Path(self._config[STATE_DIR]).expanduser()),
+            exactly_once=self._config[PROCESSING_GUARANTEE] == "exactly_once_v2",
+            consumer=consumer_settings(self._config),
+            producer=producer_settings(self._config),
+            epoch=uuid.uuid4().hex,
+            batches_topic=batches_topic(self.application_id),
+        )
+
+    def _fence(self, slots: int) -> None:
+        """Aborts what older lives left open, before the log says what they had finished."""
+        settings = producer_settings(self._config)
+
+        def fence(number: int) -> None:
+            name = f"{self.application_id}-slot-{number}"
+            Producer({**settings, "transactional.id": name}).init_transactions(30.0)
+
+        # An older life may have had more threads than this one.
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(fence, range(max(slots, self._lock.slots_before(slots)))))
+
+    def _batch_log(self) -> BatchLog:
+        application = self.application
+        assert application is not None
+        return BatchLog(
+            application.batches_topic,
+            application.consumer,
+            application.producer,
+            exactly_once=application.exactly_once,
+        )
+
+    def _settle(self, state: LogState, plan: Plan) -> None:
+        """Finds out whether the last batch is complete, and refuses another topology's log."""
+        assert self._log is not None
+        fingerprint = topology_fingerprint(plan.graph)
+        if state.fingerprint is None:
+            self._log.set_fingerprint(fingerprint)
+        elif state.fingerprint != fingerprint:
+            self._refuse_other_topology(state)
+            self._log.set_fingerprint(fingerprint)
+        if state.plan is None:
+            return
+        expected = {
+            (TaskId(run.subtopology, number), run.stage)
+            for run in plan.runs
+            for number in range(plan.tasks(run.subtopology))
+        }
+        batch = state.plan.batch
+        finished = all(state.markers.get(each) == batch for each in expected)
+        state.complete = max(state.complete, batch if finished else batch - 1)
+
+    def _refuse_other_topology(self, state: LogState) -> None:
+        if state.has_unfinished:
+            raise TopologyError(
+                "other-topology",
+                f"application {self.application_id!r} stopped inside a batch of a different"
+                " topology, which this one cannot finish",
+                fix="start the former program once more and close it, then start this one;"
+                " or give this one an application.id of its own",
+            )
+
+    # The query
+
+    def _start_query(self, plan: Plan, state: LogState) -> StreamingQuery:
+        assert self.driver is not None
+        start = self._start_offset(plan, state)
+        self._control = {"paused": False, "unfinished": _unfinished(state)}
+        self._write_control()
+        checkpoint = self.application_dir / "spark"
+        self._keep_or_drop_checkpoint(checkpoint, state)
+        settings = {
+            "admin": admin_settings(self._config),
+            "start": start,
+            "max_records": self._config[MAX_BATCH_RECORDS],
+            "global_parts": [[topic, number] for topic, number in self._global_parts(plan)],
+            "wall_clock": has_wall_clock(plan.graph),
+            "read_committed": bool(self.application and self.application.exactly_once),
+            "control": str(self._scratch / "control.json"),
+        }
+        frame = self._spark.readStream.format(FORMAT).option("settings", json.dumps(settings))
+        return (
+            frame.load()
+            .writeStream.foreachBatch(self.driver.on_batch)
+            .queryName(self.application_id)
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(processingTime=f"{self._config.commit_interval_ms} milliseconds")
+            .start()
+        )
+
+    def _start_offset(self, plan: Plan, state: LogState) -> dict[str, Any]:
+        parts = [
+            (topic, number)
+            for topic in plan.external_topics
+            for number in range(plan.partitions[topic])
+        ]
+        clock_ms, global_ends = 0, dict.fromkeys(self._global_parts(plan), 0)
+        if state.plan is not None and state.has_unfinished:
+            offsets = {part: state.plan.start.get(part, 0) for part in parts}
+        else:
+            known = {} if state.plan is None else state.plan.end
+            committed = self.admin.group_offsets(self.application_id)
+            offsets = start_offsets(
+                parts,
+                {**known, **committed},
+                plan.graph,
+                self.admin,
+                self._config[AUTO_OFFSET_RESET],
+            )
+        return {"offsets": listed(offsets), "clock_ms": clock_ms, "global": listed(global_ends)}
+
+    def _global_parts(self, plan: Plan) -> list[Part]:
+        topics = [store.topic for store in plan.graph.global_stores.values()]
+        return [(t, n) for t in topics for n in range(plan.partitions[t])]
+
+    def _keep_or_drop_checkpoint(self, checkpoint: Path, state: LogState) -> None:
+        """Spark's checkpoint is only good for the batch log it was made with.
+
+        It holds the same offsets that the batch log has, and the log is the one that survives;
+        so every life starts the query afresh from the log.
+        """
+        shutil.rmtree(checkpoint, ignore_errors=True)
+
+    def _group(self) -> Any:
+        """The group's name in the form that transactions want; no member joins the group."""
+        consumer = Consumer(consumer_settings(self._config))
+        try:
+            return consumer.consumer_group_metadata()
+        finally:
+            consumer.close()
+
+    def pause(self, *, is_paused: bool) -> None:
+        self._control["paused"] = is_paused
+        self._write_control()
+
+    def _write_control(self) -> None:
+        write_control(str(self._scratch / "control.json"), self._control)
+
+    # Down
+
+    def stop(self, *, is_clean: bool) -> None:
+        """Ends the query after the batch that is under way; a clean end writes state to disk."""
+        query, driver = self.query, self.driver
+        if query is not None and query.isActive:
+            if driver is not None:
+                with driver.lock:
+                    query.stop()
+            else:
+                query.stop()
+        if driver is not None:
+            try:
+                if is_clean:
+                    driver.close()
+                else:
+                    driver.release(driver.slots)
+            except Exception:
+                log.exception("slots of %s could not be released", self.application_id)
+        if self._log is not None:
+            self._log.close()
+        self._lock.release()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def lag(self) -> dict[Part, int]:
+        """How many records of each source partition have not been processed yet."""
+        driver, application = self.driver, self.application
+        if driver is None or application is None:
+            raise StreamsError("not-started", "the application has not been started")
+        plan = application.plan
+        parts = [(t, n) for t in plan.external_topics for n in range(plan.partitions[t])]
+        ends = self.admin.end_offsets(parts, committed=application.exactly_once)
+        position = driver.progress.position or self._committed(parts)
+        return {part: max(ends[part] - position.get(part, 0), 0) for part in parts}
+
+    def _committed(self, parts: list[Part]) -> dict[Part, int]:
+        known = self._log.state.plan if self._log is not None else None
+        return dict(known.start if known is not None else {})
+
+
+def topology_fingerprint(graph: Graph) -> str:
+    """Changes when nodes, stores or topics do; the lines and functions behind them may move."""
+    described = to_dict(graph)
+    for part in described["subtopologies"]:
+        for node in part["nodes"]:
+            for name in list(node):
+                if name not in ("kind", "name", "parents", "stores", "topics", "topic"):
+                    del node[name]
+    for store in described["stores"].values():
+        for name in list(store):
+            if name not in ("name", "kind", "retention_ms", "window_size_ms"):
+                del store[name]
+    text = json.dumps(
+        {key: described[key] for key in ("subtopologies", "stores", "internal_topics")},
+        sort_keys=True,
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def has_wall_clock(graph: Graph) -> bool:
+    """Whether user code may schedule punctuations, which need batches without input."""
+    return any(isinstance(n, Process | TableTransformValues) for n in graph.nodes.values())
+
+
+def _unfinished(state: LogState) -> dict[str, Any] | None:
+    plan = state.plan
+    if plan is None or not state.has_unfinished:
+        return None
+    end = {
+        "offsets": listed(plan.end),
+        "clock_ms": plan.clock_ms,
+        "global": listed(plan.global_ends),
+    }
+    return {"start": listed(plan.start), "end": end}

@@ -1,0 +1,64 @@
+"""Where an application starts to read a partition for which nothing is committed."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+
+from penstock.errors import StreamsError
+from penstock.kafka.admin import Admin
+from penstock.runtime.spark.orders import Part
+from penstock.topology.graph import Graph
+from penstock.topology.nodes import Source
+
+_DURATION = re.compile(r"by_duration:PT(\d+)(?:\.(\d+))?S")
+
+
+def start_offsets(
+    parts: Iterable[Part],
+    committed: Mapping[Part, int],
+    graph: Graph,
+    admin: Admin,
+    default: str,
+) -> dict[Part, int]:
+    """Committed offsets first, then each source's own policy, then the application's."""
+    chosen: dict[Part, int] = {}
+    by_policy: dict[str, list[Part]] = {}
+    policies = _policies(graph, default)
+    for part in parts:
+        if part in committed:
+            chosen[part] = committed[part]
+        else:
+            by_policy.setdefault(policies.get(part[0], default), []).append(part)
+    for policy, waiting in by_policy.items():
+        chosen |= _reset(policy, waiting, admin)
+    return chosen
+
+
+def _policies(graph: Graph, default: str) -> dict[str, str]:
+    return {
+        topic: node.offset_reset or default
+        for node in graph.nodes.values()
+        if isinstance(node, Source)
+        for topic in node.topics
+    }
+
+
+def _reset(policy: str, parts: list[Part], admin: Admin) -> dict[Part, int]:
+    if policy == "earliest":
+        return admin.begin_offsets(parts)
+    if policy == "latest":
+        return admin.end_offsets(parts)
+    duration = _DURATION.fullmatch(policy)
+    if duration is not None:
+        back_ms = int(duration[1]) * 1000 + int((duration[2] or "0").ljust(3, "0")[:3])
+        found = admin.offsets_at(parts, time.time_ns() // 1_000_000 - back_ms)
+        ends = admin.end_offsets(parts)
+        return {part: at if at >= 0 else ends[part] for part, at in found.items()}
+    listed = ", ".join(f"{topic}-{number}" for topic, number in parts)
+    raise StreamsError(
+        "no-offset",
+        f"nothing is committed for {listed}, and auto.offset.reset is {policy!r}",
+        fix="set auto.offset.reset to earliest or latest, or commit offsets for the group first",
+    )

@@ -1,0 +1,69 @@
+"""Questions to a slot's state, answered from the newest committed batch; ``store_view`` asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
+
+from penstock.errors import InvalidArgumentError, UnknownStoreError
+from penstock.model.record import RecordContext
+from penstock.runtime.spark.slot import Slot
+from penstock.runtime.spark.task_state import TaskState
+from penstock.state.bytes_store import BytesStore
+from penstock.state.environment import StoreEnvironment
+from penstock.state.open import open_store
+from penstock.state.pending import CommittedView
+
+_MOST_ROWS = 1_000_000
+_METHODS = frozenset(
+    {"get", "range", "reverse_range", "all", "reverse_all", "prefix_scan", "fetch",
+     "fetch_range", "fetch_all", "backward_fetch", "find_sessions", "fetch_session",
+     "approximate_num_entries"}
+)  # fmt: skip
+
+
+def answer_query(
+    slot: Slot, store: str, partition: int, method: str, arguments: tuple[Any, ...]
+) -> Any:
+    """Calls a reading method of a store of one partition; iterators come back as lists."""
+    if method not in _METHODS:
+        raise InvalidArgumentError("unknown-query", f"stores cannot be asked for {method!r}")
+    state = _task_with(slot, store, partition)
+    with slot.reading:
+        view = _view(slot, state, store)
+        result = getattr(view, method)(*arguments)
+        if isinstance(result, Iterable) and not isinstance(result, tuple | str | bytes | dict):
+            return list(islice(result, _MOST_ROWS))
+        return result
+
+
+def _task_with(slot: Slot, store: str, partition: int) -> TaskState:
+    for task, state in slot.tasks.items():
+        if task.partition == partition and state.has_store(store):
+            return state
+    raise UnknownStoreError(
+        "store-not-ready",
+        f"slot {slot.number} does not hold partition {partition} of store {store!r} yet",
+        fix="ask again when the first batch has run",
+    )
+
+
+def _view(slot: Slot, state: TaskState, store: str) -> Any:
+    """A second, unlogged and uncached store over the committed bytes.
+
+    A store in memory has no committed copy beside the batch that is under way; it is read as it
+    is, between batches.
+    """
+    engine = state.engines.get(store)
+    if engine is None:
+        return state.store(store)
+    spec = slot.application.plan.graph.stores[store].with_logging_disabled()
+    opened: Callable[[str], BytesStore] = lambda name: CommittedView(engine)  # noqa: E731
+    environment = StoreEnvironment(
+        context=RecordContext(0, -1, -1, None),
+        defaults=slot.settings.defaults,
+        engine=opened,
+        changelog=lambda name: None,
+    )
+    return open_store(spec.with_caching_disabled(), environment)

@@ -1,0 +1,247 @@
+"""A slot: what a Spark task runs. It owns stream tasks, their state, a reader and a producer.
+
+A slot lives in one Python worker and stays there between batches, because state, clients and
+processors are warm there. Spark may run the slot's next task in another worker: that one passes
+the order on to the owner over a local socket.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from confluent_kafka import Consumer, TopicPartition
+
+from penstock.config import StreamsConfig
+from penstock.kernel.record_queue import RawRecord
+from penstock.kernel.settings import TaskSettings
+from penstock.model.task_id import TaskId
+from penstock.runtime.settings import task_settings
+from penstock.runtime.spark.faults import fault_point
+from penstock.runtime.spark.global_copy import GlobalCopy
+from penstock.runtime.spark.markers import write_marker
+from penstock.runtime.spark.orders import Application, Order, Report
+from penstock.runtime.spark.output import KafkaWriter, TaskOutput
+from penstock.runtime.spark.plan import Run
+from penstock.runtime.spark.reader import RangeReader
+from penstock.runtime.spark.rows import RowBuffer, ShuffleRow, split_stage
+from penstock.runtime.spark.task_state import TaskState
+
+log = logging.getLogger(__name__)
+
+#: Names this worker process.
+WORKER = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+class Slot:
+    """Runs its share of the tasks of every stage. One batch at a time."""
+
+    def __init__(self, application: Application, number: int) -> None:
+        self.application = application
+        self.number = number
+        self.lock = threading.Lock()
+        #: Held while state moves from the pending writes into the stores, and by readers.
+        self.reading = threading.RLock()
+        self._plan = application.plan
+        self._config = StreamsConfig(application.config)
+        self._directory = Path(application.state_dir) / application.id
+        # Emission must depend on the records alone, not on when a batch happens to run.
+        self._settings = task_settings(self._config, emit_interval_ms=0, state_dir=self._directory)
+        self._tasks: dict[TaskId, TaskState] = {}
+        self._writer: KafkaWriter | None = None
+        self._reader: RangeReader | None = None
+        self._restorer: RangeReader | None = None
+        self._marks: Consumer | None = None
+        self._rows = RowBuffer()
+        self._global = GlobalCopy(application, self._settings, number)
+
+    # One stage
+
+    def run(self, order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Runs this slot's tasks of the order's stage and gives rows for later stages."""
+        rows, others = split_stage(batches, order.stage)
+        yield from others
+        with self.lock:
+            try:
+                self._run(order, rows)
+            except BaseException:
+                self._fail()
+                raise
+            yield from self._rows.batches()
+            self._rows.rows.clear()
+
+    def _run(self, order: Order, rows: list[ShuffleRow]) -> None:
+        self._rows.rows.clear()
+        self._global.catch_up(order.global_ends)
+        work = [
+            (run, TaskId(run.subtopology, number))
+            for run in self._plan.runs_of(order.stage)
+            for number in range(self._plan.tasks(run.subtopology))
+            if number % order.slots == self.number
+        ]
+        self._release(order.slots)
+        writer = self._writer_for(order)
+        with self.reading:
+            states = {task: self._prepared(task, order, writer) for _, task in work}
+        fault_point("prepared", order)
+        records = self._read(work, order)
+        fault_point("read", order)
+        writer.begin()
+        reports = [self._run_task(states[task], run, order, records, rows) for run, task in work]
+        fault_point("processed", order)
+        self._commit(work, states, reports, order, writer)
+        fault_point("committed", order)
+        with self.reading:
+            for state in states.values():
+                state.seal()
+        for report in reports:
+            self._rows.report(report)
+
+    def _run_task(
+        self,
+        state: TaskState,
+        run: Run,
+        order: Order,
+        records: dict[tuple[str, int], list[RawRecord]],
+        rows: list[ShuffleRow],
+    ) -> Report:
+        started = time.monotonic()
+        task, restored = state.task_id, state.restored
+        state.restored = 0
+        is_replay = task in order.done
+        state.output.start_run(order.batch, is_replay=is_replay)
+        own = {topic: records[topic, task.partition] for topic in run.topics
+               if (topic, task.partition) in records}  # fmt: skip
+        mine = [r for r in rows if r.partition == task.partition and r.topic in run.topics]
+        count = state.run(own, mine)
+        logged = state.write_changelogs(is_replay=is_replay)
+        kernel = state.kernel
+        assert kernel is not None
+        dropped = dict(kernel.dropped_records)
+        kernel.dropped_records.clear()
+        return Report(
+            task, order.stage, self.number, WORKER, count, state.output.sent, logged, restored,
+            time.monotonic() - started, kernel.clocks(), dropped,
+            kernel.has_wall_clock_punctuations,
+        )  # fmt: skip
+
+    def _commit(
+        self,
+        work: list[tuple[Run, TaskId]],
+        states: dict[TaskId, TaskState],
+        reports: list[Report],
+        order: Order,
+        writer: KafkaWriter,
+    ) -> None:
+        fresh = [report for report in reports if report.task not in order.done]
+        for report in fresh:
+            write_marker(writer, self.application, order, report)
+        offsets = [
+            TopicPartition(topic, task.partition, order.ranges[topic, task.partition][1])
+            for run, task in work
+            for topic in run.topics
+            if task not in order.done and (topic, task.partition) in order.ranges
+        ]
+        fault_point("written", order)
+        writer.commit(offsets, order.group)
+        if not writer.is_transactional:
+            return
+        # Delivery reports arrive with the commit; only now are the changelogs' ends known.
+        writer.flush()
+
+    # What a stage needs
+
+    def _prepared(self, task: TaskId, order: Order, writer: KafkaWriter) -> TaskState:
+        state = self._tasks.get(task)
+        if state is None:
+            output = TaskOutput(task, self._plan, self._settings, writer, self._rows, order.slots)
+            state = self._tasks[task] = TaskState(
+                task, self._plan, self._settings, output, self._directory, self._global.stores
+            )
+        state.output.writer = writer
+        state.output.slots = order.slots
+        state.prepare(order, self._restore_reader, self._watermarks)
+        return state
+
+    def _read(
+        self, work: list[tuple[Run, TaskId]], order: Order
+    ) -> dict[tuple[str, int], list[RawRecord]]:
+        wanted = {
+            (topic, task.partition): order.ranges[topic, task.partition]
+            for run, task in work
+            for topic in run.topics
+            if (topic, task.partition) in order.ranges
+        }
+        if not wanted:
+            return {}
+        if self._reader is None:
+            self._reader = RangeReader(self.application.consumer)
+        return self._reader.read(wanted)
+
+    def _writer_for(self, order: Order) -> KafkaWriter:
+        last_owner = order.owners.get(self.number)
+        if self._writer is not None and last_owner not in (None, WORKER):
+            # Another worker had this slot meanwhile and has fenced this producer.
+            self._writer = None
+        if self._writer is None:
+            name = f"{self.application.id}-slot-{self.number}"
+            transactional_id = name if self.application.exactly_once else None
+            self._writer = KafkaWriter(self.application.producer, transactional_id)
+        return self._writer
+
+    def _restore_reader(self) -> RangeReader:
+        if self._restorer is None:
+            self._restorer = RangeReader(
+                {**self.application.consumer, "auto.offset.reset": "earliest"}
+            )
+        return self._restorer
+
+    def _watermarks(self, topic: str, partition: int) -> tuple[int, int]:
+        if self._marks is None:
+            self._marks = Consumer({**self.application.consumer, "enable.auto.commit": False})
+        low, high = self._marks.get_watermark_offsets(TopicPartition(topic, partition), 30.0)
+        return low, high
+
+    # Letting go
+
+    def _release(self, slots: int) -> None:
+        """Closes tasks that now belong to another slot."""
+        for task in [t for t in self._tasks if t.partition % slots != self.number]:
+            self._tasks.pop(task).close()
+
+    def _fail(self) -> None:
+        """Leaves nothing of a failed batch behind."""
+        self._rows.rows.clear()
+        for state in self._tasks.values():
+            state.discard()
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            try:
+                writer.abort()
+            except Exception as error:  # noqa: BLE001 - the batch's own error matters more
+                log.warning("slot %d: the transaction could not be aborted: %s", self.number, error)
+
+    def close(self) -> None:
+        with self.lock:
+            for state in self._tasks.values():
+                state.close()
+            self._tasks.clear()
+            self._global.close()
+            for reader in (self._reader, self._restorer, self._marks):
+                if reader is not None:
+                    reader.close()
+            self._reader = self._restorer = self._marks = self._writer = None
+
+    @property
+    def settings(self) -> TaskSettings:
+        return self._settings
+
+    @property
+    def tasks(self) -> dict[TaskId, TaskState]:
+        return self._tasks

@@ -1,0 +1,150 @@
+"""``streams.store(name)``: a store of a running application, over all its partitions.
+
+Reads see the newest committed batch. Keys are asked where they live: Kafka's murmur2 of the
+serialized key says in which partition.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import UnknownStoreError
+from penstock.kernel.serdes import required_serde
+from penstock.model.partitioning import partition_for
+from penstock.model.versioned import ValueAndTimestamp
+from penstock.model.windowed import Windowed
+from penstock.runtime.settings import task_settings
+from penstock.runtime.spark.host import ask_slot
+from penstock.state.spec import StoreKind, StoreSpec
+from penstock.topology.validate import nearest
+
+if TYPE_CHECKING:
+    from penstock.runtime.spark.leader import Leader
+
+_TIMESTAMPED = (StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW)
+
+
+class StoreView:
+    """Read-only: ``get``, ``[key]``, ``range``, ``all``, window ``fetch`` and sessions.
+
+    It gives values; the timestamps that stores keep beside them are left out.
+    """
+
+    def __init__(self, leader: Leader, spec: StoreSpec, subtopology: int) -> None:
+        application, driver = leader.application, leader.driver
+        assert application is not None
+        assert driver is not None
+        self._spec = spec
+        self._driver = driver
+        self._key = f"{application.id}-{application.epoch}"
+        self._partitions = application.plan.tasks(subtopology)
+        settings = task_settings(leader.config)
+        what = f"store {spec.name!r}"
+        self._serde = required_serde(spec.key_serde, settings.defaults, "key", what)
+        self._topic = settings.changelog_topic(spec.name)
+
+    @staticmethod
+    def open(leader: Leader, name: str) -> StoreView:
+        application = leader.application
+        assert application is not None
+        graph = application.plan.graph
+        for part in application.plan.subtopologies.values():
+            if name in part.stores(graph) and name in graph.stores:
+                return StoreView(leader, graph.stores[name], part.id)
+        known = ", ".join(map(repr, graph.stores)) or "none"
+        raise UnknownStoreError(
+            "unknown-store",
+            f"the topology has no state store {name!r}{nearest(name, graph.stores)}",
+            fix=f"name the store where it is made; the topology has {known}",
+        )
+
+    @property
+    def name(self) -> str:
+        return self._spec.name
+
+    def partition_of(self, key: Any) -> int:
+        """The partition that holds a key."""
+        data = self._serde.serialize(self._topic, key) or b""
+        return partition_for(data, self._partitions)
+
+    # Key-value stores
+
+    def get(self, key: Any, as_of: int | None = None) -> Any:
+        """The value of a key, None if it has none; versioned stores also ``as_of`` a time."""
+        arguments = (key,) if as_of is None else (key, as_of)
+        return self._plain(self._ask(self.partition_of(key), "get", *arguments))
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self.get(key)
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __contains__(self, key: Any) -> bool:
+        return self.get(key) is not None
+
+    def range(self, start: Any = None, end: Any = None) -> Iterator[tuple[Any, Any]]:
+        """Entries from ``start`` to ``end``, both included, in the order of serialized keys."""
+        return self._merged("range", start, end)
+
+    def all(self) -> Iterator[tuple[Any, Any]]:
+        """All entries; in the order of serialized keys for a key-value store."""
+        if self._spec.kind is StoreKind.SESSION:
+            return self._merged("fetch_range", None, None)
+        return self._merged("all")
+
+    def __iter__(self) -> Iterator[Any]:
+        return (key for key, _ in self.all())
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        return self.all()
+
+    def approximate_num_entries(self) -> int:
+        parts = range(self._partitions)
+        return sum(self._ask(part, "approximate_num_entries") for part in parts)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.all())
+
+    # Window and session stores
+
+    def fetch(self, key: Any, time_from: int | None = None, time_to: int | None = None) -> Any:
+        """Windows of a key between two starts, the window at one start, or a key's sessions."""
+        given = [each for each in (time_from, time_to) if each is not None]
+        result = self._ask(self.partition_of(key), "fetch", key, *given)
+        if isinstance(result, list):
+            return [(start, self._plain(value)) for start, value in result]
+        return self._plain(result)
+
+    def fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[Any, Any]]:
+        """All windows that start between the two times."""
+        return self._merged("fetch_all", time_from, time_to)
+
+    def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> list[Any]:
+        """Sessions of a key that end no earlier and start no later than these times."""
+        return list(
+            self._ask(self.partition_of(key), "find_sessions", key, earliest_end, latest_start)
+        )
+
+    # Inside
+
+    def _ask(self, partition: int, method: str, *arguments: Any) -> Any:
+        slot = partition % self._driver.slots
+        return ask_slot(self._key, slot, ("query", self.name, partition, method, arguments))
+
+    def _merged(self, method: str, *arguments: Any) -> Iterator[tuple[Any, Any]]:
+        parts = [self._ask(part, method, *arguments) for part in range(self._partitions)]
+        for key, value in heapq.merge(*parts, key=lambda entry: self._order(entry[0])):
+            yield key, self._plain(value)
+
+    def _order(self, key: Any) -> Any:
+        if isinstance(key, Windowed):
+            return key.window.start, self._serde.serialize(self._topic, key.key) or b""
+        return self._serde.serialize(self._topic, key) or b""
+
+    def _plain(self, value: Any) -> Any:
+        if self._spec.kind in _TIMESTAMPED and isinstance(value, ValueAndTimestamp | tuple):
+            return value[0]
+        return value

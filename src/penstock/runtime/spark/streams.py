@@ -1,0 +1,351 @@
+"""``KafkaStreams``: an application, from start to close. How it runs: ``leader``, ``driver``."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
+from penstock.errors import ConfigError, InvalidStateError, PenstockError
+from penstock.kafka.embedded import shared_broker
+from penstock.model.duration import Duration, to_ms
+from penstock.runtime.spark.leader import Leader
+from penstock.runtime.spark.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
+from penstock.runtime.spark.query_failure import explained
+from penstock.runtime.spark.session import spark_session
+from penstock.runtime.spark.store_view import StoreView
+from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener
+from penstock.topology.topology import Topology, check_runnable
+
+log = logging.getLogger(__name__)
+
+#: Called with the error of a batch; says how to go on.
+UncaughtHandler = Callable[[Exception], ExceptionResponse]
+_SECONDS_BETWEEN_RESTARTS = (0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class KafkaStreams:
+    """Runs a topology on Spark against Kafka until it is closed.
+
+    Without ``bootstrap.servers`` a private broker is started for this process.
+
+    Args:
+        topology: What to run, from ``StreamsBuilder.build()`` or made by hand.
+        config: Settings by their Kafka names; ``application.id`` is required, ``spark.*`` go to
+            Spark.
+    """
+
+    def __init__(self, topology: Topology, config: Mapping[str, Any]) -> None:
+        self._topology = topology
+        check_runnable(topology.graph)
+        self._config = StreamsConfig(config)
+        if not self._config[APPLICATION_ID]:
+            raise ConfigError(
+                "missing-setting",
+                "application.id is not set",
+                fix="name the application: it is its consumer group and the prefix of its topics",
+            )
+        self._state = State.CREATED
+        self._listener: StateListener | None = None
+        self._handler: UncaughtHandler = lambda error: ExceptionResponse.SHUTDOWN_CLIENT
+        self._changed = threading.Condition()
+        self._leader: Leader | None = None
+        self._spark: SparkSession | None = None
+        self._owns_spark = False
+        self._threads = self._config[NUM_STREAM_THREADS]
+        self._watcher: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._failures = 0
+        self._is_paused = False
+        self.error: Exception | None = None
+
+    # Life
+
+    def start(self) -> None:
+        """Starts the application and returns when it runs; raises what keeps it from starting."""
+        if self._state is not State.CREATED:
+            raise InvalidStateError(
+                "already-started",
+                f"the application is {self._state.value}: it can be started only once",
+                fix="make a new KafkaStreams",
+            )
+        self._to(State.REBALANCING)
+        log.info("starting %s\n%s", self._config[APPLICATION_ID], self._topology.describe())
+        try:
+            self._bring_up()
+        except BaseException as error:
+            self._to(State.PENDING_ERROR)
+            self._tear_down(is_clean=False)
+            self.error = error if isinstance(error, Exception) else None
+            self._to(State.ERROR)
+            raise
+        self._to(State.RUNNING)
+        self._watcher = threading.Thread(target=self._watch, name="penstock-watch", daemon=True)
+        self._watcher.start()
+
+    def run(self) -> None:
+        """Starts, and returns only when the application has ended; SIGTERM and Ctrl-C close it."""
+        with self.closes_on_signals():
+            if self._state is State.CREATED:
+                self.start()
+            self.wait()
+        if self.error is not None:
+            raise self.error
+
+    def run_until_idle(self, timeout: Duration | None = None) -> bool:
+        """Processes all that is there and returns; false if the time was not enough."""
+        if self._state is State.CREATED:
+            self.start()
+        deadline = None if timeout is None else time.monotonic() + to_ms(timeout) / 1000
+        while self._state.is_running_or_rebalancing:
+            leader = self._leader
+            if leader is not None and leader.driver is not None and not any(leader.lag().values()):
+                return True
+            if deadline is not None and time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        if self.error is not None:
+            raise self.error
+        return False
+
+    def wait(self, timeout: Duration | None = None) -> bool:
+        """Waits until the application has ended; false if it still runs after the timeout."""
+        seconds = None if timeout is None else to_ms(timeout) / 1000
+        with self._changed:
+            return self._changed.wait_for(lambda: self._state.has_ended, seconds)
+
+    def close(self, timeout: Duration | None = None, leave_group: bool | None = None) -> bool:
+        """Ends after the batch that is under way; true if that was clean and in time."""
+        if self._state.has_ended:
+            return self._state is State.NOT_RUNNING
+        if self._state is State.CREATED:
+            self._to(State.PENDING_SHUTDOWN)
+            self._to(State.NOT_RUNNING)
+            return True
+        self._closing.set()
+        seconds = None if timeout is None else to_ms(timeout) / 1000
+        worker = threading.Thread(target=self._close, name="penstock-close", daemon=True)
+        worker.start()
+        worker.join(seconds)
+        return not worker.is_alive() and self._state is State.NOT_RUNNING
+
+    def clean_up(self) -> None:
+        """Deletes this application's local state; only while it does not run."""
+        if self._state.is_running_or_rebalancing:
+            raise InvalidStateError(
+                "still-running",
+                "local state cannot be deleted while the application runs",
+                fix="call close() first",
+            )
+        Leader.clean_up(self._config)
+
+    def __enter__(self) -> KafkaStreams:
+        if self._state is State.CREATED:
+            self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def closes_on_signals(self) -> Iterator[None]:
+        """Inside this block SIGTERM and Ctrl-C close the application gracefully."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def close(number: int, frame: Any) -> None:
+            self._closing.set()
+            threading.Thread(target=self._close, name="penstock-close", daemon=True).start()
+
+        former = {
+            number: signal.signal(number, close) for number in (signal.SIGTERM, signal.SIGINT)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+
+    # What can be seen
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def topology(self) -> Topology:
+        return self._topology
+
+    def set_state_listener(self, listener: StateListener) -> None:
+        """Calls ``listener(new, old)`` at every change of state."""
+        self._listener = listener
+
+    def set_uncaught_exception_handler(self, handler: UncaughtHandler) -> None:
+        """Asks ``handler(error)`` what to do when a batch fails; by default the client ends."""
+        self._handler = handler
+
+    def metrics(self) -> StreamsMetrics:
+        """What has happened so far: records, batches, drops, restores, lag."""
+        return StreamsMetrics.of(self._running_leader(), self._state, self._threads)
+
+    def metadata_for_local_threads(self) -> list[ThreadMetadata]:
+        """Which tasks each stream thread (a Spark task slot) runs."""
+        return thread_metadata(self._running_leader(), self._threads)
+
+    def lag(self) -> dict[tuple[str, int], int]:
+        """How many records of each source partition wait."""
+        return self._running_leader().lag()
+
+    def store(self, name: str) -> StoreView:
+        """A store as of the newest committed batch, over all its partitions."""
+        return StoreView.open(self._running_leader(), name)
+
+    # Steering
+
+    def add_stream_thread(self) -> str:
+        """Adds a slot from the next batch on; gives its name."""
+        self._threads += 1
+        self._set_threads()
+        return f"{self._config[APPLICATION_ID]}-StreamThread-{self._threads}"
+
+    def remove_stream_thread(self, timeout: Duration | None = None) -> str | None:
+        """Takes a slot away from the next batch on; None if there is only one."""
+        if self._threads == 1:
+            return None
+        self._threads -= 1
+        self._set_threads()
+        return f"{self._config[APPLICATION_ID]}-StreamThread-{self._threads + 1}"
+
+    def pause(self) -> None:
+        """Plans no new batches until ``resume``; the application stays RUNNING."""
+        self._is_paused = True
+        if self._leader is not None:
+            self._leader.pause(is_paused=True)
+
+    def resume(self) -> None:
+        self._is_paused = False
+        if self._leader is not None:
+            self._leader.pause(is_paused=False)
+
+    @property
+    def is_paused(self) -> bool:
+        return self._is_paused
+
+    # Inside
+
+    def _bring_up(self) -> None:
+        config = self._config
+        if not config[BOOTSTRAP_SERVERS]:
+            servers = shared_broker().bootstrap_servers
+            config = self._config = StreamsConfig({**config, BOOTSTRAP_SERVERS.name: servers})
+        if self._spark is None:
+            self._spark, self._owns_spark = spark_session(config)
+        self._leader = Leader(self._spark, self._topology.graph, config, self._threads)
+        self._leader.start()
+        self._leader.pause(is_paused=self._is_paused)
+
+    def _watch(self) -> None:
+        """Waits for the query to end, and asks the handler when it ended with an error."""
+        while not self._closing.is_set():
+            leader = self._leader
+            query = None if leader is None else leader.query
+            if query is None:
+                return
+            with contextlib.suppress(Exception):
+                query.awaitTermination(1)
+            if query.isActive or self._closing.is_set():
+                self._failures = 0 if query.isActive and self._has_progress() else self._failures
+                continue
+            self._failed(explained(query.exception()))
+            if not self._state.is_running_or_rebalancing:
+                return
+
+    def _has_progress(self) -> bool:
+        driver = self._leader.driver if self._leader is not None else None
+        return driver is not None and driver.progress.batches > 0
+
+    def _failed(self, error: Exception) -> None:
+        log.error("a batch failed: %s", error)
+        try:
+            response = self._handler(error)
+        except Exception:
+            log.exception("the uncaught exception handler failed; shutting down")
+            response = ExceptionResponse.SHUTDOWN_CLIENT
+        if response is ExceptionResponse.REPLACE_THREAD:
+            self._replace(error)
+            return
+        self.error = error
+        self._to(State.PENDING_ERROR)
+        self._tear_down(is_clean=False)
+        self._to(State.ERROR)
+
+    def _replace(self, error: Exception) -> None:
+        """Starts again from the committed state, more slowly each time it fails at once."""
+        self._to(State.REBALANCING)
+        while not self._closing.is_set():
+            pause = _SECONDS_BETWEEN_RESTARTS[
+                min(self._failures, len(_SECONDS_BETWEEN_RESTARTS) - 1)
+            ]
+            self._failures += 1
+            self._stop_leader(is_clean=False)
+            if self._closing.wait(pause):
+                return
+            try:
+                self._bring_up()
+            except PenstockError as again:
+                log.error("the application could not be started again yet: %s", again)
+                continue
+            self._to(State.RUNNING)
+            return
+
+    def _close(self) -> None:
+        if self._state.has_ended or self._state is State.PENDING_SHUTDOWN:
+            return
+        self._to(State.PENDING_SHUTDOWN)
+        self._tear_down(is_clean=True)
+        self._to(State.NOT_RUNNING)
+
+    def _tear_down(self, *, is_clean: bool) -> None:
+        self._stop_leader(is_clean=is_clean)
+        if self._owns_spark and self._spark is not None:
+            self._spark.stop()
+        self._spark = None
+
+    def _stop_leader(self, *, is_clean: bool) -> None:
+        leader, self._leader = self._leader, None
+        if leader is not None:
+            leader.stop(is_clean=is_clean)
+
+    def _set_threads(self) -> None:
+        driver = self._leader.driver if self._leader is not None else None
+        if driver is not None:
+            driver.slots = self._threads
+
+    def _running_leader(self) -> Leader:
+        leader = self._leader
+        if leader is None or leader.driver is None:
+            raise InvalidStateError(
+                "not-running",
+                f"the application is {self._state.value}",
+                fix="call start() first, and ask before close()",
+            )
+        return leader
+
+    def _to(self, new: State) -> None:
+        with self._changed:
+            old = self._state
+            if new not in NEXT[old]:
+                return
+            self._state = new
+            log.info("%s: %s → %s", self._config[APPLICATION_ID], old.value, new.value)
+            self._changed.notify_all()
+        if self._listener is not None:
+            self._listener(new, old)

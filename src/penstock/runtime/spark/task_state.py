@@ -1,0 +1,271 @@
+"""One stream task on a worker: its stores at the right version, its kernel, its changelogs."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.kernel.clocks import Clocks
+from penstock.kernel.record_queue import RawRecord
+from penstock.kernel.settings import TaskSettings
+from penstock.kernel.stores import TaskStores, task_store_specs
+from penstock.kernel.task import StreamTask
+from penstock.model.task_id import TaskId
+from penstock.runtime.spark.orders import Order
+from penstock.runtime.spark.output import BATCH_HEADER, TaskOutput
+from penstock.runtime.spark.plan import Plan
+from penstock.runtime.spark.reader import RangeReader
+from penstock.runtime.spark.rows import ShuffleRow, decode_headers
+from penstock.state.pending import Checkpoint, PendingStore
+from penstock.state.rocks import open_rocks
+from penstock.topology.nodes import Source
+
+log = logging.getLogger(__name__)
+
+_RESTORE_CHUNK = 200_000
+#: Finds the first and the next offset of a topic partition that a committed read can see.
+Watermarks = Callable[[str, int], tuple[int, int]]
+
+
+class _OutputChangelog:
+    """Hands a store's writes to the task's output, which logs each key once per run."""
+
+    __slots__ = ("_log", "_store")
+
+    def __init__(self, output: TaskOutput, store: str) -> None:
+        self._log = output.log
+        self._store = store
+
+    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+        self._log(self._store, key, value, timestamp)
+
+
+class TaskState:
+    """A task between batches. ``batch`` is the last batch whose effects its state includes."""
+
+    def __init__(
+        self,
+        task_id: TaskId,
+        plan: Plan,
+        settings: TaskSettings,
+        output: TaskOutput,
+        directory: Path,
+        global_stores: Mapping[str, Any],
+    ) -> None:
+        self.task_id = task_id
+        self.output = output
+        self.batch: int | None = None
+        self.restored = 0
+        self._plan = plan
+        self._settings = settings
+        self._directory = directory
+        self._global_stores = global_stores
+        self._part = plan.subtopologies[task_id.subtopology]
+        self._engines: dict[str, PendingStore] = {}
+        self._clock_ms = 0
+        self._ends: dict[str, int] = {}
+        self._sources = self._source_by_topic()
+        self._stores: TaskStores | None = None
+        self.kernel: StreamTask | None = None
+
+    # Getting ready
+
+    def prepare(self, order: Order, reader: Callable[[], RangeReader], marks: Watermarks) -> None:
+        """Brings the state to the version before the order's batch."""
+        self._clock_ms = order.clock_ms
+        if self.batch == order.batch:
+            return
+        if self.batch is not None and self.batch == order.batch - 1:
+            for engine in self._engines.values():
+                engine.apply()
+        else:
+            self._reopen(order.clocks.get(self.task_id))
+            self._restore(order, reader(), marks)
+        self.batch = order.batch
+
+    def _reopen(self, clocks: Clocks | None) -> None:
+        self.close_kernel()
+        for engine in self._engines.values():
+            engine.discard()
+        nodes = [name for name in self._plan.graph.nodes if name in self._part.nodes]
+        self._stores = TaskStores(
+            task_store_specs(self._plan.graph, nodes),
+            settings=self._settings,
+            engine=self._engine,
+            changelog=self._changelog,
+            global_stores=self._global_stores,
+        )
+        self.kernel = StreamTask(
+            self.task_id, self._plan.graph, nodes, settings=self._settings, collector=self.output,
+            stores=self._stores, wall_clock=lambda: self._clock_ms,
+        )  # fmt: skip
+        if clocks is not None:
+            for queue in clocks["partitions"]:
+                self._queue(queue)
+            self.kernel.set_clocks(clocks)
+
+    def _engine(self, store: str) -> PendingStore:
+        if store not in self._engines:
+            folder = self._directory / str(self.task_id) / "rocksdb" / store
+            rocks = open_rocks(folder, store, self._settings.configs)
+            self._engines[store] = PendingStore(rocks)
+        return self._engines[store]
+
+    def _changelog(self, store: str) -> _OutputChangelog | None:
+        if store in self._plan.graph.source_changelogs:
+            return None
+        return _OutputChangelog(self.output, store)
+
+    # Restoring
+
+    def _restore(self, order: Order, reader: RangeReader, marks: Watermarks) -> None:
+        assert self._stores is not None
+        self.restored = 0
+        graph = self._plan.graph
+        for name, store in self._stores.own.items():
+            engine = self._engines.get(name)
+            source = graph.source_changelogs.get(name)
+            if source is None and not graph.stores[name].logging:
+                continue
+            topic = source or self._settings.changelog_topic(name)
+            low, end = marks(topic, self.task_id.partition)
+            if source is not None:
+                end = order.ranges.get((source, self.task_id.partition), (end, end))[0]
+            start = 0 if engine is None else engine.checkpoint.changelog_offset
+            self._replay(store, engine, topic, range(max(start, low), end), order, reader)
+        self.output.forget_changelogs()
+
+    def _replay(
+        self,
+        store: Any,
+        engine: PendingStore | None,
+        topic: str,
+        offsets: range,
+        order: Order,
+        reader: RangeReader,
+    ) -> None:
+        part = (topic, self.task_id.partition)
+        for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
+            stop = min(start + _RESTORE_CHUNK, offsets.stop)
+            records = reader.read({part: (start, stop)})[part]
+            fitting = [r for r in records if not _belongs_to(r, order.batch)]
+            store.restore((r.key, r.value, r.timestamp) for r in fitting if r.key is not None)
+            self.restored += len(fitting)
+            if engine is not None:
+                engine.seal(Checkpoint(order.batch - 1, stop))
+                engine.apply()
+        if offsets:
+            log.info("task %s: restored %d records of %s", self.task_id, self.restored, topic)
+
+    # Running
+
+    def run(self, records: Mapping[str, list[RawRecord]], rows: list[ShuffleRow]) -> int:
+        """Processes the inputs of one stage in order of time; gives how many there were."""
+        kernel = self.kernel
+        assert kernel is not None
+        count = 0
+        for topic, batch in records.items():
+            self._queue(topic)
+            kernel.add_records(topic, batch)
+            count += len(batch)
+        for queue, batch in self._by_upstream(rows):
+            self._queue(queue)
+            kernel.add_records(queue, batch)
+            count += len(batch)
+        while kernel.has_records:
+            kernel.process_next()
+            kernel.punctuate_stream_time()
+        kernel.punctuate_wall_clock()
+        kernel.flush()
+        return count
+
+    def write_changelogs(self, *, is_replay: bool) -> int:
+        if is_replay:
+            self.output.forget_changelogs()
+            return 0
+        return self.output.write_changelogs(self._ends)
+
+    def seal(self) -> None:
+        """Keeps what the batch wrote until the next one begins."""
+        assert self.batch is not None
+        for name, engine in self._engines.items():
+            engine.seal(Checkpoint(self.batch, self._end_of(name, engine)))
+
+    def _end_of(self, store: str, engine: PendingStore) -> int:
+        return self._ends.get(store, engine.checkpoint.changelog_offset)
+
+    def _queue(self, name: str) -> None:
+        assert self.kernel is not None
+        if not self.kernel.has_queue(name):
+            self.kernel.add_queue(name, self._sources[name.partition("|")[0]])
+
+    def _by_upstream(self, rows: list[ShuffleRow]) -> Iterator[tuple[str, list[RawRecord]]]:
+        """One queue per upstream task: order holds within it, timestamps decide between them."""
+        queues: dict[str, list[RawRecord]] = {}
+        for row in rows:
+            name = f"{row.topic}|{row.subtopology}_{row.task}"
+            topic = self._settings.topic(row.topic)
+            queues.setdefault(name, []).append(
+                RawRecord(
+                    topic, row.partition, row.sequence, row.timestamp, row.key, row.value,
+                    decode_headers(row.headers),
+                )
+            )  # fmt: skip
+        yield from queues.items()
+
+    def _source_by_topic(self) -> dict[str, str]:
+        sources: dict[str, str] = {}
+        for name in self._part.nodes:
+            node = self._plan.graph.nodes[name]
+            if isinstance(node, Source):
+                sources |= dict.fromkeys(node.topics, name)
+        return sources
+
+    # Ending
+
+    def discard(self) -> None:
+        """Forgets a batch that failed; the next one starts from the committed state."""
+        self.batch = None
+        for engine in self._engines.values():
+            engine.discard()
+
+    def close_kernel(self) -> None:
+        if self.kernel is None:
+            return
+        kernel, self.kernel = self.kernel, None
+        try:
+            kernel.close_processors()
+        except Exception:
+            log.exception("task %s: a processor failed to close", self.task_id)
+
+    def close(self) -> None:
+        """Brings what is committed to disk and lets go of everything."""
+        started = time.monotonic()
+        self.close_kernel()
+        for engine in self._engines.values():
+            engine.apply()
+            engine.persist()
+            engine.close()
+        self._engines.clear()
+        log.debug("task %s closed in %.3f s", self.task_id, time.monotonic() - started)
+
+    def has_store(self, name: str) -> bool:
+        return self._stores is not None and name in self._stores.own
+
+    def store(self, name: str) -> Any:
+        assert self._stores is not None
+        return self._stores[name]
+
+    @property
+    def engines(self) -> Mapping[str, PendingStore]:
+        return self._engines
+
+
+def _belongs_to(record: RawRecord, batch: int) -> bool:
+    for name, value in record.headers:
+        if name == BATCH_HEADER and value is not None:
+            return int.from_bytes(value, "big") == batch
+    return False

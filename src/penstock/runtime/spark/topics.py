@@ -1,0 +1,106 @@
+"""Topics of an application: its sources are checked, its internal ones are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.config import (
+    APPLICATION_ID,
+    REPLICATION_FACTOR,
+    WINDOW_CHANGELOG_RETENTION_MS,
+    StreamsConfig,
+)
+from penstock.errors import TopologyError
+from penstock.kafka.admin_answers import Topic, TopicSpec
+from penstock.runtime.spark.plan import Plan
+from penstock.state.spec import StoreKind, StoreSpec
+from penstock.topology.graph import Graph
+from penstock.topology.nodes import Source
+from penstock.topology.validate import nearest
+
+_WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)
+#: A replay may need values that its own first run has already replaced in the changelog.
+_MIN_COMPACTION_LAG_MS = 3_600_000
+
+
+def batches_topic(application_id: str) -> str:
+    return f"{application_id}-penstock-batches"
+
+
+def resolve_patterns(graph: Graph, existing: Mapping[str, Topic]) -> Graph:
+    """Replaces patterns by the topics that match them now."""
+    nodes = dict(graph.nodes)
+    for name, node in graph.nodes.items():
+        if isinstance(node, Source) and node.pattern is not None:
+            pattern = node.pattern
+            topics = tuple(sorted(t for t in existing if pattern.fullmatch(t)))
+            if not topics:
+                raise TopologyError(
+                    "missing-source-topic",
+                    f"no topic matches the pattern {pattern.pattern!r} of source {name!r}",
+                    fix="create a topic that matches before the application starts",
+                    at=node.site,
+                )
+            nodes[name] = replace(node, topics=topics, pattern=None)
+    return replace(graph, nodes=nodes)
+
+
+def source_partitions(graph: Graph, existing: Mapping[str, Topic]) -> dict[str, int]:
+    """The sizes of all external source topics; a missing one is refused with its source's line."""
+    sizes: dict[str, int] = {}
+    for node in graph.nodes.values():
+        if not isinstance(node, Source):
+            continue
+        for topic in node.topics:
+            if topic in graph.internal_topics:
+                continue
+            if topic not in existing:
+                raise TopologyError(
+                    "missing-source-topic",
+                    f"source topic {topic!r} does not exist{nearest(topic, existing)}",
+                    fix=f"create it before the application starts: penstock topics create {topic}",
+                    at=node.site,
+                )
+            sizes[topic] = len(existing[topic].partitions)
+    return sizes
+
+
+def internal_topics(plan: Plan, config: StreamsConfig) -> list[TopicSpec]:
+    """The changelogs and the batch log, with their settings."""
+    application = config[APPLICATION_ID]
+    replication = config[REPLICATION_FACTOR]
+    specs = [
+        TopicSpec(
+            batches_topic(application), 1, replication,
+            {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024 * 1024)},
+        )
+    ]  # fmt: skip
+    for part in plan.subtopologies.values():
+        for store in part.stores(plan.graph):
+            spec = plan.graph.stores.get(store)
+            if spec is None or not spec.logging or store in plan.graph.source_changelogs:
+                continue
+            specs.append(
+                TopicSpec(
+                    f"{application}-{store}-changelog",
+                    plan.tasks(part.id),
+                    replication,
+                    changelog_config(spec, config),
+                )
+            )
+    return specs
+
+
+def changelog_config(spec: StoreSpec, config: StreamsConfig) -> dict[str, str]:
+    """Java's settings for the kind of store, then the user's ``topic.`` ones, then the store's."""
+    settings = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
+    extra = config[WINDOW_CHANGELOG_RETENTION_MS]
+    lag_ms = _MIN_COMPACTION_LAG_MS
+    if spec.kind in _WINDOWED:
+        settings["cleanup.policy"] = "compact,delete"
+        settings["retention.ms"] = str(spec.retention_ms + extra)
+    elif spec.kind is StoreKind.VERSIONED_KEY_VALUE:
+        lag_ms = max(lag_ms, spec.history_retention_ms + extra)
+    settings["min.compaction.lag.ms"] = str(lag_ms)
+    return settings | config.with_prefix("topic.") | dict(spec.changelog_config)

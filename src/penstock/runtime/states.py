@@ -1,0 +1,48 @@
+"""The life of an application: its states and who may follow whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+
+class State(Enum):
+    """Kafka Streams' states. REBALANCING covers starting up and restoring."""
+
+    CREATED = "CREATED"
+    REBALANCING = "REBALANCING"
+    RUNNING = "RUNNING"
+    PENDING_SHUTDOWN = "PENDING_SHUTDOWN"
+    NOT_RUNNING = "NOT_RUNNING"
+    PENDING_ERROR = "PENDING_ERROR"
+    ERROR = "ERROR"
+
+    @property
+    def is_running_or_rebalancing(self) -> bool:
+        return self in (State.RUNNING, State.REBALANCING)
+
+    @property
+    def has_ended(self) -> bool:
+        return self in (State.NOT_RUNNING, State.ERROR)
+
+
+#: Called with the new and the old state, in order, never twice at once.
+StateListener = Callable[[State, State], None]
+
+NEXT: dict[State, frozenset[State]] = {
+    State.CREATED: frozenset({State.REBALANCING, State.PENDING_SHUTDOWN}),
+    State.REBALANCING: frozenset({State.RUNNING, State.PENDING_SHUTDOWN, State.PENDING_ERROR}),
+    State.RUNNING: frozenset({State.REBALANCING, State.PENDING_SHUTDOWN, State.PENDING_ERROR}),
+    State.PENDING_SHUTDOWN: frozenset({State.NOT_RUNNING}),
+    State.NOT_RUNNING: frozenset(),
+    State.PENDING_ERROR: frozenset({State.ERROR}),
+    State.ERROR: frozenset({State.PENDING_SHUTDOWN}),
+}
+
+
+class ExceptionResponse(Enum):
+    """What happens after an error that nothing else handled."""
+
+    REPLACE_THREAD = "REPLACE_THREAD"
+    SHUTDOWN_CLIENT = "SHUTDOWN_CLIENT"
+    SHUTDOWN_APPLICATION = "SHUTDOWN_APPLICATION"
