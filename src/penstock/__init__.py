@@ -1,7 +1,13 @@
 """Penstock: Kafka Streams and ksqlDB for Python, run by Spark.
 
-Importing this package imports neither Spark nor a web framework.
+Importing this package imports neither Spark nor a web framework: what runs on Spark is loaded
+when it is first asked for.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from penstock.config import StreamsConfig
 from penstock.dsl.builder import StreamsBuilder
@@ -14,7 +20,9 @@ from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
 from penstock.dsl.materialized import Materialized
 from penstock.dsl.naming import Named
+from penstock.dsl.offset_reset import AutoOffsetReset
 from penstock.dsl.options import Branched, Consumed, Grouped, Printed, Produced, Repartitioned
+from penstock.dsl.store_type import StoreType
 from penstock.dsl.suppressed import BufferConfig, Suppressed
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Record, RecordMetadata
 from penstock.model.task_id import TaskId
@@ -47,6 +55,7 @@ from penstock.processor.handlers import (
     Response,
 )
 from penstock.processor.processor import FixedKeyProcessor, Processor, ValueTransformer
+from penstock.runtime.states import ExceptionResponse, State
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes
 from penstock.serde.windowed import WindowedSerdes
@@ -54,9 +63,26 @@ from penstock.state.stores import Stores
 from penstock.testing.driver import TopologyTestDriver
 from penstock.topology.topology import Topology
 
+if TYPE_CHECKING:
+    from penstock.runtime.spark.streams import KafkaStreams
+
 __version__ = "0.1.0"
 
+_ON_SPARK = {"KafkaStreams": "penstock.runtime.spark.streams"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_SPARK:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    return getattr(importlib.import_module(_ON_SPARK[name]), name)
+
+
 __all__ = [
+    "KafkaStreams",
+    "State",
+    "ExceptionResponse",
+    "StoreType",
+    "AutoOffsetReset",
     "Branched",
     "BufferConfig",
     "CONTINUE",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from penstock.dsl.emit_strategy import EmitStrategy
@@ -32,13 +32,6 @@ _Supplier = TypeVar("_Supplier")
 
 #: What users may give for a store: options, a store of their own, or just its name.
 StoreOptions = Materialized[Any, Any] | StoreSupplier | str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalStoreSpec(StoreSpec):
-    """A store of an aggregation that emits on window close: on disk it is ordered by time."""
-
-    time_ordered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +184,7 @@ def _for_emission(
         planned.spec = planned.spec.with_caching_disabled()
     # Closed windows are looked for by time. A store of the user's own stays as it is.
     if wanted.options.store is None:
-        same = {each.name: getattr(planned.spec, each.name) for each in fields(StoreSpec)}
-        planned.spec = FinalStoreSpec(**same)
+        planned.spec = replace(planned.spec, time_ordered=True)
     return planned
 
 

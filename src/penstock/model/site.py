@@ -13,7 +13,8 @@ def caller_site() -> str | None:
     frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not filename.startswith(_PACKAGE):
+        # Frames such as the __init__ that dataclasses generate have no file of their own.
+        if not filename.startswith((_PACKAGE, "<")):
             return f"{Path(filename).name}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None

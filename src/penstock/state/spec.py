@@ -50,6 +50,8 @@ class StoreSpec:
     retain_duplicates: bool = False
     history_retention_ms: int = 0
     max_entries: int | None = None
+    #: Keeps a window or session store on disk in order of time, for final emission.
+    time_ordered: bool = False
     #: Only for joins: the value serde of the other side (outer-join store).
     other_value_serde: Serde[Any] | None = None
 

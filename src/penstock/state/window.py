@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
 from penstock.model.windowed import Windowed
-from penstock.state.cached_window import BY_KEY, BY_TIME, CachedWindows
+from penstock.state.cached_window import BY_KEY, BY_TIME, IN_MEMORY, CachedWindows
 from penstock.state.changelogged import TimestampedChangelog
 from penstock.state.closed_bytes import ClosedBytes
 from penstock.state.codec import Codec, key_codec, timestamped, value_codec
@@ -194,7 +194,7 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
             env.context,
             name=spec.name,
             interval_ms=window_rules(spec, env).segment_interval_ms,
-            layout=BY_TIME if is_time_ordered(spec) else BY_KEY,
+            layout=BY_TIME if is_time_ordered(spec) else BY_KEY if spec.persistent else IN_MEMORY,
         )
     return TypedWindowStore(
         spec,
@@ -223,7 +223,7 @@ def window_rules(spec: StoreSpec, env: StoreEnvironment) -> WindowRules:
 
 def is_time_ordered(spec: StoreSpec) -> bool:
     """Tells whether the store serves an aggregation that emits only when windows close."""
-    return spec.persistent and bool(getattr(spec, "time_ordered", False))
+    return spec.persistent and spec.time_ordered
 
 
 def _open_bytes(spec: StoreSpec, env: StoreEnvironment) -> WindowBytes:

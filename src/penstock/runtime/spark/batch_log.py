@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import KafkaError, TopicPartition
 
 from penstock.errors import StreamsError
+from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 
@@ -93,14 +94,14 @@ class BatchLog:
         settings = dict(producer)
         if exactly_once:
             settings["transactional.id"] = f"{topic}-leader"
-        self._producer = Producer(settings)
+        self._producer = new_producer(settings)
         if exactly_once:
             self._producer.init_transactions(30.0)
         self.state = LogState()
 
     def read(self) -> LogState:
         """Reads the whole log; it is compacted, so it stays short."""
-        consumer = Consumer(
+        consumer = new_consumer(
             {
                 **self._consumer_config,
                 "enable.auto.commit": False,

@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, Producer
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -30,6 +29,7 @@ from penstock.config import (
 from penstock.errors import StreamsError, TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
+from penstock.kafka.clients import new_consumer, new_producer
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.batch_log import BatchLog, LogState
 from penstock.runtime.spark.driver import Driver
@@ -136,7 +136,7 @@ class Leader:
 
         def fence(number: int) -> None:
             name = f"{self.application_id}-slot-{number}"
-            Producer({**settings, "transactional.id": name}).init_transactions(30.0)
+            new_producer({**settings, "transactional.id": name}).init_transactions(30.0)
 
         # An older life may have had more threads than this one.
         with ThreadPoolExecutor(8) as pool:
@@ -245,7 +245,7 @@ class Leader:
 
     def _group(self) -> Any:
         """The group's name in the form that transactions want; no member joins the group."""
-        consumer = Consumer(consumer_settings(self._config))
+        consumer = new_consumer(consumer_settings(self._config))
         try:
             return consumer.consumer_group_metadata()
         finally:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError, Message
 
 from penstock.errors import StreamsError
+from penstock.kafka.clients import new_producer
 from penstock.kernel.settings import TaskSettings
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
@@ -36,7 +37,7 @@ class KafkaWriter:
         settings = {**FAST_WRITING, **config}
         if transactional_id is not None:
             settings["transactional.id"] = transactional_id
-        self._producer = Producer(settings)
+        self._producer = new_producer(settings)
         self._failed: KafkaError | None = None
         self._partitions: dict[str, int] = {}
         if self.is_transactional:

@@ -7,9 +7,10 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import KafkaError, Message, TopicPartition
 
 from penstock.errors import StreamsError
+from penstock.kafka.clients import new_consumer
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers
 
@@ -36,7 +37,7 @@ class RangeReader:
     """
 
     def __init__(self, config: Mapping[str, Any], *, timeout_s: float = 60.0) -> None:
-        self._consumer = Consumer({**FAST_READING, **config})
+        self._consumer = new_consumer({**FAST_READING, **config})
         self._timeout_s = timeout_s
         self._ahead: dict[Part, deque[RawRecord]] = {}
         self._next: dict[Part, int] = {}

@@ -19,6 +19,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
 from penstock.config import StreamsConfig
+from penstock.kafka.clients import new_consumer
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
@@ -204,7 +205,7 @@ class Slot:
 
     def _watermarks(self, topic: str, partition: int) -> tuple[int, int]:
         if self._marks is None:
-            self._marks = Consumer({**self.application.consumer, "enable.auto.commit": False})
+            self._marks = new_consumer(self.application.consumer)
         low, high = self._marks.get_watermark_offsets(TopicPartition(topic, partition), 30.0)
         return low, high
 
