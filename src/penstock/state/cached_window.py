@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.model.record import Headers, RecordContext
 from penstock.state.cache import CacheEntry, RecordCache
@@ -33,7 +34,7 @@ from penstock.state.window_keys import (
 WindowListener = Callable[[bytes, int, bytes | None, bytes | None, int, Headers], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WindowLayout:
     """How the inner store orders its entries; the cache follows it."""
 
@@ -43,14 +44,15 @@ class WindowLayout:
 
 BY_KEY = WindowLayout(window_key, split_window_key)
 BY_TIME = WindowLayout(time_first_window_key, split_time_first_window_key)
+#: By time, then key. The cache has the bytes of ``BY_KEY``, which do not quite sort that way.
+IN_MEMORY = WindowLayout(window_key, split_window_key)
 
 
 class CachedWindows:
     """Keeps the last write per window; the inner store and the listener see it at the flush.
 
     What is cached is never hidden by retention: the inner store's time stands still until the
-    flush. The old value that the listener gets is the inner store's. For a store in memory the
-    segments are a millisecond long, which orders the cache as that store is: by time.
+    flush. The old value that the listener gets is the inner store's.
     """
 
     def __init__(
@@ -93,10 +95,17 @@ class CachedWindows:
     ) -> Iterator[WindowEntry]:
         stored = self._inner.scan(keys, time_from, time_to, reverse=reverse)
         cached = self._scan_cached(keys, time_from, time_to, reverse)
+        if self._layout is IN_MEMORY:
+            cached = iter(sorted(cached, key=lambda item: item[0], reverse=reverse))
         return merge_cached(cached, map(self._placed, stored), reverse=reverse)
 
     def _placed(self, entry: WindowEntry) -> Stored[WindowEntry]:
-        return self._cached.cache_key(self._layout.to_key(entry[0], entry[1])), entry
+        return self._place(entry[0], entry[1]), entry
+
+    def _place(self, key: bytes, start: int) -> Any:
+        if self._layout is IN_MEMORY:
+            return start, key
+        return self._cached.cache_key(self._layout.to_key(key, start))
 
     def _scan_cached(
         self, keys: KeyRange, time_from: int, time_to: int, reverse: bool
@@ -105,7 +114,8 @@ class CachedWindows:
         for data, entry in self._cached.scan(time_from, time_to, bounds, reverse=reverse):
             key, start, _ = self._layout.from_key(stored_key(data))
             if time_from <= start <= time_to and is_within(key, keys):
-                yield data, None if entry.value is None else (key, start, entry.value)
+                item = None if entry.value is None else (key, start, entry.value)
+                yield self._place(key, start), item
 
     def _bounds(self, keys: KeyRange, time_from: int, time_to: int) -> Bounds:
         if self._layout is BY_TIME:

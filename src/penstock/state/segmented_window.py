@@ -90,6 +90,9 @@ class SegmentedWindows:
         for data, value, _ in records:
             _, start, sequence = split_window_key(data)
             segments.sequence = max(segments.sequence, sequence)
+            # The put of None that left this record behind did not even move time.
+            if value is None and self._rules.retain_duplicates:
+                continue
             yield start, [(data, value)]
 
     def flush(self) -> None:

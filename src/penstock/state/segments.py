@@ -81,8 +81,8 @@ class Segments:
     def _segment_to_write(self, time: int) -> int | None:
         self.advance(time)
         segment = self.segment_of(time)
-        is_live = self.enter(segment, self.stream_time)
-        self.drop_expired(self.stream_time)
+        is_live = self.enter(segment)
+        self.drop_expired()
         return segment if is_live else None
 
     def write_all(self, timed_writes: Iterable[tuple[int, list[Write]]]) -> None:
@@ -93,10 +93,10 @@ class Segments:
         writes: list[Write] = []
         for time, entries in batch:
             segment = self.segment_of(time)
-            if self.enter(segment, self.stream_time):
+            if self.enter(segment):
                 prefix = segment_prefix(segment)
                 writes.extend((prefix + key, value) for key, value in entries)
-        self.drop_expired(self.stream_time)
+        self.drop_expired()
         self.store.write(writes)
 
     def remove(self, time: int, keys: Iterable[bytes]) -> None:
@@ -147,22 +147,28 @@ class Segments:
         first, last = self.segment_of(time_from), self.segment_of(time_to)
         return self._live[bisect_left(self._live, first) : bisect_right(self._live, last)]
 
-    def enter(self, segment: int, stream_time: int) -> bool:
-        """Makes room for the first entry of a segment; false if it has expired at that time."""
-        if segment < self._first_live(stream_time):
+    @property
+    def has_expired(self) -> bool:
+        """Tells whether there are segments to drop."""
+        return bool(self._live) and self._live[0] < self._first_live
+
+    @property
+    def _first_live(self) -> int:
+        return self.segment_of(self.stream_time - self._retention_ms)
+
+    def enter(self, segment: int) -> bool:
+        """Makes room for the first entry of a segment; false if the segment has expired."""
+        if segment < self._first_live:
             return False
         if not self._has(segment):
             insort(self._live, segment)
         return True
 
-    def drop_expired(self, stream_time: int) -> None:
-        first_live = self._first_live(stream_time)
-        if self._live and self._live[0] < first_live:
+    def drop_expired(self) -> None:
+        if self.has_expired:
+            first_live = self._first_live
             self.store.delete_range(segment_prefix(self._live[0]), segment_prefix(first_live))
             del self._live[: bisect_left(self._live, first_live)]
-
-    def _first_live(self, stream_time: int) -> int:
-        return self.segment_of(stream_time - self._retention_ms)
 
     def _has(self, segment: int) -> bool:
         place = bisect_left(self._live, segment)

@@ -107,6 +107,9 @@ class TimeOrderedWindows:
         for data, value, _ in records:
             key, start, sequence = split_window_key(data)
             segments.sequence = max(segments.sequence, sequence)
+            # The put of None that left this record behind did not even move time.
+            if value is None and self._rules.retain_duplicates:
+                continue
             yield start, _writes(key, value, start, sequence)
 
     def flush(self) -> None:

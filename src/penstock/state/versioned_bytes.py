@@ -59,19 +59,16 @@ class VersionedBytes:
         # History retention is the grace period as well.
         if timestamp < self._oldest_readable:
             return PUT_RETURN_CODE_NOT_PUT
-        self._segments.advance(timestamp)
-        valid_to = self._put(key, value, timestamp, self._segments.stream_time)
+        valid_to = self._put(key, value, timestamp)
         self._write_pending()
         return valid_to
 
     def restore(self, records: Iterable[tuple[bytes, bytes | None, int]]) -> None:
-        batch = list(records)
-        # With the batch's last time at hand, nothing is written that it would expire.
-        end_time = max([self._segments.stream_time, *(timestamp for _, _, timestamp in batch)])
-        for key, value, timestamp in batch:
+        # Kafka Streams takes the highest time of the batch for every record of it. That saves
+        # writes, but a deletion that has expired by then is skipped, and what it deleted is back.
+        for key, value, timestamp in records:
             if timestamp >= self._oldest_readable:
-                self._segments.advance(timestamp)
-                self._put(key, value, timestamp, end_time)
+                self._put(key, value, timestamp)
         self._write_pending()
 
     def get(self, key: bytes) -> VersionedRecord[bytes] | None:
@@ -124,24 +121,18 @@ class VersionedBytes:
     def close(self) -> None:
         self._segments.close()
 
-    def _put(self, key: bytes, value: bytes | None, timestamp: int, stream_time: int) -> int:
-        self._segments.drop_expired(stream_time)
+    def _put(self, key: bytes, value: bytes | None, timestamp: int) -> int:
+        self._advance(timestamp)
         latest = self._latest(key)
         if latest is not None and timestamp >= latest[0]:
             if timestamp > latest[0]:
-                self._retire(key, latest[1], latest[0], timestamp, stream_time)
+                self._retire(key, latest[1], latest[0], timestamp)
             self._put_latest(key, value, timestamp)
             return PUT_RETURN_CODE_VALID_TO_UNDEFINED
-        next_timestamp = None if latest is None else latest[0]
-        return self._put_older(key, value, timestamp, next_timestamp, stream_time)
+        return self._put_older(key, value, timestamp, None if latest is None else latest[0])
 
     def _put_older(
-        self,
-        key: bytes,
-        value: bytes | None,
-        timestamp: int,
-        next_timestamp: int | None,
-        stream_time: int,
+        self, key: bytes, value: bytes | None, timestamp: int, next_timestamp: int | None
     ) -> int:
         """Finds the version that follows, segment by segment, back in time; None is none yet."""
         for segment in reversed(self._segments.between(timestamp, MAX_LONG)):
@@ -151,16 +142,15 @@ class VersionedBytes:
             if versions.next_timestamp <= timestamp:
                 break
             if versions.min_timestamp <= timestamp:
-                return self._put_within(segment, versions, key, value, timestamp, stream_time)
-            if versions.min_timestamp < stream_time - self._retention_ms:
-                return PUT_RETURN_CODE_NOT_PUT
+                return self._put_within(segment, versions, key, value, timestamp)
             next_timestamp = versions.min_timestamp
         if next_timestamp is not None:
-            return self._put_before(key, value, timestamp, next_timestamp, stream_time)
+            return self._put_before(key, value, timestamp, next_timestamp)
         if value is not None:
             self._put_latest(key, value, timestamp)
-            return PUT_RETURN_CODE_VALID_TO_UNDEFINED
-        return self._put_last_deletion(key, timestamp, stream_time)
+        else:
+            self._put_last_deletion(key, timestamp)
+        return PUT_RETURN_CODE_VALID_TO_UNDEFINED
 
     def _put_within(
         self,
@@ -169,27 +159,22 @@ class VersionedBytes:
         key: bytes,
         value: bytes | None,
         timestamp: int,
-        stream_time: int,
     ) -> int:
         """Puts a version among others of a segment; the one before it may have to move back."""
         found = versions.find(timestamp)
         if found.valid_from == timestamp:
             versions.replace(found.place, timestamp, value)
         elif self._segments.segment_of(timestamp) != segment:
-            self._retire(key, found.value, found.valid_from, timestamp, stream_time)
+            self._retire(key, found.value, found.valid_from, timestamp)
             versions.replace(found.place, timestamp, value)
         else:
             versions.insert(found.place, timestamp, value)
         self._write(segment, key, versions)
         return found.valid_to
 
-    def _put_before(
-        self, key: bytes, value: bytes | None, timestamp: int, valid_to: int, stream_time: int
-    ) -> int:
+    def _put_before(self, key: bytes, value: bytes | None, timestamp: int, valid_to: int) -> int:
         """Puts the version that directly precedes the one from ``valid_to``."""
         segment = self._segments.segment_of(valid_to)
-        if not self._segments.enter(segment, stream_time):
-            return PUT_RETURN_CODE_NOT_PUT
         versions = self._read(segment, key)
         if versions is None:
             versions = SegmentVersions.of(value, timestamp, valid_to)
@@ -201,32 +186,32 @@ class VersionedBytes:
         self._write(segment, key, versions)
         return valid_to
 
-    def _put_last_deletion(self, key: bytes, timestamp: int, stream_time: int) -> int:
+    def _put_last_deletion(self, key: bytes, timestamp: int) -> None:
         """Notes a deletion that nothing follows: only segments can hold one."""
         segment = self._segments.segment_of(timestamp)
-        if not self._segments.enter(segment, stream_time):
-            return PUT_RETURN_CODE_NOT_PUT
         versions = self._read(segment, key)
         if versions is None:
             self._write(segment, key, SegmentVersions.of(None, timestamp, timestamp))
         elif versions.next_timestamp != timestamp:
             versions.insert_as_latest(versions.next_timestamp, timestamp, None)
             self._write(segment, key, versions)
-        return PUT_RETURN_CODE_VALID_TO_UNDEFINED
 
-    def _retire(
-        self, key: bytes, value: bytes | None, valid_from: int, valid_to: int, stream_time: int
-    ) -> None:
-        """Moves a version to the segment of its end, if that is still kept."""
+    def _retire(self, key: bytes, value: bytes | None, valid_from: int, valid_to: int) -> None:
+        """Moves a version to the segment of its end."""
         segment = self._segments.segment_of(valid_to)
-        if not self._segments.enter(segment, stream_time):
-            return
         versions = self._read(segment, key)
         if versions is None:
             versions = SegmentVersions.of(value, valid_from, valid_to)
         else:
             versions.insert_as_latest(valid_from, valid_to, value)
         self._write(segment, key, versions)
+
+    def _advance(self, timestamp: int) -> None:
+        self._segments.advance(timestamp)
+        if self._segments.has_expired:
+            # What waits may belong to the segments that go.
+            self._write_pending()
+            self._segments.drop_expired()
 
     def _latest(self, key: bytes) -> tuple[int, bytes] | None:
         data = self._get(_LATEST + key)
@@ -240,6 +225,8 @@ class VersionedBytes:
         return None if data is None else SegmentVersions.decode(data)
 
     def _write(self, segment: int, key: bytes, versions: SegmentVersions) -> None:
+        # A version that is put ends after the oldest readable time, so its segment is alive.
+        self._segments.enter(segment)
         self._pending[segment_prefix(segment) + key] = versions.encode()
 
     def _get(self, physical_key: bytes) -> bytes | None:
