@@ -76,6 +76,23 @@ class LogState:
         """The tasks that committed this stage of this batch."""
         return frozenset(t for (t, s), b in self.markers.items() if s == stage and b == batch)
 
+    def apply(self, key: str, value: bytes | str | None) -> None:
+        """Takes one record of the log into account."""
+        if value is None:
+            return
+        data = value.encode() if isinstance(value, str) else bytes(value)
+        if key == "plan":
+            self.plan = BatchPlan.from_json(data)
+        elif key == "complete":
+            self.complete = int(data)
+        elif key == "topology":
+            self.fingerprint = data.decode()
+        elif key.startswith("task/"):
+            _, task, stage = key.split("/")
+            read = json.loads(data)
+            self.markers[TaskId.parse(task), int(stage)] = read["batch"]
+            self.clocks[TaskId.parse(task)] = read["clocks"]
+
 
 class BatchLog:
     """The leader's hand on the log. Making one fences every older leader's writes."""
@@ -100,31 +117,9 @@ class BatchLog:
         self.state = LogState()
 
     def read(self) -> LogState:
-        """Reads the whole log; it is compacted, so it stays short."""
-        consumer = new_consumer(
-            {
-                **self._consumer_config,
-                "enable.auto.commit": False,
-                "auto.offset.reset": "earliest",
-                "enable.partition.eof": True,
-                "isolation.level": "read_committed",
-            }
-        )
-        self.state = LogState()
-        try:
-            consumer.assign([TopicPartition(self.topic, 0, 0)])
-            while True:
-                message = consumer.poll(30.0)
-                if message is None:
-                    raise _silent(self.topic)
-                error = message.error()
-                if error is not None:
-                    if error.code() == KafkaError._PARTITION_EOF:
-                        return self.state
-                    raise _silent(self.topic, error)
-                self._apply(bytes(message.key() or b"").decode(), message.value())
-        finally:
-            consumer.close()
+        """Reads the whole log and keeps its state up to date from here on."""
+        self.state = read_log(self.topic, self._consumer_config)
+        return self.state
 
     def begin(self, plan: BatchPlan) -> None:
         """Writes the plan down before anything of the batch happens."""
@@ -153,22 +148,33 @@ class BatchLog:
             self._producer.produce(self.topic, value, key, partition=0)
             self._producer.flush(30.0)
 
-    def _apply(self, key: str, value: bytes | str | None) -> None:
-        if value is None:
-            return
-        data = value.encode() if isinstance(value, str) else bytes(value)
-        state = self.state
-        if key == "plan":
-            state.plan = BatchPlan.from_json(data)
-        elif key == "complete":
-            state.complete = int(data)
-        elif key == "topology":
-            state.fingerprint = data.decode()
-        elif key.startswith("task/"):
-            _, task, stage = key.split("/")
-            read = json.loads(data)
-            state.markers[TaskId.parse(task), int(stage)] = read["batch"]
-            state.clocks[TaskId.parse(task)] = read["clocks"]
+
+def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
+    """Reads a whole batch log; it is compacted, so it stays short."""
+    consumer = new_consumer(
+        {
+            **consumer_settings,
+            "auto.offset.reset": "earliest",
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+        }
+    )
+    state = LogState()
+    try:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        while True:
+            message = consumer.poll(30.0)
+            if message is None:
+                raise _silent(topic)
+            error = message.error()
+            if error is None:
+                state.apply(bytes(message.key() or b"").decode(), message.value())
+            elif error.code() == KafkaError._PARTITION_EOF:
+                return state
+            else:
+                raise _silent(topic, error)
+    finally:
+        consumer.close()
 
 
 def _listed(offsets: Mapping[Part, int]) -> list[list[Any]]:

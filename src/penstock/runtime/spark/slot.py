@@ -13,6 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
+from penstock.runtime.spark.batch_log import read_log
 from penstock.runtime.spark.faults import fault_point
 from penstock.runtime.spark.global_copy import GlobalCopy
 from penstock.runtime.spark.markers import write_marker
@@ -60,6 +62,7 @@ class Slot:
         self._restorer: RangeReader | None = None
         self._marks: Consumer | None = None
         self._rows = RowBuffer()
+        self._last: tuple[int, int] | None = None
         self._global = GlobalCopy(application, self._settings, number)
 
     # One stage
@@ -79,6 +82,7 @@ class Slot:
 
     def _run(self, order: Order, rows: list[ShuffleRow]) -> None:
         self._rows.rows.clear()
+        order = self._with_markers(order)
         self._global.catch_up(order.global_ends)
         work = [
             (run, TaskId(run.subtopology, number))
@@ -103,6 +107,19 @@ class Slot:
                 state.seal()
         for report in reports:
             self._rows.report(report)
+
+    def _with_markers(self, order: Order) -> Order:
+        """Looks into the batch log itself where the driver's word may be out of date.
+
+        Spark may run a task again on its own, after the first attempt had committed.
+        """
+        step = (order.batch, order.stage)
+        is_next = self._last is not None and self._last < step
+        self._last = step
+        if is_next:
+            return order
+        state = read_log(self.application.batches_topic, self.application.consumer)
+        return replace(order, done=order.done | state.done(order.batch, order.stage))
 
     def _run_task(
         self,
@@ -219,6 +236,7 @@ class Slot:
     def _fail(self) -> None:
         """Leaves nothing of a failed batch behind."""
         self._rows.rows.clear()
+        self._last = None
         for state in self._tasks.values():
             state.discard()
         writer, self._writer = self._writer, None

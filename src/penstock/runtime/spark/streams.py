@@ -12,13 +12,19 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
-from penstock.errors import ConfigError, InvalidStateError, PenstockError
+from penstock.config import (
+    APPLICATION_ID,
+    BOOTSTRAP_SERVERS,
+    NUM_STREAM_THREADS,
+    TASK_TIMEOUT_MS,
+    StreamsConfig,
+)
+from penstock.errors import ConfigError, InvalidStateError
 from penstock.kafka.embedded import shared_broker
 from penstock.model.duration import Duration, to_ms
 from penstock.runtime.spark.leader import Leader
 from penstock.runtime.spark.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
-from penstock.runtime.spark.query_failure import explained
+from penstock.runtime.spark.query_failure import explained, is_passing
 from penstock.runtime.spark.session import spark_session
 from penstock.runtime.spark.store_view import StoreView
 from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener
@@ -63,6 +69,7 @@ class KafkaStreams:
         self._watcher: threading.Thread | None = None
         self._closing = threading.Event()
         self._failures = 0
+        self._failing_since: float | None = None
         self._is_paused = False
         self.error: Exception | None = None
 
@@ -262,7 +269,8 @@ class KafkaStreams:
             with contextlib.suppress(Exception):
                 query.awaitTermination(1)
             if query.isActive or self._closing.is_set():
-                self._failures = 0 if query.isActive and self._has_progress() else self._failures
+                if self._has_progress():
+                    self._failures, self._failing_since = 0, None
                 continue
             self._failed(explained(query.exception()))
             if not self._state.is_running_or_rebalancing:
@@ -274,20 +282,32 @@ class KafkaStreams:
 
     def _failed(self, error: Exception) -> None:
         log.error("a batch failed: %s", error)
-        try:
-            response = self._handler(error)
-        except Exception:
-            log.exception("the uncaught exception handler failed; shutting down")
-            response = ExceptionResponse.SHUTDOWN_CLIENT
+        response = self._response_to(error)
         if response is ExceptionResponse.REPLACE_THREAD:
-            self._replace(error)
+            self._replace()
             return
+        self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
         self.error = error
         self._to(State.PENDING_ERROR)
         self._tear_down(is_clean=False)
         self._to(State.ERROR)
 
-    def _replace(self, error: Exception) -> None:
+    def _response_to(self, error: Exception) -> ExceptionResponse:
+        """A broker that is away or a killed worker is waited for; the rest the handler decides."""
+        now = time.monotonic()
+        self._failing_since = self._failing_since or now
+        waited_ms = (now - self._failing_since) * 1000
+        if is_passing(error) and waited_ms < self._config[TASK_TIMEOUT_MS]:
+            return ExceptionResponse.REPLACE_THREAD
+        try:
+            return self._handler(error)
+        except Exception:
+            log.exception("the uncaught exception handler failed; shutting down")
+            return ExceptionResponse.SHUTDOWN_CLIENT
+
+    def _replace(self) -> None:
         """Starts again from the committed state, more slowly each time it fails at once."""
         self._to(State.REBALANCING)
         while not self._closing.is_set():
@@ -300,8 +320,11 @@ class KafkaStreams:
                 return
             try:
                 self._bring_up()
-            except PenstockError as again:
-                log.error("the application could not be started again yet: %s", again)
+            except Exception as again:  # noqa: BLE001 - whatever keeps it from starting
+                log.warning("the application could not be started again yet: %s", again)
+                if self._response_to(again) is not ExceptionResponse.REPLACE_THREAD:
+                    self._give_up(again)
+                    return
                 continue
             self._to(State.RUNNING)
             return

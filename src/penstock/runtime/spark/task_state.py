@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from penstock.errors import StoreError
 from penstock.kernel.clocks import Clocks
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
@@ -19,6 +20,7 @@ from penstock.runtime.spark.output import BATCH_HEADER, TaskOutput
 from penstock.runtime.spark.plan import Plan
 from penstock.runtime.spark.reader import RangeReader
 from penstock.runtime.spark.rows import ShuffleRow, decode_headers
+from penstock.state.bytes_store import BytesStore
 from penstock.state.pending import Checkpoint, PendingStore
 from penstock.state.rocks import open_rocks
 from penstock.topology.nodes import Source
@@ -26,6 +28,7 @@ from penstock.topology.nodes import Source
 log = logging.getLogger(__name__)
 
 _RESTORE_CHUNK = 200_000
+_LOCK_PATIENCE_S = 30.0
 #: Finds the first and the next offset of a topic partition that a committed read can see.
 Watermarks = Callable[[str, int], tuple[int, int]]
 
@@ -110,9 +113,19 @@ class TaskState:
     def _engine(self, store: str) -> PendingStore:
         if store not in self._engines:
             folder = self._directory / str(self.task_id) / "rocksdb" / store
-            rocks = open_rocks(folder, store, self._settings.configs)
-            self._engines[store] = PendingStore(rocks)
+            self._engines[store] = PendingStore(self._open_rocks(folder, store))
         return self._engines[store]
+
+    def _open_rocks(self, folder: Path, store: str) -> BytesStore:
+        """Waits a while for a former owner that is still on its way out."""
+        deadline = time.monotonic() + _LOCK_PATIENCE_S
+        while True:
+            try:
+                return open_rocks(folder, store, self._settings.configs)
+            except StoreError as error:
+                if error.code != "store-locked" or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
 
     def _changelog(self, store: str) -> _OutputChangelog | None:
         if store in self._plan.graph.source_changelogs:
