@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.dsl.logical import LogicalGraph, LogicalNode
-from penstock.dsl.options import Grouped
+from penstock.dsl.options import Grouped, given_options
 from penstock.dsl.repartition import Repartition, new_repartition
 from penstock.dsl.select_key import key_selection
 from penstock.dsl.stream import Stream
@@ -32,6 +32,21 @@ class Grouping:
     key_changed: bool
     topic_name: str | None
     repartition: Repartition | None = None
+
+
+def grouping_options(
+    stream: Stream, given: Grouped[Any, Any] | str | None, *, keeps_key: bool, **keywords: Any
+) -> Grouped[Any, Any] | None:
+    """Gives the options of a grouping, or None when nothing at all was given.
+
+    An option object stands as it is, as in Kafka Streams: a serde it leaves out is the configured
+    default. Of keyword arguments, what is left out is the stream's.
+    """
+    if not isinstance(given, Grouped) and any(keywords.values()):
+        keywords["value_serde"] = keywords["value_serde"] or stream.value_serde
+        if keeps_key:
+            keywords["key_serde"] = keywords["key_serde"] or stream.key_serde
+    return given_options(Grouped, given, **keywords)
 
 
 def group_stream_by_key(stream: Stream, options: Grouped[Any, Any] | None) -> Grouping:

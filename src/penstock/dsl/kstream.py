@@ -12,7 +12,7 @@ from penstock.dsl.flat_map import flat_map_stream
 from penstock.dsl.flat_map_values import flat_map_stream_values
 from penstock.dsl.generics import K2, V2, K, KOther, SerdeLike, V, VOther, VOut
 from penstock.dsl.global_ktable import GlobalKTable
-from penstock.dsl.group_by import group_stream_by, group_stream_by_key
+from penstock.dsl.group_by import group_stream_by, group_stream_by_key, grouping_options
 from penstock.dsl.join_options import Joined, StreamJoined
 from penstock.dsl.kgrouped_stream import KGroupedStream
 from penstock.dsl.map import map_stream
@@ -26,7 +26,6 @@ from penstock.dsl.options import (
     Produced,
     Repartitioned,
     either,
-    given_options,
     not_none,
     options_of,
 )
@@ -305,12 +304,13 @@ class KStream(Generic[K, V]):
         Args:
             grouped: Name and serdes as an option object, or just the name.
             name: What the repartition topic, if there must be one, is called after.
-            key_serde: Serde of the keys.
-            value_serde: Serde of the values.
+            key_serde: Serde of the keys; that of the stream if not given.
+            value_serde: Serde of the values; that of the stream if not given.
         """
-        options = given_options(
-            Grouped, grouped, name=name_of(name), key_serde=key_serde, value_serde=value_serde
-        )
+        options = grouping_options(
+            self._stream, grouped, keeps_key=True, name=name_of(name), key_serde=key_serde,
+            value_serde=value_serde,
+        )  # fmt: skip
         return KGroupedStream(group_stream_by_key(self._stream, options))
 
     def group_by(
@@ -329,11 +329,12 @@ class KStream(Generic[K, V]):
             grouped: Name and serdes as an option object, or just the name.
             name: What the processor and the repartition topic are called after.
             key_serde: Serde of the new keys.
-            value_serde: Serde of the values.
+            value_serde: Serde of the values; that of the stream if not given.
         """
-        options = given_options(
-            Grouped, grouped, name=name_of(name), key_serde=key_serde, value_serde=value_serde
-        )
+        options = grouping_options(
+            self._stream, grouped, keeps_key=False, name=name_of(name), key_serde=key_serde,
+            value_serde=value_serde,
+        )  # fmt: skip
         return KGroupedStream(group_stream_by(self._stream, fn, options))
 
     # Joins.

@@ -1,0 +1,163 @@
+"""Queries: what stands behind SELECT, up to LIMIT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.sql.ast.expressions import Expression
+from penstock.sql.ast.node import Node
+
+TimeUnit = Literal["MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"]
+JoinKind = Literal["INNER", "LEFT", "RIGHT", "FULL"]
+Emit = Literal["CHANGES", "FINAL"]
+
+UNIT_MS: dict[TimeUnit, int] = {
+    "MILLISECONDS": 1,
+    "SECONDS": 1_000,
+    "MINUTES": 60_000,
+    "HOURS": 3_600_000,
+    "DAYS": 86_400_000,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan(Node):
+    """A number of time units: ``5 MINUTES``."""
+
+    count: int
+    unit: TimeUnit
+
+    @property
+    def ms(self) -> int:
+        return self.count * UNIT_MS[self.unit]
+
+
+@dataclass(frozen=True, slots=True)
+class AllColumns(Node):
+    """``*``, or with ``source`` every column of one source: ``s.*``."""
+
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AllFields(Node):
+    """Every field of a struct as a column of its own: ``address->*``."""
+
+    base: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class SelectColumn(Node):
+    """An expression and the name it gets; without one the planner chooses."""
+
+    expression: Expression
+    alias: str | None = None
+
+
+SelectItem = AllColumns | AllFields | SelectColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Node):
+    """A stream, a table or a common table expression, by name."""
+
+    name: str
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery(Node):
+    """A query in place of a source."""
+
+    query: Query
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Within(Node):
+    """How far apart the two records of a stream-stream join may be."""
+
+    before: TimeSpan
+    after: TimeSpan
+    grace: TimeSpan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    """``left kind JOIN right [WITHIN ...] ON condition``; several joins nest to the left."""
+
+    kind: JoinKind
+    left: Relation
+    right: Source | Subquery
+    on: Expression
+    within: Within | None = None
+
+
+Relation = Source | Subquery | Join
+
+
+@dataclass(frozen=True, slots=True)
+class TumblingWindow(Node):
+    """``WINDOW TUMBLING (SIZE ...)``."""
+
+    size: TimeSpan
+    retention: TimeSpan | None = None
+    grace: TimeSpan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HoppingWindow(Node):
+    """``WINDOW HOPPING (SIZE ..., ADVANCE BY ...)``."""
+
+    size: TimeSpan
+    advance: TimeSpan
+    retention: TimeSpan | None = None
+    grace: TimeSpan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWindow(Node):
+    """``WINDOW SESSION (gap)``."""
+
+    gap: TimeSpan
+    retention: TimeSpan | None = None
+    grace: TimeSpan | None = None
+
+
+Window = TumblingWindow | HoppingWindow | SessionWindow
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem(Node):
+    """One key of ORDER BY; without ``nulls_first`` NULLs come last ascending, first descending."""
+
+    expression: Expression
+    is_descending: bool = False
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommonTable(Node):
+    """``name AS (query)`` behind WITH."""
+
+    name: str
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Node):
+    """A SELECT. Without ``emit`` it is a pull query, unless it stands behind CREATE or INSERT."""
+
+    items: tuple[SelectItem, ...]
+    source: Relation
+    window: Window | None = None
+    where: Expression | None = None
+    group_by: tuple[Expression, ...] | None = None
+    partition_by: tuple[Expression, ...] | None = None
+    having: Expression | None = None
+    order_by: tuple[OrderItem, ...] = ()
+    emit: Emit | None = None
+    limit: int | None = None
+    is_distinct: bool = False
+    common_tables: tuple[CommonTable, ...] = ()

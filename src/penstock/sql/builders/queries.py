@@ -1,0 +1,175 @@
+"""Builders of queries: select items, relations, windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lark import Token
+
+from penstock.sql.ast import queries as ast
+from penstock.sql.ast.node import Span
+from penstock.sql.builders.rules import builds
+from penstock.sql.errors import ParseError
+
+_MAX_INT = 2**31 - 1
+
+
+@builds("query")
+def query(
+    span: Span | None,
+    common_tables: Any,
+    distinct: bool | None,
+    items: Any,
+    source: Any,
+    *parts: Any,
+) -> ast.Query:
+    window, where, group_by, partition_by, having, order_by, emit, limit = parts
+    return ast.Query(
+        items,
+        source,
+        window=window,
+        where=where,
+        group_by=group_by,
+        partition_by=partition_by,
+        having=having,
+        order_by=order_by or (),
+        emit=emit,
+        limit=limit,
+        is_distinct=bool(distinct),
+        common_tables=common_tables or (),
+        span=span,
+    )
+
+
+@builds("common_tables", "select_items", "grouping", "order_by")
+def listed(_: Span | None, *items: Any) -> tuple[Any, ...]:
+    return items
+
+
+@builds("common_table")
+def common_table(span: Span | None, name: str, query: ast.Query) -> ast.CommonTable:
+    return ast.CommonTable(name, query, span=span)
+
+
+@builds("all_columns")
+def all_columns(span: Span | None) -> ast.AllColumns:
+    return ast.AllColumns(span=span)
+
+
+@builds("source_columns")
+def source_columns(span: Span | None, source: str) -> ast.AllColumns:
+    return ast.AllColumns(source, span=span)
+
+
+@builds("all_fields")
+def all_fields(span: Span | None, base: Any) -> ast.AllFields:
+    return ast.AllFields(base, span=span)
+
+
+@builds("select_column")
+def select_column(span: Span | None, expression: Any, alias: str | None) -> ast.SelectColumn:
+    return ast.SelectColumn(expression, alias, span=span)
+
+
+@builds("source")
+def source(span: Span | None, name: str, alias: str | None) -> ast.Source:
+    return ast.Source(name, alias, span=span)
+
+
+@builds("subquery")
+def subquery(span: Span | None, query: ast.Query, alias: str | None) -> ast.Subquery:
+    return ast.Subquery(query, alias, span=span)
+
+
+@builds("join_kind")
+def join_kind(_: Span | None, __: Any) -> ast.JoinKind:
+    return "INNER"
+
+
+@builds("inner")
+def inner(_: Span | None) -> ast.JoinKind:
+    return "INNER"
+
+
+@builds("left")
+def left(_: Span | None) -> ast.JoinKind:
+    return "LEFT"
+
+
+@builds("right")
+def right(_: Span | None) -> ast.JoinKind:
+    return "RIGHT"
+
+
+@builds("full")
+def full(_: Span | None) -> ast.JoinKind:
+    return "FULL"
+
+
+@builds("join")
+def join(span: Span | None, left: Any, kind: Any, right: Any, within: Any, on: Any) -> ast.Join:
+    return ast.Join(kind, left, right, on, within, span=span)
+
+
+@builds("within")
+def within(span: Span | None, *parts: Any) -> ast.Within:
+    *spans, grace = parts
+    return ast.Within(spans[0], spans[-1], grace, span=span)
+
+
+@builds("tumbling")
+def tumbling(span: Span | None, size: Any, retention: Any, grace: Any) -> ast.TumblingWindow:
+    return ast.TumblingWindow(size, retention, grace, span=span)
+
+
+@builds("hopping")
+def hopping(
+    span: Span | None, size: Any, advance: Any, retention: Any, grace: Any
+) -> ast.HoppingWindow:
+    return ast.HoppingWindow(size, advance, retention, grace, span=span)
+
+
+@builds("session")
+def session(span: Span | None, gap: Any, retention: Any, grace: Any) -> ast.SessionWindow:
+    return ast.SessionWindow(gap, retention, grace, span=span)
+
+
+@builds("retention", "grace", "timeout", "emit")
+def inner_value(_: Span | None, value: Any) -> Any:
+    return value
+
+
+@builds("time_span")
+def time_span(span: Span | None, count: Token, unit: Any) -> ast.TimeSpan:
+    return ast.TimeSpan(whole(span, count, 2**63 - 1), unit, span=span)
+
+
+@builds("time_unit")
+def time_unit(_: Span | None, token: Token) -> str:
+    return str(token) if token.endswith("S") else f"{token}S"
+
+
+@builds("order_item")
+def order_item(
+    span: Span | None, expression: Any, direction: Token | None, nulls: str | None
+) -> ast.OrderItem:
+    nulls_first = None if nulls is None else nulls == "FIRST"
+    return ast.OrderItem(expression, direction == "DESC", nulls_first, span=span)
+
+
+@builds("direction", "nulls_order", "emit_kind")
+def word(_: Span | None, token: Token) -> str:
+    return str(token)
+
+
+@builds("limit", "print_interval", "schema_id")
+def count(span: Span | None, token: Token) -> int:
+    return whole(span, token, _MAX_INT)
+
+
+def whole(span: Span | None, token: Token, largest: int) -> int:
+    if len(token.lstrip("0")) > 19 or int(token) > largest:
+        raise ParseError(
+            "number-too-large", f"number {token[:40]} is larger than {largest}", span=span
+        )
+    return int(token)
