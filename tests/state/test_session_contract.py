@@ -178,19 +178,17 @@ def test_restart_changes_nothing(
 
 @pytest.mark.parametrize("fields", [*LAYOUTS, {"persistent": False}], ids=str)
 @given(steps=puts)
-def test_store_restored_from_its_changelog_has_every_live_session(
+def test_store_restored_from_its_changelog_equals_the_old_one(
     fields: dict[str, Any], steps: list[Step]
 ) -> None:
-    """A removal that moved no time may move it on restore, so more may have expired then."""
+    """The changelog is the store: nothing visible is missing, nothing hidden comes back."""
     spec = session(**fields)
     old, new = Bench(spec), Bench(spec)
-    for one in steps:
-        run(old, one)
+    for name, at, *value in steps:
+        # Operators remove sessions; the put of None would move time, and logs the same.
+        run(old, ("remove", at) if value == [None] else (name, at, *value))
     new.store.restore(old.logged)
-    if spec.persistent:
-        assert everything(new) == everything(old)
-    else:
-        assert dict(everything(new)[0]).items() <= dict(everything(old)[0]).items()
+    assert everything(new) == everything(old)
     assert new.logged == []
 
 

@@ -112,9 +112,10 @@ class ChangeBuffer:
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
         for raw_key, data, _ in records:
-            if data is None:
-                self._remove(raw_key)
-            else:
+            # Removed in any case: between two flushes a key may have left and come back, and
+            # then the record's time is not that of the key's former place.
+            self._remove(raw_key)
+            if data is not None:
                 value, time = split_time(data)
                 self._set(time, raw_key, value)
 

@@ -125,7 +125,11 @@ class MemorySessions:
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
         for data, value, _ in records:
             key, start, end = split_session_key(data)
-            self._put(key, start, end, value)
+            # A removal did not move time when it was logged, and must not now.
+            if value is None:
+                self.remove(key, start, end)
+            else:
+                self._put(key, start, end, value)
 
     def flush(self) -> None:
         return None
