@@ -11,8 +11,9 @@ from penstock.kernel.global_task import GlobalTask
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores
 from penstock.model.record import Headers
+from penstock.runtime.spark.clients import Clients
 from penstock.runtime.spark.orders import Application, Part
-from penstock.runtime.spark.reader import RangeReader
+from penstock.runtime.spark.reader import Reader
 from penstock.state.rocks import open_rocks
 
 
@@ -40,14 +41,16 @@ class GlobalCopy:
     Tables that were read further than a replayed batch saw them are built anew.
     """
 
-    def __init__(self, application: Application, settings: TaskSettings, slot: int) -> None:
-        self._application = application
+    def __init__(
+        self, application: Application, settings: TaskSettings, slot: int, clients: Clients
+    ) -> None:
+        self._clients = clients
         self._settings = settings
         self._graph = application.plan.graph
         folder = Path(application.state_dir) / application.id / "global" / f"slot-{slot}"
         self._directory = folder
         self._task: GlobalTask | None = None
-        self._reader: RangeReader | None = None
+        self._reader: Reader | None = None
         self._position: dict[Part, int] = {}
         self.stores: dict[str, Any] = {}
 
@@ -87,6 +90,6 @@ class GlobalCopy:
             self._graph, settings=self._settings, collector=_Nowhere(), stores=stores,
             wall_clock=lambda: 0,
         )  # fmt: skip
-        self._reader = RangeReader({**self._application.consumer, "auto.offset.reset": "earliest"})
+        self._reader = self._clients.restorer()
         self.stores.clear()
         self.stores.update(stores.own)

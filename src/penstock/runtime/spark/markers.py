@@ -9,16 +9,14 @@ import json
 from typing import Any
 
 from penstock.runtime.spark.orders import Application, Order, Report
-from penstock.runtime.spark.output import KafkaWriter
+from penstock.runtime.spark.output import Writer
 
 
 def marker_key(report: Report) -> bytes:
     return f"task/{report.task}/{report.stage}".encode()
 
 
-def write_marker(
-    writer: KafkaWriter, application: Application, order: Order, report: Report
-) -> None:
+def write_marker(writer: Writer, application: Application, order: Order, report: Report) -> None:
     """Writes that the task's writes of this stage and batch exist, and where its clocks stand."""
     value: dict[str, Any] = {"batch": order.batch, "clocks": report.clocks}
     writer.send(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import KafkaError, Message, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_producer
@@ -13,6 +13,7 @@ from penstock.kernel.settings import TaskSettings
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
+from penstock.runtime.spark.orders import Part
 from penstock.runtime.spark.plan import Plan
 from penstock.runtime.spark.rows import RowBuffer, ShuffleRow, encode_headers
 
@@ -27,6 +28,36 @@ FAST_WRITING: dict[str, Any] = {
 }
 #: Tells to which batch a changelog record belongs, so that a replay can leave it out.
 BATCH_HEADER = "penstock.batch"
+
+
+class Writer(Protocol):
+    """Where a slot's records go. What lies between ``begin`` and ``commit`` appears at once."""
+
+    @property
+    def is_transactional(self) -> bool: ...
+
+    def begin(self) -> None: ...
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None,
+        on_delivery: Any = None,
+    ) -> None:
+        """Sends one record; ``on_delivery`` gets an error and a message with its offset."""
+
+    def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+        """Makes everything since ``begin`` visible, source offsets included."""
+
+    def flush(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+    def partitions(self, topic: str) -> int: ...
 
 
 class KafkaWriter:
@@ -74,11 +105,12 @@ class KafkaWriter:
             except BufferError:
                 self._producer.poll(0.1)
 
-    def commit(self, offsets: list[Any], group: Any) -> None:
+    def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
         """Makes everything since ``begin`` visible at once, source offsets included."""
         if self.is_transactional:
             if offsets:
-                self._producer.send_offsets_to_transaction(offsets, group, 30.0)
+                positions = [TopicPartition(*part, offset) for part, offset in offsets.items()]
+                self._producer.send_offsets_to_transaction(positions, group, 30.0)
             self._producer.commit_transaction(60.0)
             return
         left = self._producer.flush(60.0)
@@ -128,7 +160,7 @@ class TaskOutput:
         task: TaskId,
         plan: Plan,
         settings: TaskSettings,
-        writer: KafkaWriter,
+        writer: Writer,
         rows: RowBuffer,
         slots: int,
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, Message, TopicPartition
 
@@ -27,6 +27,15 @@ FAST_READING: dict[str, Any] = {
 _BATCH = 20_000
 Range = tuple[int, int]
 Part = tuple[str, int]
+
+
+class Reader(Protocol):
+    """Reads exact offset ranges of topic partitions."""
+
+    def read(self, ranges: Mapping[Part, Range]) -> dict[Part, list[RawRecord]]:
+        """Gives the committed records of every range, in offset order."""
+
+    def close(self) -> None: ...
 
 
 class RangeReader:

@@ -17,22 +17,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-from confluent_kafka import Consumer, TopicPartition
 
 from penstock.config import StreamsConfig
-from penstock.kafka.clients import new_consumer
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.batch_log import read_log
+from penstock.runtime.spark.clients import Clients, KafkaClients
 from penstock.runtime.spark.faults import fault_point
 from penstock.runtime.spark.global_copy import GlobalCopy
 from penstock.runtime.spark.markers import write_marker
 from penstock.runtime.spark.orders import Application, Order, Report
-from penstock.runtime.spark.output import KafkaWriter, TaskOutput
+from penstock.runtime.spark.output import TaskOutput, Writer
 from penstock.runtime.spark.plan import Run
-from penstock.runtime.spark.reader import RangeReader
+from penstock.runtime.spark.reader import Reader
 from penstock.runtime.spark.rows import RowBuffer, ShuffleRow, split_stage
 from penstock.runtime.spark.task_state import TaskState
 
@@ -45,7 +44,9 @@ WORKER = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 class Slot:
     """Runs its share of the tasks of every stage. One batch at a time."""
 
-    def __init__(self, application: Application, number: int) -> None:
+    def __init__(
+        self, application: Application, number: int, clients: Clients | None = None
+    ) -> None:
         self.application = application
         self.number = number
         self.lock = threading.Lock()
@@ -57,13 +58,13 @@ class Slot:
         # Emission must depend on the records alone, not on when a batch happens to run.
         self._settings = task_settings(self._config, emit_interval_ms=0, state_dir=self._directory)
         self._tasks: dict[TaskId, TaskState] = {}
-        self._writer: KafkaWriter | None = None
-        self._reader: RangeReader | None = None
-        self._restorer: RangeReader | None = None
-        self._marks: Consumer | None = None
+        self._clients = clients or KafkaClients(application)
+        self._writer: Writer | None = None
+        self._reader: Reader | None = None
+        self._restorer: Reader | None = None
         self._rows = RowBuffer()
         self._last: tuple[int, int] | None = None
-        self._global = GlobalCopy(application, self._settings, number)
+        self._global = GlobalCopy(application, self._settings, number, self._clients)
 
     # One stage
 
@@ -155,17 +156,17 @@ class Slot:
         states: dict[TaskId, TaskState],
         reports: list[Report],
         order: Order,
-        writer: KafkaWriter,
+        writer: Writer,
     ) -> None:
         fresh = [report for report in reports if report.task not in order.done]
         for report in fresh:
             write_marker(writer, self.application, order, report)
-        offsets = [
-            TopicPartition(topic, task.partition, order.ranges[topic, task.partition][1])
+        offsets = {
+            (topic, task.partition): order.ranges[topic, task.partition][1]
             for run, task in work
             for topic in run.topics
             if task not in order.done and (topic, task.partition) in order.ranges
-        ]
+        }
         fault_point("written", order)
         writer.commit(offsets, order.group)
         if not writer.is_transactional:
@@ -175,7 +176,7 @@ class Slot:
 
     # What a stage needs
 
-    def _prepared(self, task: TaskId, order: Order, writer: KafkaWriter) -> TaskState:
+    def _prepared(self, task: TaskId, order: Order, writer: Writer) -> TaskState:
         state = self._tasks.get(task)
         if state is None:
             output = TaskOutput(task, self._plan, self._settings, writer, self._rows, order.slots)
@@ -184,7 +185,7 @@ class Slot:
             )
         state.output.writer = writer
         state.output.slots = order.slots
-        state.prepare(order, self._restore_reader, self._watermarks)
+        state.prepare(order, self._restore_reader, self._clients.watermarks)
         return state
 
     def _read(
@@ -199,32 +200,22 @@ class Slot:
         if not wanted:
             return {}
         if self._reader is None:
-            self._reader = RangeReader(self.application.consumer)
+            self._reader = self._clients.reader()
         return self._reader.read(wanted)
 
-    def _writer_for(self, order: Order) -> KafkaWriter:
+    def _writer_for(self, order: Order) -> Writer:
         last_owner = order.owners.get(self.number)
         if self._writer is not None and last_owner not in (None, WORKER):
             # Another worker had this slot meanwhile and has fenced this producer.
             self._writer = None
         if self._writer is None:
-            name = f"{self.application.id}-slot-{self.number}"
-            transactional_id = name if self.application.exactly_once else None
-            self._writer = KafkaWriter(self.application.producer, transactional_id)
+            self._writer = self._clients.writer(self.number)
         return self._writer
 
-    def _restore_reader(self) -> RangeReader:
+    def _restore_reader(self) -> Reader:
         if self._restorer is None:
-            self._restorer = RangeReader(
-                {**self.application.consumer, "auto.offset.reset": "earliest"}
-            )
+            self._restorer = self._clients.restorer()
         return self._restorer
-
-    def _watermarks(self, topic: str, partition: int) -> tuple[int, int]:
-        if self._marks is None:
-            self._marks = new_consumer(self.application.consumer)
-        low, high = self._marks.get_watermark_offsets(TopicPartition(topic, partition), 30.0)
-        return low, high
 
     # Letting go
 
@@ -252,10 +243,11 @@ class Slot:
                 state.close()
             self._tasks.clear()
             self._global.close()
-            for reader in (self._reader, self._restorer, self._marks):
+            for reader in (self._reader, self._restorer):
                 if reader is not None:
                     reader.close()
-            self._reader = self._restorer = self._marks = self._writer = None
+            self._clients.close()
+            self._reader = self._restorer = self._writer = None
 
     @property
     def settings(self) -> TaskSettings:

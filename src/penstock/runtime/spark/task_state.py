@@ -18,7 +18,7 @@ from penstock.model.task_id import TaskId
 from penstock.runtime.spark.orders import Order
 from penstock.runtime.spark.output import BATCH_HEADER, TaskOutput
 from penstock.runtime.spark.plan import Plan
-from penstock.runtime.spark.reader import RangeReader
+from penstock.runtime.spark.reader import Reader
 from penstock.runtime.spark.rows import ShuffleRow, decode_headers
 from penstock.state.bytes_store import BytesStore
 from penstock.state.pending import Checkpoint, PendingStore
@@ -76,7 +76,7 @@ class TaskState:
 
     # Getting ready
 
-    def prepare(self, order: Order, reader: Callable[[], RangeReader], marks: Watermarks) -> None:
+    def prepare(self, order: Order, reader: Callable[[], Reader], marks: Watermarks) -> None:
         """Brings the state to the version before the order's batch."""
         self._clock_ms = order.clock_ms
         if self.batch == order.batch:
@@ -134,7 +134,7 @@ class TaskState:
 
     # Restoring
 
-    def _restore(self, order: Order, reader: RangeReader, marks: Watermarks) -> None:
+    def _restore(self, order: Order, reader: Reader, marks: Watermarks) -> None:
         assert self._stores is not None
         self.restored = 0
         graph = self._plan.graph
@@ -158,7 +158,7 @@ class TaskState:
         topic: str,
         offsets: range,
         order: Order,
-        reader: RangeReader,
+        reader: Reader,
     ) -> None:
         part = (topic, self.task_id.partition)
         for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
