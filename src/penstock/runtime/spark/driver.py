@@ -21,6 +21,7 @@ from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.batch_log import BatchLog, BatchPlan
+from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.host import serve
 from penstock.runtime.spark.orders import Application, Order, Report
 from penstock.runtime.spark.ranges import parts_of
@@ -56,6 +57,7 @@ class Driver:
         group: Any,
         slots: int,
     ) -> None:
+        set_faults(application.config)
         self.progress = Progress()
         self.slots = slots
         self.lock = threading.Lock()
@@ -85,7 +87,9 @@ class Driver:
             if self.slots != self._used_slots:
                 self.release(self._used_slots)
             self._used_slots = self.slots
+            fault_point("planned", plan)
             received = self._run(plan)
+            fault_point("ran", plan)
         if not self._application.exactly_once:
             self._commit_offsets(plan)
         self._note(plan, received, time.monotonic() - started)

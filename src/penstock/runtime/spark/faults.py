@@ -1,16 +1,22 @@
 """Fault points: tests end a process at a named step of a batch, to show that nothing is lost.
 
-``PENSTOCK_FAULT=processed:3`` kills the worker with SIGKILL in batch 3 after processing. The
-variable is read once per process; without it a fault point costs one comparison.
+The setting ``app.penstock.faults=processed:3:/tmp/token`` kills the process that reaches the step ``processed`` of
+batch 3 or a later one, with SIGKILL, if it can remove the token file: so each fault happens once.
+Several are separated by commas. Without the setting a fault point costs one comparison.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
-_WANTED = os.environ.get("PENSTOCK_FAULT", "")
+
+class _Fault(NamedTuple):
+    step: str
+    batch: int
+    token: str
 
 
 class _Step(Protocol):
@@ -18,21 +24,30 @@ class _Step(Protocol):
     def batch(self) -> int: ...
 
 
+def _wanted(text: str) -> list[_Fault]:
+    parts = [each.split(":", 2) for each in text.split(",") if each]
+    return [_Fault(step, int(batch), token) for step, batch, token in parts]
+
+
+_WANTED: list[_Fault] = []
+
+
+def set_faults(config: Mapping[str, Any]) -> None:
+    """Takes the faults that a test's configuration asks for."""
+    _WANTED[:] = _wanted(config.get("app.penstock.faults", ""))
+
+
 def fault_point(name: str, step: _Step) -> None:
-    """Ends this process at once if a test asked for it here, once per fault file."""
+    """Ends this process at once if a test asked for it here."""
     if _WANTED:
         _maybe_die(name, step.batch)
 
 
 def _maybe_die(name: str, batch: int) -> None:
-    wanted, _, rest = _WANTED.partition(":")
-    number, _, token = rest.partition(":")
-    if wanted != name or int(number) != batch:
-        return
-    if token:
-        try:
-            # The token makes the fault happen once, however often the batch is replayed.
-            os.unlink(token)
-        except FileNotFoundError:
-            return
-    os.kill(os.getpid(), signal.SIGKILL)
+    for fault in _WANTED:
+        if fault.step == name and batch >= fault.batch:
+            try:
+                os.unlink(fault.token)
+            except FileNotFoundError:
+                continue
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -25,7 +25,7 @@ from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.batch_log import read_log
 from penstock.runtime.spark.clients import Clients, KafkaClients
-from penstock.runtime.spark.faults import fault_point
+from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.global_copy import GlobalCopy
 from penstock.runtime.spark.markers import write_marker
 from penstock.runtime.spark.orders import Application, Order, Report
@@ -47,6 +47,7 @@ class Slot:
     def __init__(
         self, application: Application, number: int, clients: Clients | None = None
     ) -> None:
+        set_faults(application.config)
         self.application = application
         self.number = number
         self.lock = threading.Lock()

@@ -1,0 +1,69 @@
+"""Whatever dies, nothing is lost, and under exactly-once nothing is doubled."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.harness import Chaos
+
+#: Every step of a batch at which a process can die.
+STEPS = ("planned", "prepared", "read", "processed", "written", "committed", "ran")
+
+
+def check(chaos: Chaos, *, exactly_once: bool) -> None:
+    """Compares everything that was committed with what the input asks for."""
+    ids = chaos.enriched_ids()
+    lost = chaos.produced - len(ids)
+    doubled = sum(count - 1 for count in ids.values())
+    assert lost == 0, f"{lost} payments lost"
+    if exactly_once:
+        assert doubled == 0, f"{doubled} payments doubled"
+        assert chaos.totals() == chaos.expected
+
+
+def faults(folder: Path, first_batch: int) -> str:
+    """One kill at each step, each in a batch of its own, each once."""
+    wanted = []
+    for number, step in enumerate(STEPS):
+        token = folder / f"fault-{step}"
+        token.touch()
+        wanted.append(f"{step}:{first_batch + number}:{token}")
+    return ",".join(wanted)
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
+def test_a_kill_at_every_step_of_a_batch_changes_nothing(tmp_path: Path) -> None:
+    """Exactly-once holds at each fault point, with the state directory lost on the way."""
+    with Chaos(tmp_path, batch_records=3_000) as chaos:
+        chaos.produce(30_000)
+        wanted = faults(tmp_path, first_batch=1)
+        chaos.wait_for_all(420, wanted)
+        chaos.lose_state()
+        chaos.produce(3_000)
+        chaos.wait_for_all(180, wanted)
+        assert chaos.stop_app() == 0, chaos.log_tail()
+        assert not list(tmp_path.glob("fault-*")), "a fault point was never reached"
+        check(chaos, exactly_once=True)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("guarantee", ["exactly_once_v2", "at_least_once"])
+def test_random_kills_of_everything(tmp_path: Path, guarantee: str) -> None:
+    """At least 20 kills of driver, workers, broker and state while 200k records go through."""
+    with Chaos(tmp_path, guarantee=guarantee, batch_records=8_000, seed=7) as chaos:
+        actions = [chaos.kill_driver, chaos.kill_worker, chaos.kill_broker, chaos.lose_state]
+        chaos.ensure_app()
+        while sum(chaos.kills.values()) < 24 or chaos.produced < 200_000:
+            if chaos.produced < 200_000:
+                chaos.produce(8_000)
+            time.sleep(chaos.random.uniform(1, 12))
+            chaos.random.choices(actions, weights=(3, 6, 2, 1))[0]()
+            chaos.ensure_app()
+        chaos.wait_for_all(900)
+        assert chaos.stop_app() == 0, chaos.log_tail()
+        print(dict(chaos.kills))
+        check(chaos, exactly_once=guarantee == "exactly_once_v2")
