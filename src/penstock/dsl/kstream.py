@@ -37,6 +37,7 @@ from penstock.dsl.sink import write_and_read_stream, write_stream
 from penstock.dsl.stream import Stream
 from penstock.dsl.stream_joins import JoinArguments, join_serdes, join_stream
 from penstock.dsl.table_source import stream_to_table
+from penstock.dsl.to_spark import stream_to_spark
 from penstock.model.windows import JoinWindows
 from penstock.processor.functions import StreamPartitioner, TopicNameExtractor
 from penstock.topology.nodes import JoinKind
@@ -134,6 +135,26 @@ class KStream(Generic[K, V]):
         for_each_record(self._stream, fn, name_of(name))
 
     foreach = for_each
+
+    def to_spark(
+        self,
+        fn: Callable[[Any, int], object],
+        schema: Any = None,
+        name: str | Named | None = None,
+    ) -> None:
+        """Hands each batch to ``fn(dataframe, batch_id)``: write Parquet, Delta, JDBC, anything.
+
+        The DataFrame has the columns ``key``, ``value`` and ``timestamp``, and ``window_start`` and
+        ``window_end`` for windowed keys. After a crash the same batch comes again under the same
+        id, so a function that skips ids it has written is exactly once.
+
+        Args:
+            fn: Called on the driver, once per batch with input.
+            schema: The type of ``value``: DDL text, a dataclass or a Python type. Left out, it
+                follows the stream's serde; values without a known type are JSON text.
+            name: The name of the node.
+        """
+        stream_to_spark(self._stream, fn, schema, name_of(name))
 
     def print(
         self,

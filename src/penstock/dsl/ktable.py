@@ -124,6 +124,18 @@ class KTable(Generic[K, V]):
         )
         return self._of(transformed)
 
+    def to_spark(
+        self,
+        fn: Callable[[Any, int], object],
+        schema: Any = None,
+        name: str | Named | None = None,
+    ) -> None:
+        """Hands the changes of each batch to ``fn(dataframe, batch_id)``; see ``KStream.to_spark``.
+
+        A deleted row has a null value.
+        """
+        self.to_stream().to_spark(fn, schema, name)
+
     def to_stream(
         self, key_mapper: Callable[[K, V], Any] | None = None, name: str | Named | None = None
     ) -> KStream[Any, V]:

@@ -58,17 +58,17 @@ class TransformedRow:
     """
 
     def __init__(self, node: TableTransformValues, task: TaskServices, reader: Node) -> None:
-        self._context = task.context
-        try:
-            self._transformer = _transformer(node, NodeContext(Executor(reader, task)))
-        except UnknownStoreError as error:
+        unconnected = [store for store in node.stores if store not in reader.stores]
+        if unconnected:
             raise UnknownStoreError(
                 "transformed-table-not-stored",
                 f"node {reader.name!r} looks rows up in {node.name!r}, whose transformer uses state"
-                f" stores: {error.message}",
+                f" store {unconnected[0]!r}",
                 fix="keep the result: transform_values(…, materialized='a-name')",
                 at=node.site,
-            ) from error
+            )
+        self._context = task.context
+        self._transformer = _transformer(node, NodeContext(Executor(reader, task)))
 
     def __call__(self, key: Any, row: ValueAndTimestamp | None) -> ValueAndTimestamp | None:
         value, timestamp = (None, -1) if row is None else row

@@ -51,7 +51,8 @@ class StateStore(Protocol):
 
     def set_flush_listener(self, listener: FlushListener, *, send_old: bool) -> bool:
         """Returns true if the store is cached and will call the listener; else the caller
-        forwards its updates itself."""
+        forwards its updates itself.
+        """
 
 
 class KeyValueStore(StateStore, Protocol, Generic[K, V]):

@@ -7,6 +7,7 @@ from typing import Protocol
 from confluent_kafka import Consumer, TopicPartition
 
 from penstock.kafka.clients import new_consumer
+from penstock.runtime.spark.batch_log import LogState, read_log
 from penstock.runtime.spark.orders import Application
 from penstock.runtime.spark.output import KafkaWriter, Writer
 from penstock.runtime.spark.reader import RangeReader, Reader
@@ -26,6 +27,9 @@ class Clients(Protocol):
 
     def watermarks(self, topic: str, partition: int) -> tuple[int, int]:
         """The first and the next offset of a topic partition that a committed read can see."""
+
+    def batch_log(self) -> LogState:
+        """What the application's batch log says now."""
 
     def close(self) -> None: ...
 
@@ -53,6 +57,9 @@ class KafkaClients:
             self._marks = new_consumer(self._application.consumer)
         low, high = self._marks.get_watermark_offsets(TopicPartition(topic, partition), 30.0)
         return low, high
+
+    def batch_log(self) -> LogState:
+        return read_log(self._application.batches_topic, self._application.consumer)
 
     def close(self) -> None:
         if self._marks is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import cloudpickle
 import pyarrow as pa
-from pyspark import TaskContext
+from pyspark import StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
@@ -25,7 +25,8 @@ from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.host import serve
 from penstock.runtime.spark.orders import Application, Order, Report
 from penstock.runtime.spark.ranges import parts_of
-from penstock.runtime.spark.rows import SPARK_SCHEMA, reports
+from penstock.runtime.spark.rows import REPORT, SPARK_SCHEMA, reports
+from penstock.runtime.spark.to_spark import call_sinks, spark_sinks
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class Driver:
         self._group = group
         self._clocks: dict[TaskId, Clocks] = dict(batch_log.state.clocks)
         self._owners: dict[int, str] = {}
+        self._sinks = spark_sinks(application.plan.graph)
         self._used_slots = slots
         self._key = f"{application.id}-{application.epoch}"
         self._broadcast = spark.sparkContext.broadcast(cloudpickle.dumps(application))
@@ -113,7 +115,16 @@ class Driver:
                 frame = frame.repartitionById(slots, col("slot"))
             frame = frame.mapInArrow(self._stage(self._order(plan, stage)), SPARK_SCHEMA)
         context.setJobDescription(f"{self._application.id}: batch {plan.batch}")
-        return reports(frame.filter(col("stage") == -1).select("stage", "value").collect())
+        if not self._sinks:
+            return _collected(frame)
+        # The rows for the sinks are computed once, together with the reports.
+        frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            received = _collected(frame)
+            call_sinks(self._sinks, frame, plan.batch)
+        finally:
+            frame.unpersist()
+        return received
 
     def _stage(self, order: Order) -> Any:
         return _StageFunction(self._broadcast, self._key, order)
@@ -170,6 +181,10 @@ class Driver:
                 self._log.finish(state.complete)
             self.release(self._used_slots)
         self._broadcast.unpersist()
+
+
+def _collected(frame: DataFrame) -> list[Report]:
+    return reports(frame.filter(col("stage") == REPORT).select("stage", "value").collect())
 
 
 class _StageFunction:

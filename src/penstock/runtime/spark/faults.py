@@ -1,7 +1,7 @@
 """Fault points: tests end a process at a named step of a batch, to show that nothing is lost.
 
-The setting ``app.penstock.faults=processed:3:/tmp/token`` kills the process that reaches the step ``processed`` of
-batch 3 or a later one, with SIGKILL, if it can remove the token file: so each fault happens once.
+The setting ``app.penstock.faults=processed:3:/tmp/token`` kills the process that reaches the step
+``processed`` of batch 3 or a later one, if it can remove the token file: so each happens once.
 Several are separated by commas. Without the setting a fault point costs one comparison.
 """
 

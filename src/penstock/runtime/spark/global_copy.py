@@ -14,7 +14,7 @@ from penstock.model.record import Headers
 from penstock.runtime.spark.clients import Clients
 from penstock.runtime.spark.orders import Application, Part
 from penstock.runtime.spark.reader import Reader
-from penstock.state.rocks import open_rocks
+from penstock.state.rocks import OpenEngine, open_rocks
 
 
 class _Nowhere:
@@ -42,8 +42,14 @@ class GlobalCopy:
     """
 
     def __init__(
-        self, application: Application, settings: TaskSettings, slot: int, clients: Clients
+        self,
+        application: Application,
+        settings: TaskSettings,
+        slot: int,
+        clients: Clients,
+        open_engine: OpenEngine = open_rocks,
     ) -> None:
+        self._open_engine = open_engine
         self._clients = clients
         self._settings = settings
         self._graph = application.plan.graph
@@ -83,7 +89,9 @@ class GlobalCopy:
         stores = TaskStores(
             [store.spec for store in self._graph.global_stores.values()],
             settings=self._settings,
-            engine=lambda name: open_rocks(self._directory / name, name, self._settings.configs),
+            engine=lambda name: self._open_engine(
+                self._directory / name, name, self._settings.configs
+            ),
             changelog=lambda store: None,
         )
         self._task = GlobalTask(

@@ -15,7 +15,8 @@ from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.orders import Part
 from penstock.runtime.spark.plan import Plan
-from penstock.runtime.spark.rows import RowBuffer, ShuffleRow, encode_headers
+from penstock.runtime.spark.rows import FOR_SPARK, RowBuffer, ShuffleRow, encode_headers
+from penstock.topology.nodes.to_spark import SPARK_TOPIC
 
 FAST_WRITING: dict[str, Any] = {
     "queue.buffering.max.messages": 2_000_000,
@@ -188,6 +189,9 @@ class TaskOutput:
     ) -> None:
         if topic in self._internal:
             self._shuffle(self._internal[topic], key, value, timestamp, headers, partition)
+        elif topic.startswith(SPARK_TOPIC):
+            # Also in a replay: the function on the driver has not seen this batch yet.
+            self._row(FOR_SPARK, 0, topic, 0, timestamp, key, value, headers)
         elif not self.is_replay:
             self.sent += 1
             self.writer.send(topic, key, value, timestamp, headers, partition)
@@ -232,12 +236,25 @@ class TaskOutput:
         if partition is None:
             partition = partition_for(key or b"", self._plan.partitions[name])
         stage, _ = self._plan.consumer_of(name)
+        slot = partition % self.slots
+        self._row(stage, slot, name, partition, timestamp, key, value, headers)
+
+    def _row(
+        self,
+        stage: int,
+        slot: int,
+        topic: str,
+        partition: int,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+    ) -> None:
         self._sequence += 1
         self.rows.add(
             ShuffleRow(
-                partition % self.slots, stage, name, partition, self._task.subtopology,
-                self._task.partition, self._sequence, timestamp, key, value,
-                encode_headers(headers),
+                slot, stage, topic, partition, self._task.subtopology, self._task.partition,
+                self._sequence, timestamp, key, value, encode_headers(headers),
             )
         )  # fmt: skip
 

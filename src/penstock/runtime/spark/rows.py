@@ -15,6 +15,8 @@ import pyarrow as pa
 
 #: Rows with this stage are reports to the driver; every stage hands them on.
 REPORT = -1
+#: Rows with this stage are for ``to_spark``; their topic names the node.
+FOR_SPARK = -2
 
 SCHEMA = pa.schema(
     [

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -23,7 +24,6 @@ from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
-from penstock.runtime.spark.batch_log import read_log
 from penstock.runtime.spark.clients import Clients, KafkaClients
 from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.global_copy import GlobalCopy
@@ -34,6 +34,7 @@ from penstock.runtime.spark.plan import Run
 from penstock.runtime.spark.reader import Reader
 from penstock.runtime.spark.rows import RowBuffer, ShuffleRow, split_stage
 from penstock.runtime.spark.task_state import TaskState
+from penstock.state.rocks import OpenEngine, open_rocks
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,11 @@ class Slot:
     """Runs its share of the tasks of every stage. One batch at a time."""
 
     def __init__(
-        self, application: Application, number: int, clients: Clients | None = None
+        self,
+        application: Application,
+        number: int,
+        clients: Clients | None = None,
+        open_engine: OpenEngine = open_rocks,
     ) -> None:
         set_faults(application.config)
         self.application = application
@@ -60,12 +65,13 @@ class Slot:
         self._settings = task_settings(self._config, emit_interval_ms=0, state_dir=self._directory)
         self._tasks: dict[TaskId, TaskState] = {}
         self._clients = clients or KafkaClients(application)
+        self._open_engine = open_engine
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._restorer: Reader | None = None
         self._rows = RowBuffer()
         self._last: tuple[int, int] | None = None
-        self._global = GlobalCopy(application, self._settings, number, self._clients)
+        self._global = GlobalCopy(application, self._settings, number, self._clients, open_engine)
 
     # One stage
 
@@ -120,7 +126,10 @@ class Slot:
         self._last = step
         if is_next:
             return order
-        state = read_log(self.application.batches_topic, self.application.consumer)
+        for state in self._tasks.values():
+            # What they hold is not the state before this batch.
+            state.discard()
+        state = self._clients.batch_log()
         return replace(order, done=order.done | state.done(order.batch, order.stage))
 
     def _run_task(
@@ -182,8 +191,9 @@ class Slot:
         if state is None:
             output = TaskOutput(task, self._plan, self._settings, writer, self._rows, order.slots)
             state = self._tasks[task] = TaskState(
-                task, self._plan, self._settings, output, self._directory, self._global.stores
-            )
+                task, self._plan, self._settings, output, self._directory, self._global.stores,
+                self._open_engine,
+            )  # fmt: skip
         state.output.writer = writer
         state.output.slots = order.slots
         state.prepare(order, self._restore_reader, self._clients.watermarks)
@@ -257,3 +267,7 @@ class Slot:
     @property
     def tasks(self) -> dict[TaskId, TaskState]:
         return self._tasks
+
+    @property
+    def global_stores(self) -> dict[str, Any]:
+        return self._global.stores

@@ -22,7 +22,7 @@ from penstock.runtime.spark.reader import Reader
 from penstock.runtime.spark.rows import ShuffleRow, decode_headers
 from penstock.state.bytes_store import BytesStore
 from penstock.state.pending import Checkpoint, PendingStore
-from penstock.state.rocks import open_rocks
+from penstock.state.rocks import OpenEngine, open_rocks
 from penstock.topology.nodes import Source
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,9 @@ class TaskState:
         output: TaskOutput,
         directory: Path,
         global_stores: Mapping[str, Any],
+        open_engine: OpenEngine = open_rocks,
     ) -> None:
+        self._open_engine = open_engine
         self.task_id = task_id
         self.output = output
         self.batch: int | None = None

@@ -39,6 +39,7 @@ from penstock.topology.nodes.table_join import JoinKind, TableJoin, TableJoinMer
 from penstock.topology.nodes.table_map_values import TableMapValues
 from penstock.topology.nodes.table_source import TableSource
 from penstock.topology.nodes.table_transform_values import TableTransformValues
+from penstock.topology.nodes.to_spark import ToSpark
 from penstock.topology.nodes.to_stream import ToStream
 from penstock.topology.nodes.window_aggregate import WindowAggregate
 
@@ -84,6 +85,7 @@ __all__ = [
     "TableReduce",
     "TableSource",
     "TableTransformValues",
+    "ToSpark",
     "ToStream",
     "WindowAggregate",
 ]

@@ -33,6 +33,16 @@ class TableJoin(TableNode):
     joiner: Callable[..., Any]
     with_key: bool = False
 
+    @property
+    def needs_other(self) -> bool:
+        """Whether the arm has no result without a row of the other side."""
+        return self.kind is JoinKind.INNER or (self.kind is JoinKind.LEFT and not self.is_left)
+
+    @property
+    def joins_missing(self) -> bool:
+        """Whether a row of the other side has a result though this side has none."""
+        return self.kind is JoinKind.OUTER or (self.kind is JoinKind.LEFT and not self.is_left)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableJoinMerge(TableNode):
