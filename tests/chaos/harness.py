@@ -93,7 +93,7 @@ class Chaos:
 
     def start_app(self, faults: str = "") -> None:
         log = (self.folder / "app.log").open("ab")
-        environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+        environment = {**os.environ, "PYTHONPATH": f"{_ROOT / 'src'}:{_ROOT}"}
         self.app = subprocess.Popen(
             [sys.executable, "-m", "tests.chaos.app", self.broker.bootstrap_servers,
              str(self.folder / "state"), self.guarantee, str(self.batch_records), faults],

@@ -50,8 +50,9 @@ class StateStore(Protocol):
         """Applies changelog records (key bytes, value bytes, timestamp) without logging them."""
 
     def set_flush_listener(self, listener: FlushListener, *, send_old: bool) -> bool:
-        """Returns true if the store is cached and will call the listener; else the caller
-        forwards its updates itself.
+        """Returns true if the store is cached and will call the listener.
+
+        Else the caller forwards its updates itself.
         """
 
 

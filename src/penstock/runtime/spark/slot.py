@@ -129,8 +129,8 @@ class Slot:
         for state in self._tasks.values():
             # What they hold is not the state before this batch.
             state.discard()
-        state = self._clients.batch_log()
-        return replace(order, done=order.done | state.done(order.batch, order.stage))
+        found = self._clients.batch_log()
+        return replace(order, done=order.done | found.done(order.batch, order.stage))
 
     def _run_task(
         self,
