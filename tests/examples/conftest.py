@@ -1,0 +1,6 @@
+"""Lets tests import the examples as ``python examples/x.py`` would see each other."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
