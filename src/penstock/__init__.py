@@ -64,11 +64,15 @@ from penstock.testing.driver import TopologyTestDriver
 from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
+    from penstock.runtime.spark.data_source import register_data_source
     from penstock.runtime.spark.streams import KafkaStreams
 
 __version__ = "0.1.0"
 
-_ON_SPARK = {"KafkaStreams": "penstock.runtime.spark.streams"}
+_ON_SPARK = {
+    "KafkaStreams": "penstock.runtime.spark.streams",
+    "register_data_source": "penstock.runtime.spark.data_source",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -78,6 +82,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "register_data_source",
     "KafkaStreams",
     "State",
     "ExceptionResponse",

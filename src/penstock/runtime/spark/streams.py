@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.config import (
     APPLICATION_ID,
@@ -26,6 +26,7 @@ from penstock.runtime.spark.leader import Leader
 from penstock.runtime.spark.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
 from penstock.runtime.spark.query_failure import explained, is_passing
 from penstock.runtime.spark.session import spark_session
+from penstock.runtime.spark.snapshot import snapshot
 from penstock.runtime.spark.store_view import StoreView
 from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener
 from penstock.topology.topology import Topology, check_runnable
@@ -214,6 +215,15 @@ class KafkaStreams:
     def store(self, name: str) -> StoreView:
         """A store as of the newest committed batch, over all its partitions."""
         return StoreView.open(self._running_leader(), name)
+
+    def store_dataframe(self, name: str) -> DataFrame:
+        """A committed snapshot of a store as a DataFrame: key, value and, for windows, bounds.
+
+        Values that are no plain numbers or text are JSON text.
+        """
+        view = self.store(name)
+        assert self._spark is not None
+        return snapshot(self._spark, view)
 
     # Steering
 
