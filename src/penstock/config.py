@@ -153,8 +153,8 @@ PROCESSING_GUARANTEE = Setting(
 COMMIT_INTERVAL_MS = Setting(
     "commit.interval.ms",
     _at_least(0),
-    30_000,
-    "How often offsets, state and output become visible together; 100 under exactly_once_v2.",
+    100,
+    "How often offsets, state and output become visible together: a batch is a commit.",
 )
 NUM_STREAM_THREADS = Setting(
     "num.stream.threads", _at_least(1), 1, "How many tasks run at the same time."
@@ -391,7 +391,7 @@ WINDOW_SIZE_MS = Setting(
 MAX_BATCH_RECORDS = Setting(
     "penstock.max.batch.records",
     _at_least(1),
-    1_000_000,
+    200_000,
     "Most records of all source partitions that one batch takes.",
 )
 EMIT_INTERVAL_MS = Setting(
@@ -460,14 +460,6 @@ class StreamsConfig(Mapping[str, Any]):
         """The record cache's size; the newer name wins over the older."""
         newer_is_silent = self.has(CACHE_MAX_BYTES_BUFFERING) and not self.has(CACHE_MAX_BYTES)
         return self[CACHE_MAX_BYTES_BUFFERING] if newer_is_silent else self[CACHE_MAX_BYTES]
-
-    @property
-    def commit_interval_ms(self) -> int:
-        """The commit interval; exactly-once commits every 100 ms unless told otherwise."""
-        exactly_once = self[PROCESSING_GUARANTEE] == "exactly_once_v2"
-        if exactly_once and not self.has(COMMIT_INTERVAL_MS):
-            return 100
-        return self[COMMIT_INTERVAL_MS]
 
     @staticmethod
     def consumer_prefix(name: str) -> str:

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.config import (
     APPLICATION_ID,
     AUTO_OFFSET_RESET,
+    COMMIT_INTERVAL_MS,
     MAX_BATCH_RECORDS,
     PROCESSING_GUARANTEE,
     STATE_DIR,
@@ -210,7 +211,7 @@ class Leader:
             .writeStream.foreachBatch(self.driver.on_batch)
             .queryName(self.application_id)
             .option("checkpointLocation", str(checkpoint))
-            .trigger(processingTime=f"{self._config.commit_interval_ms} milliseconds")
+            .trigger(processingTime=f"{self._config[COMMIT_INTERVAL_MS]} milliseconds")
             .start()
         )
 
