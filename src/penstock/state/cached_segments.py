@@ -6,9 +6,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 
 from penstock.state.cache import CacheEntry, NamedCache
-from penstock.state.segments import Bounds, segment_prefix
+from penstock.state.segments import SEGMENT_SIZE, Bounds, segment_prefix
 
-_PREFIX = 8
 _FIRST_LOOK = 64
 
 CachedItem = tuple[bytes, CacheEntry]
@@ -79,4 +78,4 @@ class CachedSegments:
 
 
 def stored_key(cache_key: bytes) -> bytes:
-    return cache_key[_PREFIX:]
+    return cache_key[SEGMENT_SIZE:]

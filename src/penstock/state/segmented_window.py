@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from penstock.state.bytes_store import BytesStore, Write
-from penstock.state.segments import Bounds, Segments
+from penstock.state.segments import SEGMENT_SIZE, Bounds, Segments
 from penstock.state.window_bytes import (
     ChangelogRecord,
     KeyRange,
@@ -20,6 +20,7 @@ from penstock.state.window_keys import (
     highest_window_key,
     split_window_key,
     window_key,
+    window_key_time,
 )
 
 
@@ -66,11 +67,13 @@ class SegmentedWindows:
         self, key: bytes, time_from: int, time_to: int, reverse: bool
     ) -> Iterator[WindowEntry]:
         bounds = (window_key(key, time_from), after(window_key(key, time_to, MAX_SEQUENCE)))
-        size = len(key) + 12
-        for data, value in self._segments.scan(time_from, time_to, bounds, reverse=reverse):
-            # Longer and shorter keys can lie between the bounds; of this key, only what is wanted.
-            if len(data) == size and data.startswith(key):
-                yield key, split_window_key(data)[1], value
+        size, end = SEGMENT_SIZE + len(key) + 12, SEGMENT_SIZE + len(key)
+        for entries in self._segments.scans(time_from, time_to, bounds, reverse=reverse):
+            for data, value in entries:
+                # Longer and shorter keys can lie between the bounds; of this key, only what is
+                # wanted does.
+                if len(data) == size and data[SEGMENT_SIZE:end] == key:
+                    yield key, window_key_time(data), value
 
     def _scan_keys(
         self, keys: KeyRange, time_from: int, time_to: int, reverse: bool

@@ -14,7 +14,8 @@ from penstock.state.bytes_store import BytesStore, Entry, Write
 
 _NUMBER = Struct(">Q")
 _META = Struct(">qq")
-_PREFIX = 8
+#: How many bytes of a physical key are the segment's number.
+SEGMENT_SIZE = 8
 
 #: Sorts behind every segment; never expires.
 META = b"\xff\xff\xff\xff\xff\xff\xff\xfe"
@@ -44,46 +45,49 @@ class Segments:
     def __init__(self, store: BytesStore, retention_ms: int, interval_ms: int) -> None:
         self.store = store
         self.stream_time = -1
+        #: The first time that has not expired.
+        self.oldest_readable = -retention_ms
         self.sequence = 0
         self._retention_ms = retention_ms
         self._interval_ms = interval_ms
+        self._first_live = 0
         self._live: list[int] = list(_existing_segments(store))
+        self._prefixes = {segment: segment_prefix(segment) for segment in self._live}
         self._saved = self._read_meta()
 
-    @property
-    def oldest_readable(self) -> int:
-        """The first time that has not expired."""
-        return self.stream_time - self._retention_ms + 1
-
     def advance(self, time: int) -> None:
-        self.stream_time = max(self.stream_time, time)
+        if time > self.stream_time:
+            self.stream_time = time
+            self.oldest_readable = time - self._retention_ms + 1
+            self._first_live = self.segment_of(time - self._retention_ms)
 
     def segment_of(self, time: int) -> int:
         return max(time, 0) // self._interval_ms
 
     def put(self, time: int, key: bytes, value: bytes | None) -> bool:
         """Writes to the segment of that time; false if that segment has expired."""
-        segment = self._segment_to_write(time)
-        if segment is None:
+        prefix = self._prefix_to_write(time)
+        if prefix is None:
             return False
-        self.store.put(segment_prefix(segment) + key, value)
+        self.store.put(prefix + key, value)
         return True
 
     def write(self, time: int, writes: Iterable[Write]) -> bool:
         """Writes several entries to the segment of that time, as one batch."""
-        segment = self._segment_to_write(time)
-        if segment is None:
+        prefix = self._prefix_to_write(time)
+        if prefix is None:
             return False
-        prefix = segment_prefix(segment)
         self.store.write([(prefix + key, value) for key, value in writes])
         return True
 
-    def _segment_to_write(self, time: int) -> int | None:
-        self.advance(time)
+    def _prefix_to_write(self, time: int) -> bytes | None:
+        if time > self.stream_time:
+            self.advance(time)
         segment = self.segment_of(time)
-        is_live = self.enter(segment)
-        self.drop_expired()
-        return segment if is_live else None
+        self.enter(segment)
+        if self._live and self._live[0] < self._first_live:
+            self.drop_expired()
+        return self._prefixes.get(segment)
 
     def write_all(self, timed_writes: Iterable[tuple[int, list[Write]]]) -> None:
         """Writes a restored batch: only what the batch's highest time leaves alive."""
@@ -94,7 +98,7 @@ class Segments:
         for time, entries in batch:
             segment = self.segment_of(time)
             if self.enter(segment):
-                prefix = segment_prefix(segment)
+                prefix = self._prefixes[segment]
                 writes.extend((prefix + key, value) for key, value in entries)
         self.drop_expired()
         self.store.write(writes)
@@ -102,15 +106,14 @@ class Segments:
     def remove(self, time: int, keys: Iterable[bytes]) -> None:
         """Removes entries; unlike a write it makes nothing expire."""
         self.advance(time)
-        segment = self.segment_of(time)
-        if self._has(segment):
-            prefix = segment_prefix(segment)
+        prefix = self._prefixes.get(self.segment_of(time))
+        if prefix is not None:
             self.store.write([(prefix + key, None) for key in keys])
 
     def get(self, time: int, key: bytes) -> bytes | None:
         """Reads from the segment of that time, hidden or not."""
-        segment = self.segment_of(time)
-        return self.store.get(segment_prefix(segment) + key) if self._has(segment) else None
+        prefix = self._prefixes.get(self.segment_of(time))
+        return None if prefix is None else self.store.get(prefix + key)
 
     def scan(
         self,
@@ -121,17 +124,21 @@ class Segments:
         reverse: bool = False,
     ) -> Iterator[Entry]:
         """Yields the entries within ``bounds`` of every segment that the span touches."""
+        for entries in self.scans(time_from, time_to, bounds, reverse=reverse):
+            for key, value in entries:
+                yield key[SEGMENT_SIZE:], value
+
+    def scans(
+        self, time_from: int, time_to: int, bounds: Bounds, *, reverse: bool
+    ) -> Iterator[Iterator[Entry]]:
+        """Yields one scan per segment; their keys still begin with the segment's number."""
+        low, high = bounds
         touched = self.between(time_from, time_to)
         for segment in reversed(touched) if reverse else touched:
-            yield from self._scan_segment(segment, bounds, reverse)
-
-    def _scan_segment(self, segment: int, bounds: Bounds, reverse: bool) -> Iterator[Entry]:
-        prefix = segment_prefix(segment)
-        low, high = bounds
-        start = prefix + low if low is not None else prefix
-        end = prefix + high if high is not None else segment_prefix(segment + 1)
-        for key, value in self.store.scan(start, end, reverse=reverse):
-            yield key[_PREFIX:], value
+            prefix = segment_prefix(segment)
+            start = prefix + low if low is not None else prefix
+            end = prefix + high if high is not None else segment_prefix(segment + 1)
+            yield self.store.scan(start, end, reverse=reverse)
 
     def flush(self) -> None:
         state = (self.stream_time, self.sequence)
@@ -152,38 +159,35 @@ class Segments:
         """Tells whether there are segments to drop."""
         return bool(self._live) and self._live[0] < self._first_live
 
-    @property
-    def _first_live(self) -> int:
-        return self.segment_of(self.stream_time - self._retention_ms)
-
     def enter(self, segment: int) -> bool:
         """Makes room for the first entry of a segment; false if the segment has expired."""
         if segment < self._first_live:
             return False
-        if not self._has(segment):
+        if segment not in self._prefixes:
             insort(self._live, segment)
+            self._prefixes[segment] = segment_prefix(segment)
         return True
 
     def drop_expired(self) -> None:
         if self.has_expired:
             first_live = self._first_live
             self.store.delete_range(segment_prefix(self._live[0]), segment_prefix(first_live))
-            del self._live[: bisect_left(self._live, first_live)]
-
-    def _has(self, segment: int) -> bool:
-        place = bisect_left(self._live, segment)
-        return place < len(self._live) and self._live[place] == segment
+            gone = bisect_left(self._live, first_live)
+            for segment in self._live[:gone]:
+                del self._prefixes[segment]
+            del self._live[:gone]
 
     def _read_meta(self) -> tuple[int, int]:
         data = self.store.get(META)
         if data is not None:
-            self.stream_time, self.sequence = _META.unpack(data)
+            stream_time, self.sequence = _META.unpack(data)
+            self.advance(stream_time)
         return self.stream_time, self.sequence
 
 
 def _existing_segments(store: BytesStore) -> Iterator[int]:
     # Jumping from each segment to the next reads one entry per segment, however large it is.
-    start = bytes(_PREFIX)
+    start = bytes(SEGMENT_SIZE)
     while True:
         first = next(iter(store.scan(start, _ALL_SEGMENTS_END)), None)
         if first is None:

@@ -76,7 +76,7 @@ class TypedWindowStore(Generic[K, V]):
         """
         if time_to is None:
             data = self._bytes.get(self._keys.write_key(key), time_from)
-            return self._values.read_checked(data)
+            return None if data is None else self._values.read_checked(data)
         return self._fetch_key(key, time_from, time_to, reverse=False)
 
     def backward_fetch(
