@@ -19,6 +19,7 @@ class Clocks(TypedDict):
 
     stream_time: int
     partitions: dict[str, int]
+    received: dict[str, int]
     operators: dict[str, tuple[int, int, int]]
     joins: dict[str, tuple[int, int, int]]
     stream_punctuations: list[int]
@@ -36,6 +37,9 @@ def read_clocks(
     return {
         "stream_time": group.stream_time,
         "partitions": {name: queue.partition_time for name, queue in group.queues.items()},
+        "received": {
+            name: queue.received for name, queue in group.queues.items() if queue.received
+        },
         "operators": {
             name: (clock.stream_time, clock.last_close_time, clock.next_time_to_emit)
             for name, clock in _operator_clocks(executors)
@@ -61,6 +65,7 @@ def set_clocks(
     group.stream_time = noted["stream_time"]
     for name, queue in group.queues.items():
         queue.partition_time = noted["partitions"].get(name, -1)
+        queue.received = noted["received"].get(name, 0)
     for name, operator in _operator_clocks(executors):
         if name in noted["operators"]:
             operator.stream_time, operator.last_close_time, operator.next_time_to_emit = noted[

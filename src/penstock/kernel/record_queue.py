@@ -39,13 +39,15 @@ Decoder = Callable[[RawRecord, int], Head | None]
 class RecordQueue:
     """The records of one input partition, decoded one ahead so that their time is known."""
 
-    __slots__ = ("_decode", "_records", "head", "name", "partition_time", "source")
+    __slots__ = ("_decode", "_records", "head", "name", "partition_time", "received", "source")
 
     def __init__(self, name: str, source: str, decode: Decoder) -> None:
         self.name = name
         self.source = source
         self.head: Head | None = None
         self.partition_time = -1
+        #: How many records came through here so far: offsets where there is no topic.
+        self.received = 0
         self._records: deque[RawRecord] = deque()
         self._decode = decode
 

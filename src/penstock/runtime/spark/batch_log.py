@@ -65,7 +65,8 @@ class LogState:
     complete: int = -1
     #: By task and stage: the last batch that was committed there.
     markers: dict[tuple[TaskId, int], int] = field(default_factory=dict)
-    clocks: dict[TaskId, Clocks] = field(default_factory=dict)
+    #: By task: the last batch it committed, and its clocks before and after.
+    clocks: dict[TaskId, tuple[int, Clocks | None, Clocks]] = field(default_factory=dict)
     fingerprint: str | None = None
 
     @property
@@ -75,6 +76,14 @@ class LogState:
     def done(self, batch: int, stage: int) -> frozenset[TaskId]:
         """The tasks that committed this stage of this batch."""
         return frozenset(t for (t, s), b in self.markers.items() if s == stage and b == batch)
+
+    def clocks_at(self, batch: int) -> dict[TaskId, Clocks]:
+        """The clocks of all tasks as they stand when a batch begins, also for the second time."""
+        noted = {
+            task: before if committed == batch else after
+            for task, (committed, before, after) in self.clocks.items()
+        }
+        return {task: clocks for task, clocks in noted.items() if clocks is not None}
 
     def apply(self, key: str, value: bytes | str | None) -> None:
         """Takes one record of the log into account."""
@@ -91,7 +100,7 @@ class LogState:
             _, task, stage = key.split("/")
             read = json.loads(data)
             self.markers[TaskId.parse(task), int(stage)] = read["batch"]
-            self.clocks[TaskId.parse(task)] = read["clocks"]
+            self.clocks[TaskId.parse(task)] = read["batch"], read["before"], read["clocks"]
 
 
 class BatchLog:

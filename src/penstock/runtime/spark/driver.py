@@ -67,7 +67,8 @@ class Driver:
         self._log = batch_log
         self._admin = admin
         self._group = group
-        self._clocks: dict[TaskId, Clocks] = dict(batch_log.state.clocks)
+        state = batch_log.state
+        self._clocks: dict[TaskId, Clocks] = state.clocks_at(state.complete + 1)
         self._owners: dict[int, str] = {}
         self._sinks = spark_sinks(application.plan.graph)
         self._used_slots = slots
@@ -151,7 +152,8 @@ class Driver:
         self._log.state.complete = plan.batch
         self._log.state.markers.clear()
         progress = self.progress
-        for report in received:
+        # A task may have run in several stages: the last one knows its clocks.
+        for report in sorted(received, key=lambda each: each.stage):
             self._clocks[report.task] = report.clocks
             self._owners[report.slot] = report.owner
             progress.sent += report.sent

@@ -18,7 +18,9 @@ def marker_key(report: Report) -> bytes:
 
 def write_marker(writer: Writer, application: Application, order: Order, report: Report) -> None:
     """Writes that the task's writes of this stage and batch exist, and where its clocks stand."""
-    value: dict[str, Any] = {"batch": order.batch, "clocks": report.clocks}
+    # A task that runs this batch again needs its clocks as they were before.
+    before = order.clocks.get(report.task)
+    value: dict[str, Any] = {"batch": order.batch, "before": before, "clocks": report.clocks}
     writer.send(
         application.batches_topic,
         marker_key(report),

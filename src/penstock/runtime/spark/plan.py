@@ -41,7 +41,8 @@ class Plan:
 
     @cached_property
     def stages(self) -> int:
-        return 1 + max(run.stage for run in self.runs)
+        # A topology of global tables alone has no run; its stage only keeps the tables.
+        return 1 + max((run.stage for run in self.runs), default=0)
 
     def runs_of(self, stage: int) -> list[Run]:
         return [run for run in self.runs if run.stage == stage]

@@ -186,10 +186,11 @@ class TaskState:
             self._queue(topic)
             kernel.add_records(topic, batch)
             count += len(batch)
-        for queue, batch in self._by_upstream(rows):
+        for queue, sent in self._by_upstream(rows):
             self._queue(queue)
-            kernel.add_records(queue, batch)
-            count += len(batch)
+            offsets = kernel.next_offsets(queue, len(sent))
+            kernel.add_records(queue, map(self._received, sent, offsets))
+            count += len(sent)
         while kernel.has_records:
             kernel.process_next()
             kernel.punctuate_stream_time()
@@ -217,19 +218,18 @@ class TaskState:
         if not self.kernel.has_queue(name):
             self.kernel.add_queue(name, self._sources[name.partition("|")[0]])
 
-    def _by_upstream(self, rows: list[ShuffleRow]) -> Iterator[tuple[str, list[RawRecord]]]:
+    def _by_upstream(self, rows: list[ShuffleRow]) -> Iterator[tuple[str, list[ShuffleRow]]]:
         """One queue per upstream task: order holds within it, timestamps decide between them."""
-        queues: dict[str, list[RawRecord]] = {}
+        queues: dict[str, list[ShuffleRow]] = {}
         for row in rows:
-            name = f"{row.topic}|{row.subtopology}_{row.task}"
-            topic = self._settings.topic(row.topic)
-            queues.setdefault(name, []).append(
-                RawRecord(
-                    topic, row.partition, row.sequence, row.timestamp, row.key, row.value,
-                    decode_headers(row.headers),
-                )
-            )  # fmt: skip
+            queues.setdefault(f"{row.topic}|{row.subtopology}_{row.task}", []).append(row)
         yield from queues.items()
+
+    def _received(self, row: ShuffleRow, offset: int) -> RawRecord:
+        return RawRecord(
+            self._settings.topic(row.topic), row.partition, offset, row.timestamp, row.key,
+            row.value, decode_headers(row.headers),
+        )  # fmt: skip
 
     def _source_by_topic(self) -> dict[str, str]:
         sources: dict[str, str] = {}
