@@ -111,7 +111,12 @@ class Chaos:
             return 0
         if app.poll() is None:
             os.kill(app.pid, number)
-        code = app.wait(timeout_s)
+        try:
+            code = app.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            os.kill(app.pid, signal.SIGKILL)
+            self._sweep(app.pid)
+            raise
         if number == signal.SIGKILL:
             self._sweep(app.pid)
         return code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import logging
@@ -41,16 +42,24 @@ def serve(
     it. No order means: let the slot go.
     """
     host = _HOSTS.get((key, number))
+    if order is None:
+        _let_go(host, key, number)
+        return
     if host is None:
         host = _claim(load, key, number)
-    if order is None:
-        if host is not None:
-            host.close()
-        return
     if host is not None:
         yield from host.slot.run(order, batches)
     else:
         yield from _ask_owner(key, number, order, batches)
+
+
+def _let_go(host: SlotHost | None, key: str, number: int) -> None:
+    """Closes a slot, wherever it is; one that nobody owns needs nothing."""
+    if host is not None:
+        host.close()
+    elif socket_path(key, number).exists():
+        with contextlib.suppress(StreamsError):
+            ask_slot(key, number, ("close",))
 
 
 def ask_slot(key: str, number: int, question: tuple[Any, ...]) -> Any:
@@ -103,6 +112,9 @@ class SlotHost:
                 order, data = rest
                 batches = pa.ipc.open_stream(data) if data else ()
                 return "ok", _packed(self.slot.run(order, batches))
+            if kind == "close":
+                self.close()
+                return "ok", None
             return "ok", answer_query(self.slot, *rest)
         except BaseException as error:
             log.exception("slot %d failed to answer", self._number)
