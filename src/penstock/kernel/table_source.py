@@ -21,7 +21,9 @@ class TableSourceExecutor(Executor[TableSource]):
 
     def init(self) -> None:
         self._table = materialized(self)
-        self._sends_old = self.node.sends_old
+        # A cache finds the old value itself, once for all updates between two flushes.
+        is_cached = self._table is not None and self._table.is_cached
+        self._sends_old = self.node.sends_old and not is_cached
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if key is None:

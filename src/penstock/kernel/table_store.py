@@ -89,6 +89,7 @@ class MaterializedTable:
         store = executor.task.store(node.store)
         rows = rows_of(store)
         self._forwarder = TableForwarder(store, executor, sends_old=node.sends_old)
+        self.is_cached = self._forwarder.is_cached
         self.get = rows.get
         self._put = rows.put
 

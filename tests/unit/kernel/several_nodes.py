@@ -117,6 +117,12 @@ class SeveralNodes:
     def node(self, name: str) -> Node:
         return self._nodes[name]
 
+    def is_global_store(self, name: str) -> bool:
+        return False
+
+    def children(self, node: str) -> list[str]:
+        return []
+
     def child(self, name: str) -> Forward | None:
         raise NotImplementedError
 

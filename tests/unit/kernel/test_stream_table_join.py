@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.nodes import StreamTableJoin
 from tests.unit.kernel.several_nodes import (
@@ -103,9 +103,10 @@ def test_record_later_than_grace_is_joined_at_once() -> None:
     assert task.pipe("j", "a", "late", 5) == [Out("a", "late|None", 5)]
 
 
-def test_record_without_key_does_not_wait() -> None:
-    """Kafka Streams fails here; there is nothing to wait for."""
-    assert with_grace(10, is_left=True).pipe("j", None, "1", 5) == [Out(None, "1|None", 5)]
+def test_record_without_key_cannot_wait() -> None:
+    """The buffer is sorted by key; Kafka Streams fails here, too."""
+    with pytest.raises(NullArgumentError, match="key is None"):
+        with_grace(10, is_left=True).pipe("j", None, "1", 5)
 
 
 def test_grace_needs_a_versioned_table() -> None:

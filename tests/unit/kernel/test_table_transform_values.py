@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import NullArgumentError
+from penstock.errors import NullArgumentError, UnknownStoreError
 from penstock.model.change import Change
 from penstock.processor.processor import ValueTransformer
 from penstock.serde.serdes import Serdes
 from penstock.state.spec import StoreKind, StoreSpec
-from penstock.topology.nodes import TableTransformValues
+from penstock.topology.nodes import StreamTableJoin, TableTransformValues
 from tests.unit.kernel.several_nodes import Out, SeveralNodes, rows, source
 
 COUNTS = StoreSpec(
@@ -79,6 +79,13 @@ def test_reader_of_rows_uses_a_transformer_of_its_own() -> None:
     assert task.context.topic == "in"
     getter.close()
     assert Counting.closed == closed + 1
+
+
+def test_reader_without_the_transformers_stores_is_refused() -> None:
+    """A transformer with state must not run for reads; the error says what to do instead."""
+    join = StreamTableJoin(name="j", table="x", joiner=lambda left, right: left)
+    with pytest.raises(UnknownStoreError, match="materialized="):
+        SeveralNodes(source("t", "s"), transforming(), join, stores=(COUNTS, rows("s")))
 
 
 def test_supplier_without_transformer_is_refused() -> None:
