@@ -10,9 +10,12 @@ from weakref import ref
 from rocksdict import Rdict, ReadOptions, WriteBatch, WriteOptions
 
 from penstock.errors import StoreError
-from penstock.state.bytes_store import Entry, Write
+from penstock.state.bytes_store import BytesStore, Entry, Write
 from penstock.state.closed import cut_off
 from penstock.state.rocks_config import RocksOptions, config_setter
+
+#: Opens the map of a store in a directory; ``open_rocks`` is one.
+OpenEngine = Callable[[Path, str, Mapping[str, Any]], BytesStore]
 
 
 def open_rocks(directory: Path, store: str, configs: Mapping[str, Any] | None = None) -> RocksStore:
