@@ -194,6 +194,16 @@ class Admin:
             lambda: self._client.incremental_alter_configs([resource], **self._limit)[resource],
             f"change the settings of topic {name!r}",
         )
+        # The broker that answers questions learns of it a moment later. It may write a value in
+        # another way than it was given, so this waits for a while only.
+        deadline = time.monotonic() + min(2.0, self._timeout_s)
+        while not self._has_config(name, changes) and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def _has_config(self, name: str, changes: Mapping[str, str | None]) -> bool:
+        found = self.topic_config(name)
+        own = {key: item.value for key, item in found.items() if item.is_own}
+        return all(own.get(key) == value for key, value in changes.items())
 
     def begin_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """Gives the first offset of each partition that still has a record."""

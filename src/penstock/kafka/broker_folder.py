@@ -51,6 +51,9 @@ _PROPERTIES = {
     "group.initial.rebalance.delay.ms": "0",
     # What a killed producer left open blocks readers of committed records until it is aborted.
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+    # After a crash the node has to wait until its own last session is over; nine seconds, else.
+    "broker.session.timeout.ms": "2000",
+    "broker.heartbeat.interval.ms": "500",
     # A small heap: the cleaner alone would take a quarter of it.
     "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
     "num.network.threads": "2",
@@ -166,6 +169,23 @@ class BrokerFolder:
             encoding="utf-8",
         )
         meta.rename(self.data / "meta.properties")
+
+
+def choose_port(wanted: int | None, kept: int | None) -> int:
+    """Takes the port that was asked for, or else the last one, or else any.
+
+    Raises:
+        BrokerError: ``port-in-use`` for a port that was asked for.
+    """
+    if wanted is None:
+        return kept if kept is not None and is_free(kept) else free_port()
+    if not is_free(wanted):
+        raise BrokerError(
+            "port-in-use",
+            f"port {wanted} on {HOST} is used by another program",
+            fix="give another port, or none to take any that is free",
+        )
+    return wanted
 
 
 def free_port(besides: int | None = None) -> int:

@@ -20,14 +20,17 @@ from penstock.kafka.java import Java
 
 _START_TIMEOUT_S = 90.0
 
+JAVA_OPTIONS = (
+    "-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-XX:-UsePerfData",
+)  # fmt: skip
+
 
 def java_command(java: Java, distribution: Distribution, folder: BrokerFolder) -> list[str]:
     """Gives the command line of the broker that ``folder`` was prepared for."""
     archive = distribution.class_archive(java)
     quick = [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if _is_usable(archive) else []
     return [
-        str(java.executable), "-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError",
-        "-XX:-UsePerfData", *quick, "-Djava.awt.headless=true",
+        str(java.executable), *JAVA_OPTIONS, *quick, "-Djava.awt.headless=true",
         f"-Djava.io.tmpdir={folder.root / 'tmp'}",
         "-Dorg.slf4j.simpleLogger.showDateTime=true",
         "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSS",

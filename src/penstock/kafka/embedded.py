@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from penstock.kafka.broker_folder import HOST, BrokerFolder, free_port, is_free
+from penstock.kafka.broker_folder import HOST, BrokerFolder, choose_port
 from penstock.kafka.broker_process import java_command, launch_owned, wait_until_ready
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.installation import ensure_installed
@@ -113,7 +113,8 @@ class EmbeddedBroker:
         lock = folder.lock()
         try:
             for left in reversed(range(_TRIES)):
-                folder.prepare(distribution, self._choose_port(folder), self._properties)
+                port = choose_port(self._port, folder.port)
+                folder.prepare(distribution, port, self._properties)
                 command = java_command(java, distribution, folder)
                 self._watchdog = launch_owned(command, folder, lock, is_scratch=self._is_scratch)
                 try:
@@ -166,18 +167,6 @@ class EmbeddedBroker:
     @property
     def _is_scratch(self) -> bool:
         return self._data_dir is None
-
-    def _choose_port(self, folder: BrokerFolder) -> int:
-        if self._port is not None:
-            if not is_free(self._port):
-                raise BrokerError(
-                    "port-in-use",
-                    f"port {self._port} on {HOST} is used by another program",
-                    fix="give another port, or none to take any that is free",
-                )
-            return self._port
-        kept = folder.port
-        return kept if kept is not None and is_free(kept) else free_port()
 
     def _leave(self) -> None:
         """Closes the watchdog's input, upon which it ends the broker and then itself."""

@@ -1,0 +1,77 @@
+"""Which cluster a command talks to: the one that is named, else the project's running broker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.kafka.admin import Admin
+from penstock.kafka.broker_registry import find_project_broker
+from penstock.kafka.errors import BrokerError
+from penstock.kafka.java_settings import Kind, for_librdkafka
+
+BootstrapOption = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap",
+        "-b",
+        metavar="HOST:PORT",
+        help="Kafka brokers; without it, the project's running broker.",
+    ),
+]
+CommandConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--command-config",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Client settings as name=value lines, for clusters that want a login.",
+    ),
+]
+TimeoutOption = Annotated[
+    float, typer.Option("--timeout", min=0.1, help="Seconds to wait for the cluster's answer.")
+]
+
+
+def client_settings(
+    bootstrap: str | None, command_config: Path | None, kind: Kind
+) -> dict[str, Any]:
+    """Gives librdkafka's settings for one client.
+
+    Raises:
+        BrokerError: ``no-broker`` when none was named and the project has none running.
+    """
+    given = {} if command_config is None else read_properties(command_config)
+    servers = bootstrap or given.get("bootstrap.servers") or project_bootstrap()
+    return for_librdkafka(given | {"bootstrap.servers": servers}, kind)
+
+
+def connect(bootstrap: str | None, command_config: Path | None, timeout_s: float = 10.0) -> Admin:
+    return Admin(client_settings(bootstrap, command_config, "admin"), timeout_s=timeout_s)
+
+
+def project_bootstrap() -> str:
+    """Gives the address of the broker that ``penstock broker start`` started for this project."""
+    folder = find_project_broker()
+    if folder is not None and folder.port is not None and folder.is_in_use():
+        return f"127.0.0.1:{folder.port}"
+    where = f"the broker in {str(folder.root)!r} does not run" if folder else "no broker was named"
+    raise BrokerError(
+        "no-broker",
+        f"{where}, and this project has none running" if folder is None else where,
+        fix="start one with: penstock broker start, or name one with --bootstrap HOST:PORT",
+    )
+
+
+def read_properties(file: Path) -> dict[str, str]:
+    """Reads name=value lines; empty lines and those that start with # or ! are comments."""
+    settings = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        text = line.strip()
+        if text and text[0] not in "#!":
+            name, _, value = text.partition("=")
+            settings[name.strip()] = value.strip()
+    return settings

@@ -1,0 +1,180 @@
+"""``penstock consume``: prints the records of topics, decoded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import typer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from rich.text import Text
+
+from penstock.cli.connection import (
+    BootstrapOption,
+    CommandConfigOption,
+    TimeoutOption,
+    client_settings,
+    connect,
+)
+from penstock.cli.output import JsonOption, err, print_json, print_note
+from penstock.cli.text_format import (
+    KeySerdeOption,
+    TextFormat,
+    ValueSerdeOption,
+    as_printable,
+    as_text,
+    as_time,
+    text_format,
+)
+from penstock.kafka.admin_answers import Partition
+from penstock.kafka.admin_failures import explained, unknown_partition
+from penstock.kafka.clients import new_consumer
+
+_POLL_S = 0.2
+
+
+def consume(
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="The topics to read.")],
+    from_beginning: Annotated[
+        bool,
+        typer.Option("--from-beginning", help="Read what is there, then leave unless --follow."),
+    ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Keep waiting for new records.")
+    ] = False,
+    max_messages: Annotated[
+        int | None, typer.Option("--max-messages", "-n", min=1, help="Leave after so many.")
+    ] = None,
+    idle: Annotated[
+        float | None,
+        typer.Option("--idle", min=0.1, metavar="SECONDS", help="Leave after so long without one."),
+    ] = None,
+    partition: Annotated[
+        int | None, typer.Option("--partition", "-p", min=0, help="Read this partition only.")
+    ] = None,
+    key_serde: KeySerdeOption = "string",
+    value_serde: ValueSerdeOption = "string",
+    isolation_level: Annotated[
+        Literal["read_uncommitted", "read_committed"], typer.Option("--isolation-level")
+    ] = "read_committed",
+    details: Annotated[
+        bool, typer.Option("--details", "-d", help="Show place, time and headers too.")
+    ] = False,
+    bootstrap: BootstrapOption = None,
+    command_config: CommandConfigOption = None,
+    timeout: TimeoutOption = 10.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Print records: new ones as they come or, --from-beginning, those that are there.
+
+    Windowed keys are read with windowed:INNER:SIZE (windowed:string:1m) or session:INNER.
+    """
+    key_format = text_format("--key-serde", key_serde)
+    value_format = text_format("--value-serde", value_serde)
+    places = _places(connect(bootstrap, command_config, timeout), topics, partition, from_beginning)
+    settings = {
+        # librdkafka insists on a name, but partitions are assigned by hand and nobody joins.
+        "group.id": "penstock-consume",
+        **client_settings(bootstrap, command_config, "consumer"),
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "isolation.level": isolation_level,
+        "auto.offset.reset": "earliest",
+    }
+    is_endless = follow or not from_beginning
+    consumer = new_consumer(settings)
+    try:
+        for count, message in enumerate(_records(consumer, places, is_endless, idle), 1):
+            record = _decoded(message, key_format, value_format)
+            if as_json:
+                print_json(record, indent=False)
+            else:
+                _print(record, details)
+            if count == max_messages:
+                break
+    except KeyboardInterrupt:
+        print_note("")
+    finally:
+        consumer.close()
+
+
+def _places(
+    admin: Any, topics: list[str], partition: int | None, from_beginning: bool
+) -> dict[Partition, int]:
+    """Chooses partitions and first offsets; unknown topics are refused before anything is read."""
+    chosen: list[Partition] = []
+    for name in topics:
+        states = admin.topic(name).partitions
+        if partition is not None and partition >= len(states):
+            raise unknown_partition(name, partition, len(states))
+        chosen += [(name, state.id) for state in states if partition in (None, state.id)]
+    # New records are those after this moment, however long connecting takes.
+    found: dict[Partition, int] = (
+        admin.begin_offsets(chosen) if from_beginning else admin.end_offsets(chosen)
+    )
+    return found
+
+
+def _records(
+    consumer: Consumer, places: dict[Partition, int], is_endless: bool, idle_s: float | None
+) -> Iterator[Message]:
+    consumer.assign([TopicPartition(*place, offset) for place, offset in places.items()])
+    unread = set(places)
+    last = time.monotonic()
+    while is_endless or unread:
+        message = consumer.poll(_POLL_S)
+        error = None if message is None else message.error()
+        if message is not None and error is None:
+            last = time.monotonic()
+            yield message
+        elif error is not None and error.code() == KafkaError._PARTITION_EOF:
+            assert message is not None
+            unread.discard((str(message.topic()), int(message.partition() or 0)))
+        elif error is not None and (error.fatal() or not error.retriable()):
+            raise explained(KafkaException(error), "read records", "the cluster")
+        if idle_s is not None and time.monotonic() - last > idle_s:
+            return
+
+
+def _decoded(message: Message, key: TextFormat, value: TextFormat) -> dict[str, Any]:
+    topic = str(message.topic())
+    return {
+        "topic": topic,
+        "partition": message.partition(),
+        "offset": message.offset(),
+        "timestamp": message.timestamp()[1],
+        "key": _field(message, "key", key, topic, message.key()),
+        "value": _field(message, "value", value, topic, message.value()),
+        "headers": [[name, _header(data)] for name, data in _headers(message)],
+    }
+
+
+def _headers(message: Message) -> list[tuple[str, bytes | None]]:
+    # Its declared type has forms that only writing takes.
+    return list(message.headers() or ())  # type: ignore[arg-type]
+
+
+def _header(data: bytes | None) -> str | None:
+    return None if data is None else as_printable(data)
+
+
+def _field(message: Message, what: str, form: TextFormat, topic: str, data: Any) -> Any:
+    """Decodes a key or value. One that does not fit is shown as it is, with a warning."""
+    try:
+        return form.to_plain(topic, data)
+    except Exception as error:  # noqa: BLE001
+        place = f"{topic} partition {message.partition()} offset {message.offset()}"
+        warning = f"{place}: the {what} is not {form.name}: {error}"
+        err().print(Text(warning, style="yellow"), soft_wrap=True)
+        return as_printable(data)
+
+
+def _print(record: dict[str, Any], details: bool) -> None:
+    """Prints one line of fields between tabs; colours reach terminals only."""
+    fields = [typer.style(as_text(record["key"]), fg="cyan"), as_text(record["value"])]
+    if details:
+        place = f"{record['topic']}-{record['partition']}@{record['offset']}"
+        fields.insert(0, typer.style(f"{as_time(record['timestamp'])}  {place}", dim=True))
+        fields += [typer.style(f"{name}={value}", dim=True) for name, value in record["headers"]]
+    typer.echo("\t".join(fields))

@@ -1,0 +1,32 @@
+"""``penstock describe``: shows a program's topology; nothing is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from penstock.cli.output import JsonOption, print_done
+from penstock.cli.program import load_topology
+
+
+def describe(
+    program: Annotated[
+        str, typer.Argument(metavar="APP.PY[:NAME]", help="A program with a topology in it.")
+    ],
+    form: Annotated[
+        Literal["text", "mermaid", "svg", "json"], typer.Option("--format", "-f")
+    ] = "text",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the topology of a program: sub-topologies, nodes, stores and topics."""
+    text = str(load_topology(program).describe("json" if as_json else form)).rstrip("\n")
+    if output is None:
+        print(text)
+    else:
+        output.write_text(f"{text}\n", encoding="utf-8")
+        print_done(f"written to {output}")

@@ -1,0 +1,70 @@
+"""Puts the subcommands together; a new one is a module and one line here."""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+
+import penstock
+from penstock.cli.broker import app as broker
+from penstock.cli.command_group import CommandGroup
+from penstock.cli.consume import consume
+from penstock.cli.describe import describe
+from penstock.cli.doctor import doctor
+from penstock.cli.produce import produce
+from penstock.cli.topics import app as topics
+from penstock.kafka.distribution import KAFKA_VERSION
+
+app = typer.Typer(
+    name="penstock",
+    cls=CommandGroup,
+    no_args_is_help=True,
+    # A failed request prints what to do; a bug prints Python's own traceback, fit for a report.
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.add_typer(broker, name="broker")
+app.add_typer(topics, name="topics")
+app.command()(produce)
+app.command()(consume)
+app.command()(describe)
+app.command()(doctor)
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        print(f"penstock {penstock.__version__} (Spark {_spark()}, Kafka {KAFKA_VERSION})")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            metavar="",
+            help="Print the versions and leave.",
+        ),
+    ] = False,
+) -> None:
+    """Kafka Streams and ksqlDB for Python, run by Spark."""
+
+
+def main() -> None:
+    """The entry point. Logs of the library stay silent unless the program sets up logging."""
+    logging.getLogger("penstock").addHandler(logging.NullHandler())
+    app()
+
+
+def _spark() -> str:
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,65 @@
+"""How commands print: data to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from penstock.errors import PenstockError
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+# Wide enough that nothing is cut when another program reads the output.
+_PIPE_WIDTH = 2_000
+
+
+def out() -> Console:
+    """The console for data; made anew because tests and shells exchange standard output."""
+    return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
+
+
+def err() -> Console:
+    return Console(stderr=True, width=None if sys.stderr.isatty() else _PIPE_WIDTH, highlight=False)
+
+
+def print_json(value: Any, *, indent: bool = True) -> None:
+    """Prints one JSON document; without ``indent`` on one line, for streams of them."""
+    option = orjson.OPT_INDENT_2 if indent else 0
+    print(orjson.dumps(value, option=option, default=str).decode(), flush=not indent)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Prints rows under headings; numbers to the right."""
+    cells = [list(row) for row in rows]
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+    for index, name in enumerate(columns):
+        is_number = bool(cells) and all(isinstance(row[index], int) for row in cells)
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for row in cells:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    out().print(table)
+
+
+def print_done(text: str) -> None:
+    """Says on standard error that something was done, in green."""
+    err().print(Text("✓ ", style="green").append(text, style="default"), soft_wrap=True)
+
+
+def print_note(text: str) -> None:
+    err().print(Text(text, style="dim"), soft_wrap=True)
+
+
+def print_error(error: PenstockError) -> None:
+    """Prints the error in red, with its fix in plain colour."""
+    first, *rest = str(error).split("\n  fix: ", 1)
+    message = Text(first, style="red")
+    for fix in rest:
+        message.append("\n  fix: ", style="bold").append(fix, style="not bold default")
+    err().print(message, soft_wrap=True)

@@ -1,0 +1,132 @@
+"""Keys and values as people type and read them: text in and out of a serde chosen by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import orjson
+import typer
+
+from penstock.errors import InvalidArgumentError, PenstockError
+from penstock.model.windowed import Windowed
+from penstock.serde.base import Serde
+from penstock.serde.json import JsonSerde
+from penstock.serde.primitives import (
+    BooleanSerde,
+    BytesSerde,
+    DoubleSerde,
+    FloatSerde,
+    IntegerSerde,
+    LongSerde,
+    ShortSerde,
+    StringSerde,
+    UUIDSerde,
+)
+from penstock.serde.serdes import resolve_serde
+from penstock.serde.windowed import WindowedSerdes
+
+_HELP = "string, long, integer, double, boolean, json, bytes, …"
+
+KeySerdeOption = Annotated[str, typer.Option("--key-serde", "-k", metavar="NAME", help=_HELP)]
+ValueSerdeOption = Annotated[str, typer.Option("--value-serde", "-v", metavar="NAME", help=_HELP)]
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text.lower() == "true"
+
+
+_PARSERS: dict[type[Serde[Any]], Callable[[str], Any]] = {
+    StringSerde: str,
+    LongSerde: int,
+    IntegerSerde: int,
+    ShortSerde: int,
+    DoubleSerde: float,
+    FloatSerde: float,
+    BooleanSerde: _boolean,
+    UUIDSerde: UUID,
+    BytesSerde: str.encode,
+    JsonSerde: orjson.loads,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TextFormat:
+    """A serde and how its values look as text."""
+
+    name: str
+    serde: Serde[Any]
+
+    def to_bytes(self, topic: str, text: str) -> bytes | None:
+        """Encodes what a person typed.
+
+        Raises:
+            InvalidArgumentError: ``bad-value`` when the text does not fit the serde.
+        """
+        parse = _PARSERS.get(type(self.serde))
+        if parse is None:
+            raise InvalidArgumentError(
+                "bad-value",
+                f"values of {self.name!r} cannot be typed",
+                fix="write them from a program, or choose string, json, long, …",
+            )
+        try:
+            return self.serde.serialize(topic, parse(text))
+        except (ValueError, TypeError) as error:
+            raise InvalidArgumentError(
+                "bad-value", f"{text!r} is no value of {self.name!r}: {error}"
+            ) from None
+
+    def to_plain(self, topic: str, data: bytes | None) -> Any:
+        """Decodes into what JSON can hold; raises ValueError for bytes of another format."""
+        return _plain(self.serde.deserialize(topic, data))
+
+
+def text_format(option: str, name: str) -> TextFormat:
+    """Finds a format by the serde's name, ``windowed:INNER:SIZE`` or ``session:INNER``.
+
+    Raises:
+        typer.BadParameter: there is none; typer then exits with 2.
+    """
+    kind, *rest = name.split(":")
+    try:
+        if kind == "windowed" and len(rest) == 2:
+            return TextFormat(name, WindowedSerdes.time_windowed(rest[0], _size(rest[1])))
+        if kind == "session" and len(rest) == 1:
+            return TextFormat(name, WindowedSerdes.session_windowed(rest[0]))
+        serde = resolve_serde(name)
+    except PenstockError as error:
+        raise typer.BadParameter(f"{error.message} ({error.fix})", param_hint=option) from None
+    assert serde is not None
+    return TextFormat(name, serde)
+
+
+def as_text(value: Any) -> str:
+    """Writes a plain value on one line: text as it is, the rest as JSON."""
+    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+
+
+def as_printable(data: bytes) -> str:
+    return data.decode("utf-8", errors="backslashreplace")
+
+
+def as_time(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(sep=" ", timespec="milliseconds")[:-6]
+
+
+def _size(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return as_printable(value)
+    if isinstance(value, Windowed):
+        window = value.window
+        return {"key": _plain(value.key), "start": window.start, "end": window.end}
+    return value

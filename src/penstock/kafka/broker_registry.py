@@ -1,0 +1,133 @@
+"""Brokers that outlive the program that starts them: one per folder, found again by its files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.kafka.broker_folder import HOST, BrokerFolder, choose_port
+from penstock.kafka.broker_process import (
+    answers,
+    java_command,
+    launch_detached,
+    wait_until_ready,
+)
+from penstock.kafka.errors import BrokerError
+from penstock.kafka.installation import ensure_installed
+from penstock.kafka.ivy import Progress
+
+#: Where a project keeps its broker, below the project's folder.
+PROJECT_BROKER = Path(".penstock") / "broker"
+
+_STOP_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStatus:
+    """One broker's folder as found: ``is_running`` goes by its lock, not by its process id."""
+
+    folder: Path
+    is_running: bool
+    is_answering: bool = False
+    pid: int | None = None
+    port: int | None = None
+    cluster_id: str | None = None
+
+    @property
+    def bootstrap_servers(self) -> str | None:
+        return f"{HOST}:{self.port}" if self.is_running and self.port is not None else None
+
+
+def find_project_broker(start: Path | None = None) -> BrokerFolder | None:
+    """Finds the broker folder of the project: that of the nearest folder upwards that has one."""
+    here = (start or Path.cwd()).absolute()
+    for folder in (here, *here.parents):
+        if (folder / PROJECT_BROKER / "server.properties").is_file():
+            return BrokerFolder(folder / PROJECT_BROKER)
+    return None
+
+
+def status(folder: Path) -> BrokerStatus:
+    """Says whether a broker runs in the folder; a broker that crashed or was killed does not."""
+    broker = BrokerFolder(folder.absolute())
+    if not broker.is_in_use():
+        return BrokerStatus(broker.root, is_running=False, cluster_id=broker.cluster_id)
+    is_answering = broker.port is not None and answers(f"{HOST}:{broker.port}", timeout_s=3.0)
+    return BrokerStatus(broker.root, True, is_answering, broker.pid, broker.port, broker.cluster_id)
+
+
+def start(
+    folder: Path, *, port: int | None = None, progress: Progress | None = None
+) -> BrokerStatus:
+    """Starts a broker that keeps running, with its data in the folder, and waits until it answers.
+
+    Raises:
+        BrokerError: ``broker-folder-in-use`` when it runs already, or it does not start.
+        JavaError: no Java was found.
+    """
+    broker = BrokerFolder(folder.absolute())
+    lock = broker.lock()
+    try:
+        java, distribution = ensure_installed(progress)
+        broker.prepare(distribution, choose_port(port, broker.port), {})
+        process = launch_detached(java_command(java, distribution, broker), broker, lock)
+        try:
+            wait_until_ready(process, broker)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+    finally:
+        os.close(lock)
+    # It is nobody's child from here on; without this, Python would warn that it still runs.
+    process.returncode = 0
+    return status(folder)
+
+
+def stop(folder: Path) -> bool:
+    """Ends the broker of the folder and keeps its data; says whether one was running.
+
+    Raises:
+        BrokerError: ``broker-stuck`` when it cannot be ended.
+    """
+    broker = BrokerFolder(folder.absolute())
+    if not broker.is_in_use():
+        return False
+    for kind, patience_s in ((signal.SIGTERM, _STOP_TIMEOUT_S), (signal.SIGKILL, 5.0)):
+        if _signal(broker, kind) and _has_ended(broker, patience_s):
+            broker.pid_file.unlink(missing_ok=True)
+            return True
+    raise BrokerError(
+        "broker-stuck",
+        f"the broker in {str(broker.root)!r} (pid {broker.pid}) does not end",
+        fix=f"end the process that holds {str(broker.root / 'lock')!r} by hand",
+    )
+
+
+def remove(folder: Path) -> None:
+    """Deletes a broker's folder with all data; the broker must not run."""
+    os.close(BrokerFolder(folder.absolute()).lock())
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _signal(broker: BrokerFolder, kind: signal.Signals) -> bool:
+    pid = broker.pid
+    if pid is None:
+        return False
+    with suppress(ProcessLookupError):
+        os.kill(pid, kind)
+    return True
+
+
+def _has_ended(broker: BrokerFolder, patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while broker.is_in_use():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

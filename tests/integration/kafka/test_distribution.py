@@ -1,0 +1,87 @@
+"""Fetching Kafka: where settings come from, and what happens without a network."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.kafka import ivy
+from penstock.kafka.distribution import KAFKA_VERSION, ensure_distribution, installed
+from penstock.kafka.errors import BrokerError
+from penstock.kafka.java import find_java
+from penstock.kafka.machine import cache_folder, proxy_options
+
+MAVEN = """<settings xmlns="http://maven.apache.org/SETTINGS/1.0.0">
+  <servers><server><id>corp</id><username>me</username><password>p&amp;w</password></server></servers>
+  <mirrors>
+    <mirror><id>other</id><mirrorOf>snapshots</mirrorOf><url>https://no.example/x</url></mirror>
+    <mirror><id>corp</id><mirrorOf>*,!internal</mirrorOf><url>https://repo.example/m2</url></mirror>
+  </mirrors>
+</settings>"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with an empty home folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_cache_follows_the_xdg_rules(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path in the variable counts as none."""
+    assert cache_folder() == home / "cache" / "penstock"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_folder() == home / ".cache" / "penstock"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == home / ".cache" / "penstock"
+
+
+def test_without_network_the_message_says_what_to_do(needs_java: None, home: Path) -> None:
+    """Nothing half-fetched is left: the next try starts anew."""
+    (home / ".ivy2").mkdir()
+    (home / ".ivy2" / "ivysettings.xml").write_text(
+        '<ivysettings><settings defaultResolver="none"/><resolvers>'
+        f'<filesystem name="none"><artifact pattern="{home}/none/[module].[ext]"/></filesystem>'
+        "</resolvers></ivysettings>"
+    )
+    with pytest.raises(BrokerError) as raised:
+        ensure_distribution(find_java(), lambda _: None)
+    assert raised.value.code == "kafka-download-failed"
+    assert f"kafka_2.13;{KAFKA_VERSION}: not found" in raised.value.message
+    assert "bootstrap.servers" in (raised.value.fix or "")
+    assert installed() is None
+    assert [path.name for path in (home / "cache" / "penstock").iterdir()] == ["kafka.lock"]
+
+
+def test_maven_mirror_and_its_login_are_used(home: Path) -> None:
+    """Where a company has a mirror, Maven's settings know it."""
+    (home / ".m2").mkdir()
+    (home / ".m2" / "settings.xml").write_text(MAVEN)
+    option, file = ivy._settings(home)
+    text = Path(file).read_text()
+    assert option == "-settings"
+    assert 'root="https://repo.example/m2"' in text
+    assert '<credentials host="repo.example" username="me" passwd="p&amp;w"/>' in text
+    assert Path(file).stat().st_mode & 0o077 == 0
+
+
+def test_own_ivy_settings_win_and_none_mean_ivys_defaults(home: Path) -> None:
+    """What the user wrote for Ivy is meant for Ivy."""
+    assert ivy._settings(home) == []
+    (home / ".ivy2").mkdir()
+    own = home / ".ivy2" / "ivysettings.xml"
+    own.write_text("<ivysettings/>")
+    assert ivy._settings(home) == ["-settings", str(own)]
+
+
+def test_proxy_of_the_machine_is_handed_to_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java does not read the variables that all other programs read."""
+    for name in ("http_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("no_proxy", "localhost,.corp.example")
+    assert proxy_options() == [
+        "-Dhttps.proxyHost=proxy.example",
+        "-Dhttps.proxyPort=3128",
+        "-Dhttp.nonProxyHosts=localhost|*.corp.example",
+    ]

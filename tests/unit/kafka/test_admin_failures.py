@@ -1,0 +1,56 @@
+import pickle
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from penstock.kafka.admin_failures import (
+    explained,
+    is_transient,
+    topic_differs,
+    unknown_partition,
+    unknown_topic,
+)
+from penstock.kafka.errors import UnknownGroupError
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (KafkaError._TRANSPORT, "broker-unreachable"),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "not-allowed"),
+        (KafkaError.GROUP_ID_NOT_FOUND, "unknown-group"),
+        (KafkaError.NON_EMPTY_GROUP, "group-in-use"),
+        (KafkaError.INVALID_CONFIG, "kafka-refused"),
+    ],
+)
+def test_refusal_gets_a_stable_code(code: int, expected: str) -> None:
+    """Programs react to codes; the broker's wording changes between versions."""
+    error = explained(KafkaException(KafkaError(code)), "list topics", "host:1")
+    assert error.code == expected
+    assert "cannot list topics" in error.message
+
+
+def test_missing_group_is_a_class_of_its_own() -> None:
+    """Asking for something that is not there is often fine."""
+    failure = KafkaException(KafkaError(KafkaError.GROUP_ID_NOT_FOUND))
+    assert isinstance(explained(failure, "x", "host:1"), UnknownGroupError)
+
+
+def test_starting_broker_is_asked_again() -> None:
+    """A coordinator that is not ready yet is no error of the user's."""
+    assert is_transient(KafkaException(KafkaError(KafkaError.NOT_COORDINATOR)))
+    assert not is_transient(KafkaException(KafkaError(KafkaError.INVALID_CONFIG)))
+
+
+def test_unknown_topic_suggests_the_nearest() -> None:
+    """Most unknown names are typing errors."""
+    assert "did you mean 'orders'?" in str(unknown_topic("ordrs", ["orders", "users"]))
+    assert "did you mean" not in str(unknown_topic("zzz", ["orders"]))
+
+
+def test_errors_pass_between_processes() -> None:
+    """A Spark task hands its error to the driver."""
+    for error in (unknown_partition("t", 9, 4), topic_differs("t", 2, 4)):
+        copy = pickle.loads(pickle.dumps(error))
+        assert type(copy) is type(error)
+        assert str(copy) == str(error)
