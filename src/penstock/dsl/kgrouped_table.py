@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic
 
 from penstock.dsl.generics import K, SerdeLike, V, VOut
-from penstock.dsl.materialize import materialized_of
-from penstock.dsl.materialized import Materialized
+from penstock.dsl.materialize import StoreOptions, materialized_of
 from penstock.dsl.naming import Named, name_of
 from penstock.dsl.table import Table
 from penstock.dsl.table_aggregate import aggregate_table, count_table, reduce_table
 from penstock.dsl.table_group_by import GroupedTable
-from penstock.state.stores import StoreSupplier
 
 if TYPE_CHECKING:
     from penstock.dsl.ktable import KTable
@@ -29,7 +27,7 @@ class KGroupedTable(Generic[K, V]):
 
     def count(
         self,
-        materialized: Materialized[Any, Any] | StoreSupplier | str | None = None,
+        materialized: StoreOptions | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, int]:
         """Counts the rows of each group.
@@ -45,7 +43,7 @@ class KGroupedTable(Generic[K, V]):
         self,
         adder: Callable[[V, V], V],
         subtractor: Callable[[V, V], V],
-        materialized: Materialized[Any, Any] | StoreSupplier | str | None = None,
+        materialized: StoreOptions | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, V]:
         """Folds the rows of each group into one value of their type.
@@ -64,7 +62,7 @@ class KGroupedTable(Generic[K, V]):
         initializer: Callable[[], VOut],
         adder: Callable[[K, V, VOut], VOut],
         subtractor: Callable[[K, V, VOut], VOut],
-        materialized: Materialized[Any, Any] | StoreSupplier | str | None = None,
+        materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
         value_serde: SerdeLike[VOut] | None = None,

@@ -9,7 +9,7 @@ from penstock.dsl.foreign_key_join import join_tables_on_foreign_key
 from penstock.dsl.generics import K2, V2, K, KOther, SerdeLike, V, VOther, VOut
 from penstock.dsl.join_options import TableJoined
 from penstock.dsl.kgrouped_table import KGroupedTable
-from penstock.dsl.materialize import materialized_of
+from penstock.dsl.materialize import StoreOptions, materialized_of
 from penstock.dsl.materialized import Materialized
 from penstock.dsl.naming import Named, name_of
 from penstock.dsl.options import Grouped, options_of
@@ -25,15 +25,11 @@ from penstock.dsl.table_transform_values import transform_table_values
 from penstock.dsl.to_stream import table_to_stream
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.model.site import caller_site
-from penstock.state.stores import StoreSupplier
 from penstock.topology.nodes import JoinKind
 
 if TYPE_CHECKING:
     from penstock.dsl.kstream import KStream
     from penstock.processor.processor import ValueTransformer
-
-#: What says how a table's store is kept: options, a store of the user's own, or a name.
-MaterializedLike = Materialized[Any, Any] | StoreSupplier | str
 
 
 class KTable(Generic[K, V]):
@@ -57,7 +53,7 @@ class KTable(Generic[K, V]):
     def filter(
         self,
         predicate: Callable[[K, V], bool],
-        materialized: MaterializedLike | None = None,
+        materialized: StoreOptions | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, V]:
         """Keeps the rows for which the predicate holds; one that no longer does is deleted.
@@ -73,7 +69,7 @@ class KTable(Generic[K, V]):
     def filter_not(
         self,
         predicate: Callable[[K, V], bool],
-        materialized: MaterializedLike | None = None,
+        materialized: StoreOptions | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, V]:
         """Keeps the rows for which the predicate does not hold; see ``filter``."""
@@ -83,7 +79,7 @@ class KTable(Generic[K, V]):
     def map_values(
         self,
         mapper: Callable[[V], V2] | Callable[[K, V], V2],
-        materialized: MaterializedLike | None = None,
+        materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
         value_serde: SerdeLike[V2] | None = None,
@@ -103,7 +99,7 @@ class KTable(Generic[K, V]):
         self,
         transformer_supplier: Callable[[], ValueTransformer],
         *state_stores: str,
-        materialized: MaterializedLike | None = None,
+        materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         value_serde: SerdeLike[Any] | None = None,
     ) -> KTable[K, Any]:
@@ -192,7 +188,7 @@ class KTable(Generic[K, V]):
         *,
         foreign_key: Callable[[V], KOther | None] | Callable[[K, V], KOther | None] | None = None,
         table_joined: TableJoined[K, KOther] | str | None = None,
-        materialized: MaterializedLike | None = None,
+        materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         value_serde: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
@@ -222,7 +218,7 @@ class KTable(Generic[K, V]):
         *,
         foreign_key: Callable[[V], KOther | None] | Callable[[K, V], KOther | None] | None = None,
         table_joined: TableJoined[K, KOther] | str | None = None,
-        materialized: MaterializedLike | None = None,
+        materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         value_serde: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
@@ -240,7 +236,7 @@ class KTable(Generic[K, V]):
         joiner: Callable[[V | None, VOther | None], VOut]
         | Callable[[K, V | None, VOther | None], VOut],
         *,
-        materialized: MaterializedLike | None = None,
+        materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         value_serde: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.dsl.arity import check_arity
 from penstock.dsl.materialized import Materialized
-from penstock.dsl.table import DerivedTable, Table
+from penstock.dsl.table import Table
 from penstock.dsl.table_derivation import derive
 from penstock.topology.nodes import TableFilter
 
@@ -37,6 +37,5 @@ def filter_table(
     filtered.value_serde = filtered.value_serde or table.value_serde
     # Where the table above has a store its old values cost nothing, and they save tombstones for
     # rows that were filtered out before.
-    state: DerivedTable = filtered.state  # type: ignore[assignment]
-    state.sends_old = table.state.send_old_values(force=False)
+    filtered.state.sends_old = table.state.send_old_values(force=False)
     return filtered

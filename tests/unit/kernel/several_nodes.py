@@ -39,6 +39,7 @@ class SeveralNodes:
 
     collector: Any = None
     failures: Any = None
+    state_dir = None
 
     def __init__(
         self,
