@@ -1,0 +1,82 @@
+"""A restart keeps nothing but topics, and loses nothing: changelogs hold all there is to know."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.testing.strategies import Event, batches, keys, streams
+from tests.properties import topologies
+from tests.properties.runs import FEW, SOME, Run, cut, for_each, read_by, run
+from tests.properties.topologies import ONE_TOPIC, TWO_TOPICS, Build
+
+TOPOLOGIES = ONE_TOPIC + TWO_TOPICS
+#: How far an unmatched record's time has come is known to the join only, not to its stores.
+WITHOUT_CLOCKS = [build for build in TOPOLOGIES if build is not topologies.stream_join]
+EVENTS = streams(topics=("in", "table"), key=keys(3, nulls=True))
+IN_ORDER = streams(topics=("in", "table"), key=keys(3), max_late_s=0)
+
+
+@for_each(TOPOLOGIES)
+@SOME
+@given(events=EVENTS, sizes=batches(), cache_bytes=st.sampled_from([0, 400, 10_000_000]))
+def test_changelogs_restore_what_was_committed(
+    build: Build, events: list[Event], sizes: list[int], cache_bytes: int
+) -> None:
+    """Stores that are filled from their changelogs are equal to those that were closed."""
+    application = Run(build, cache_bytes=cache_bytes)
+    for batch in cut(read_by(build, events), sizes):
+        application.pipe(batch)
+    before = application.contents()
+    application.restart()
+    assert application.contents() == before
+    application.close()
+
+
+@for_each(WITHOUT_CLOCKS)
+@SOME
+@given(events=IN_ORDER, sizes=batches(), restart_every=st.integers(1, 3))
+def test_restarts_never_change_what_a_key_sees(
+    build: Build, events: list[Event], sizes: list[int], restart_every: int
+) -> None:
+    """Work goes on after a restart as if there had been none."""
+    events = read_by(build, events)
+    assert all(one.timestamp <= two.timestamp for one, two in pairwise(events))
+    application = Run(build)
+    for number, batch in enumerate(cut(events, sizes)):
+        if number % restart_every == 0:
+            application.restart()
+        application.pipe(batch)
+    restarted, undisturbed = application.close(), run(build, events, batch_sizes=sizes)
+    assert restarted.by_key == undisturbed.by_key
+    assert restarted.stores == undisturbed.stores
+
+
+@for_each(TOPOLOGIES)
+@FEW
+@given(events=EVENTS, sizes=batches(), cache_bytes=st.sampled_from([0, 400]))
+def test_stores_on_disk_and_in_memory_are_the_same(
+    build: Build, events: list[Event], sizes: list[int], cache_bytes: int
+) -> None:
+    """Where a store keeps its bytes changes neither results nor what is in it."""
+    events = read_by(build, events)
+    on_disk = run(build, events, batch_sizes=sizes, cache_bytes=cache_bytes, on_disk=True)
+    in_memory = run(build, events, batch_sizes=sizes, cache_bytes=cache_bytes)
+    assert on_disk.commits == in_memory.commits
+    assert on_disk.stores == in_memory.stores
+
+
+@for_each(TOPOLOGIES)
+@FEW
+@given(events=EVENTS, sizes=batches())
+def test_restart_on_disk_restores_what_was_committed(
+    build: Build, events: list[Event], sizes: list[int]
+) -> None:
+    """Restoring goes through the engine's own way of writing, so it is tried there, too."""
+    application = Run(build, on_disk=True)
+    for batch in cut(read_by(build, events), sizes):
+        application.pipe(batch)
+    before = application.contents()
+    application.restart()
+    assert application.contents() == before
+    application.close()
