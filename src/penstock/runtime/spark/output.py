@@ -221,8 +221,10 @@ class TaskOutput:
     def forget_changelogs(self) -> None:
         self._logged.clear()
 
-    def start_run(self, batch: int, *, is_replay: bool) -> None:
-        self.batch, self.is_replay, self._sequence, self.sent = batch, is_replay, 0, 0
+    def start_run(self, batch: int, stage: int, *, is_replay: bool) -> None:
+        self.batch, self.is_replay, self.sent = batch, is_replay, 0
+        # What a task sends in a later stage of a batch comes after all that it sent before.
+        self._sequence = stage << 40
 
     def _shuffle(
         self,

@@ -80,6 +80,10 @@ def make_plan(graph: Graph, topic_partitions: Mapping[str, int]) -> Plan:
     return Plan(graph, partitions, tuple(_runs(graph)))
 
 
+#: Topics of one sub-topology that are read together.
+_Group = tuple[str, ...]
+
+
 class _Flow:
     """Which internal topics can be reached from which source topics."""
 
@@ -121,35 +125,69 @@ class _Flow:
     def inputs(self, part: int) -> list[str]:
         return [t for t, source in self.sources.items() if self.part_of[source.name] == part]
 
+    def writes(self, one: _Group, other: _Group) -> bool:
+        """Whether records of the first topics lead directly to the others."""
+        return any(not self.direct[topic].isdisjoint(other) for topic in one)
+
+    def part(self, group: _Group) -> int:
+        return self.part_of[self.sources[group[0]].name]
+
 
 def _runs(graph: Graph) -> Iterable[Run]:
     flow = _Flow(graph)
-    feedback = {
-        topic
-        for part in flow.parts
-        for topic in flow.inputs(part.id)
-        if any(topic in flow.reach(other) for other in flow.inputs(part.id) if other != topic)
-    }
-    stage_of: dict[str, int] = {}
+    groups = _without_cycles(flow, [g for part in flow.parts for g in _input_groups(flow, part.id)])
+    stage_of: dict[_Group, int] = {}
 
-    def stage(topic: str) -> int:
-        """The stage in which records of a topic are processed."""
-        if topic not in stage_of:
-            part = flow.part_of[flow.sources[topic].name]
-            together = [topic] if topic in feedback else [
-                t for t in flow.inputs(part) if t not in feedback
-            ]  # fmt: skip
-            writers = [w for t in together for w in flow.direct if t in flow.direct[w]]
-            result = max((1 + stage(writer) for writer in writers), default=0)
-            for each in together:
-                stage_of[each] = result
-        return stage_of[topic]
+    def stage(group: _Group) -> int:
+        if group not in stage_of:
+            writers = [other for other in groups if flow.writes(other, group)]
+            stage_of[group] = max((1 + stage(writer) for writer in writers), default=0)
+        return stage_of[group]
 
-    grouped: dict[tuple[int, int], list[str]] = {}
-    for topic, source in flow.sources.items():
-        grouped.setdefault((stage(topic), flow.part_of[source.name]), []).append(topic)
-    for (number, part_id), topics in sorted(grouped.items()):
-        yield Run(part_id, number, tuple(topics))
+    for group in sorted(groups, key=lambda each: (stage(each), flow.part(each))):
+        yield Run(flow.part(group), stage(group), group)
+
+
+def _input_groups(flow: _Flow, part: int) -> Iterable[_Group]:
+    """Inputs of a sub-topology are picked from together, but for those that it feeds itself."""
+    inputs = flow.inputs(part)
+    fed = [t for t in inputs if any(t in flow.reach(other) for other in inputs if other != t)]
+    together = tuple(t for t in inputs if t not in fed)
+    return [each for each in (together, *((topic,) for topic in fed)) if each]
+
+
+def _without_cycles(flow: _Flow, groups: list[_Group]) -> list[_Group]:
+    """Splits inputs off where sub-topologies feed each other in a circle."""
+    while (circle := _circle(flow, groups)) is not None:
+        for group in circle:
+            fed = [t for t in group if any(flow.writes(other, (t,)) for other in circle)]
+            rest = tuple(t for t in group if t not in fed)
+            if fed and len(group) > 1:
+                at = groups.index(group)
+                groups[at : at + 1] = [*([rest] if rest else []), *((topic,) for topic in fed)]
+                break
+        else:
+            listed = ", ".join(repr(topic) for group in circle for topic in group)
+            raise TopologyError("topic-cycle", f"the internal topics {listed} feed themselves")
+    return groups
+
+
+def _circle(flow: _Flow, groups: list[_Group]) -> list[_Group] | None:
+    """Groups that can all be reached from each other, None if there are none."""
+    after: dict[_Group, set[_Group]] = {}
+    for group in groups:
+        found: set[_Group] = set()
+        todo = [group]
+        while todo:
+            one = todo.pop()
+            fresh = {other for other in groups if other not in found and flow.writes(one, other)}
+            found |= fresh
+            todo.extend(fresh)
+        after[group] = found
+    for group in groups:
+        if group in after[group]:
+            return [other for other in groups if other in after[group] and group in after[other]]
+    return None
 
 
 def _internal_partitions(graph: Graph, partitions: dict[str, int]) -> dict[str, int]:

@@ -144,7 +144,7 @@ class Slot:
         task, restored = state.task_id, state.restored
         state.restored = 0
         is_replay = task in order.done
-        state.output.start_run(order.batch, is_replay=is_replay)
+        state.output.start_run(order.batch, order.stage, is_replay=is_replay)
         own = {topic: records[topic, task.partition] for topic in run.topics
                if (topic, task.partition) in records}  # fmt: skip
         mine = [r for r in rows if r.partition == task.partition and r.topic in run.topics]
