@@ -13,8 +13,12 @@ from urllib.request import getproxies
 
 def variable(name: str) -> str | None:
     """Gives an environment variable such as ``JAVA_HOME``; unset and empty are the same."""
-    value = os.path.expandvars(f"${name}")
-    return value if value and value != f"${name}" else None
+    return os.environ.get(name) or None
+
+
+def set_variable(name: str, value: str) -> None:
+    """Tells programs started from here, such as Spark's launcher, what they read nowhere else."""
+    os.environ[name] = value
 
 
 def cache_folder() -> Path:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.config import APPLICATION_ID, NUM_STREAM_THREADS, StreamsConfig
 from penstock.kafka.java import java_home_for_spark
+from penstock.kafka.machine import set_variable, variable
 from penstock.runtime.spark.ranges import RangesDataSource
 
 #: Small batches often: Spark's defaults are made for large ones seldom.
@@ -33,14 +34,13 @@ def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
     if active is not None:
         active.dataSource.register(RangesDataSource)
         return active, False
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    home = java_home_for_spark()
-    if home is not None:
-        os.environ["JAVA_HOME"] = str(home)
+    set_variable("JAVA_HOME", str(java_home_for_spark()))
+    if not variable("PYSPARK_PYTHON"):
+        set_variable("PYSPARK_PYTHON", sys.executable)
     threads = config[NUM_STREAM_THREADS]
     builder = SparkSession.builder.appName(config[APPLICATION_ID])
     given = {name: value for name, value in config.items() if name.startswith("spark.")}
-    if "spark.master" not in given and "MASTER" not in os.environ:
+    if "spark.master" not in given and not variable("MASTER"):
         builder = builder.master(f"local[{max(threads, os.cpu_count() or 1)}]")
     for name, value in {**_DEFAULTS, **given}.items():
         builder = builder.config(name, value)
