@@ -1,0 +1,246 @@
+"""Conversions between types: what CAST does, and what happens without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from penstock.sql import java
+from penstock.sql.calendar import (
+    DAY_MS,
+    format_date,
+    format_time,
+    format_timestamp,
+    parse_date,
+    parse_time,
+    parse_timestamp,
+)
+from penstock.sql.errors import SqlTypeError
+from penstock.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+)
+
+Convert = Callable[[Any], Any]
+
+
+def caster(source: SqlType, target: SqlType) -> Convert:
+    """Gives the function that CAST applies to a value; it keeps None and raises on bad values.
+
+    Raises SqlTypeError when the language has no such cast.
+    """
+    if source == target:
+        return _same
+    convert = _between(source, target)
+    if convert is None:
+        raise SqlTypeError(
+            "no-such-cast", f"a {source} cannot be cast to {target}", fix=_advice(source)
+        )
+    return _keep_none(convert)
+
+
+def _advice(source: SqlType) -> str | None:
+    return "use FROM_BYTES to read bytes as text" if str(source) == "BYTES" else None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _keep_none(convert: Convert) -> Convert:
+    def converted(value: Any) -> Any:
+        return None if value is None else convert(value)
+
+    return converted
+
+
+def _between(source: SqlType, target: SqlType) -> Convert | None:
+    if target == STRING:
+        return texter(source)
+    if isinstance(target, DecimalType):
+        return _to_decimal(source, target)
+    match source, target:
+        case ArrayType(), ArrayType():
+            return _array(source, target)
+        case MapType(), MapType():
+            return _map(source, target)
+        case StructType(), StructType():
+            return _struct(source, target)
+        case DecimalType(), _:
+            return _FROM_DECIMAL.get(target)
+        case _:
+            return _SCALARS.get((source, target))
+
+
+def _array(source: ArrayType, target: ArrayType) -> Convert:
+    element = caster(source.element, target.element)
+    return lambda values: [element(value) for value in values]
+
+
+def _map(source: MapType, target: MapType) -> Convert:
+    key, value = caster(source.key, target.key), caster(source.value, target.value)
+    return lambda values: {key(k): value(v) for k, v in values.items()}
+
+
+def _struct(source: StructType, target: StructType) -> Convert:
+    casts: list[tuple[str, Convert]] = []
+    for field in target.fields:
+        own = source.field(field.name)
+        casts.append((field.name, caster(own.type, field.type) if own else _same))
+    return lambda value: {name: cast(value.get(name)) for name, cast in casts}
+
+
+def _to_decimal(source: SqlType, target: DecimalType) -> Convert | None:
+    precision, scale = target.precision, target.scale
+    reader: Convert
+    if source in (INTEGER, BIGINT) or isinstance(source, DecimalType):
+        reader = Decimal
+    elif source == DOUBLE:
+        reader = _decimal_of_double
+    elif source == STRING:
+        reader = read_decimal
+    else:
+        return None
+    return lambda value: java.fit(reader(value), precision, scale)
+
+
+def _decimal_of_double(value: float) -> Decimal:
+    return Decimal(repr(value))
+
+
+def read_decimal(text: str) -> Decimal:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is not a number") from None
+    if not number.is_finite():
+        raise ValueError(f"{text!r} is not a number")
+    return number
+
+
+def read_boolean(text: str) -> bool | None:
+    """Reads any beginning of true, yes, false or no, in any case; None for other text."""
+    word = text.strip().lower()
+    if not word:
+        return None
+    if "true".startswith(word) or "yes".startswith(word):
+        return True
+    return False if "false".startswith(word) or "no".startswith(word) else None
+
+
+def _read_int(text: str) -> int:
+    return _whole(text, java.MIN_INT, java.MAX_INT)
+
+
+def _read_long(text: str) -> int:
+    return _whole(text, java.MIN_LONG, java.MAX_LONG)
+
+
+def _whole(text: str, low: int, high: int) -> int:
+    digits = text.strip()
+    if not digits.lstrip("+-").isdigit() or len(digits) > 25:
+        raise ValueError(f"{text!r} is not a whole number")
+    value = int(digits)
+    if not low <= value <= high:
+        raise ValueError(f"{text!r} is out of range")
+    return value
+
+
+def read_double(text: str) -> float:
+    if "_" in text:
+        raise ValueError(f"{text!r} is not a number")
+    return float(text.strip())
+
+
+def _time_of(ms: int) -> int:
+    return ms % DAY_MS
+
+
+def _date_of(ms: int) -> int:
+    return ms // DAY_MS
+
+
+_SCALARS: dict[tuple[SqlType, SqlType], Convert] = {
+    (INTEGER, BIGINT): _same,
+    (INTEGER, DOUBLE): float,
+    (BIGINT, INTEGER): java.wrap_int,
+    (BIGINT, DOUBLE): float,
+    (DOUBLE, INTEGER): lambda value: java.saturate(value, java.MIN_INT, java.MAX_INT),
+    (DOUBLE, BIGINT): lambda value: java.saturate(value, java.MIN_LONG, java.MAX_LONG),
+    (STRING, BOOLEAN): lambda text: bool(read_boolean(text)),
+    (STRING, INTEGER): _read_int,
+    (STRING, BIGINT): _read_long,
+    (STRING, DOUBLE): read_double,
+    (STRING, TIMESTAMP): parse_timestamp,
+    (STRING, DATE): parse_date,
+    (STRING, TIME): parse_time,
+    (DATE, TIMESTAMP): lambda days: days * DAY_MS,
+    (TIMESTAMP, DATE): _date_of,
+    (TIMESTAMP, TIME): _time_of,
+}
+_FROM_DECIMAL: dict[SqlType, Convert] = {
+    INTEGER: lambda value: java.wrap_int(int(value)),
+    BIGINT: lambda value: java.wrap_long(int(value)),
+    DOUBLE: float,
+}
+
+
+def texter(source: SqlType) -> Convert | None:
+    """Gives the function that writes a value as CAST to STRING does; None if there is no cast."""
+    match source:
+        case DecimalType():
+            return java.decimal_text
+        case ArrayType(element):
+            return _array_text(_inner_text(element))
+        case MapType(key, value):
+            return _map_text(_inner_text(key), _inner_text(value))
+        case StructType():
+            return _struct_text([(f.name, _inner_text(f.type)) for f in source.fields])
+        case _:
+            return _TEXTS.get(source)
+
+
+def _inner_text(type_: SqlType) -> Convert:
+    convert = texter(type_) or str
+    return lambda value: "null" if value is None else convert(value)
+
+
+def _array_text(element: Convert) -> Convert:
+    return lambda values: f"[{', '.join(element(value) for value in values)}]"
+
+
+def _map_text(key: Convert, value: Convert) -> Convert:
+    return lambda values: f"{{{', '.join(f'{key(k)}={value(v)}' for k, v in values.items())}}}"
+
+
+def _struct_text(fields: list[tuple[str, Convert]]) -> Convert:
+    def text(struct: dict[str, Any]) -> str:
+        # Kafka Connect, which writes structs for ksqlDB, leaves out fields that are null.
+        shown = (f"{n}={write(struct[n])}" for n, write in fields if struct.get(n) is not None)
+        return f"Struct{{{','.join(shown)}}}"
+
+    return text
+
+
+_TEXTS: dict[SqlType, Convert] = {
+    BOOLEAN: lambda value: "true" if value else "false",
+    INTEGER: str,
+    BIGINT: str,
+    DOUBLE: java.double_text,
+    STRING: _same,
+    DATE: format_date,
+    TIME: format_time,
+    TIMESTAMP: format_timestamp,
+}

@@ -1,0 +1,15 @@
+"""Expressions: names resolved, types checked, compiled once to closures over a row."""
+
+from penstock.sql.expressions.compiler import compile_condition, compile_expression
+from penstock.sql.expressions.scope import Column, Compiled, Evaluate, Log, Row, Scope
+
+__all__ = [
+    "Column",
+    "Compiled",
+    "Evaluate",
+    "Log",
+    "Row",
+    "Scope",
+    "compile_condition",
+    "compile_expression",
+]

@@ -1,0 +1,159 @@
+"""Arithmetic and concatenation: Java's whole numbers, IEEE doubles, exact decimals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from typing import Any
+
+from penstock.sql import java
+from penstock.sql.ast import expressions as ast
+from penstock.sql.casting import caster
+from penstock.sql.errors import SqlTypeError
+from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
+from penstock.sql.format_expression import format_expression
+from penstock.sql.types import (
+    BYTES,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    DecimalType,
+    SqlType,
+    arithmetic_type,
+    is_numeric,
+    wider_number,
+)
+
+Operation = Callable[[Any, Any], Any]
+
+
+def compile_binary(node: ast.Binary, scope: Scope, compile_node: Any) -> Compiled:
+    left, right = compile_node(node.left, scope), compile_node(node.right, scope)
+    if node.operator == "||":
+        return _concatenation(node, left, right)
+    type_ = _result_type(node, left.type, right.type)
+    if type_ in (STRING, BYTES):
+        return Compiled(type_, lifted(lambda a, b: a + b, left.evaluate, right.evaluate))
+    wide = wider_number(left.type, right.type)
+    if not isinstance(wide, DecimalType):
+        a, b = converted(left, wide), converted(right, wide)
+        return Compiled(type_, lifted(_operation(node.operator, wide), a, b))
+    assert isinstance(type_, DecimalType)
+    exact = _decimal_operation(node.operator, type_)
+    return Compiled(type_, lifted(exact, left.evaluate, right.evaluate))
+
+
+def _concatenation(node: ast.Binary, left: Compiled, right: Compiled) -> Compiled:
+    # As CONCAT, whose other spelling it is: a NULL adds nothing.
+    type_ = left.type or right.type
+    if type_ not in (STRING, BYTES) or right.type not in (type_, None):
+        raise _unfit(node, left.type, right.type)
+    a, b = left.evaluate, right.evaluate
+    empty: Any = "" if type_ == STRING else b""
+    return Compiled(type_, lambda row: (a(row) or empty) + (b(row) or empty))
+
+
+def _result_type(node: ast.Binary, left: SqlType | None, right: SqlType | None) -> Any:
+    if left is not None and right is not None:
+        if left == right and left in (STRING, BYTES) and node.operator == "+":
+            return left
+        if is_numeric(left) and is_numeric(right):
+            return arithmetic_type(node.operator, left, right)
+    raise _unfit(node, left, right)
+
+
+def _unfit(node: ast.Binary, left: SqlType | None, right: SqlType | None) -> SqlTypeError:
+    return SqlTypeError(
+        "no-such-operation",
+        f"operator {node.operator} does not take {left or 'NULL'} and {right or 'NULL'}:"
+        f" {format_expression(node)}",
+        fix="CAST one side" if None not in (left, right) else "CAST the NULL to a type",
+        span=node.span,
+    )
+
+
+def compile_unary(node: ast.Unary, scope: Scope, compile_node: Any) -> Compiled:
+    operand = compile_node(node.operand, scope)
+    if operand.type is None or not is_numeric(operand.type):
+        raise SqlTypeError(
+            "no-such-operation",
+            f"operator {node.operator} does not take {operand.type or 'NULL'}",
+            span=node.span,
+        )
+    if node.operator == "+":
+        return Compiled(operand.type, operand.evaluate)
+    evaluate, negate = operand.evaluate, _negation(operand.type)
+
+    def negated(row: Row) -> Any:
+        value = evaluate(row)
+        return None if value is None else negate(value)
+
+    return Compiled(operand.type, negated)
+
+
+def _negation(type_: SqlType) -> Callable[[Any], Any]:
+    if type_ == DOUBLE:
+        return lambda value: -value
+    if isinstance(type_, DecimalType):
+        return Decimal.copy_negate
+    wrap = java.wrap_int if type_ == INTEGER else java.wrap_long
+    return lambda value: wrap(-value)
+
+
+def converted(compiled: Compiled, target: SqlType) -> Evaluate:
+    """Gives the evaluation with its value converted to another type."""
+    evaluate = compiled.evaluate
+    if compiled.type is None or compiled.type == target:
+        return evaluate
+    cast = caster(compiled.type, target)
+    return lambda row: cast(evaluate(row))
+
+
+def lifted(operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
+    """Applies an operation to two values; NULL when either is NULL."""
+
+    def evaluate(row: Row) -> Any:
+        a = left(row)
+        if a is None:
+            return None
+        b = right(row)
+        return None if b is None else operation(a, b)
+
+    return evaluate
+
+
+def _operation(operator: str, type_: SqlType) -> Operation:
+    if type_ == DOUBLE:
+        return _DOUBLES[operator]
+    wrap, plain = (java.wrap_int if type_ == INTEGER else java.wrap_long), _WHOLE[operator]
+    return lambda a, b: wrap(plain(a, b))
+
+
+def _decimal_operation(operator: str, type_: DecimalType) -> Operation:
+    plain, precision, scale = _DECIMALS[operator], type_.precision, type_.scale
+
+    def operation(a: Any, b: Any) -> Decimal:
+        with localcontext(java.EXACT):
+            return java.fit(plain(Decimal(a), Decimal(b)), precision, scale)
+
+    return operation
+
+
+def _remainder(left: Decimal, right: Decimal) -> Decimal:
+    # Python's own keeps the sign of the dividend, as Java does.
+    return left % right
+
+
+_WHOLE: dict[str, Operation] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": java.divide,
+    "%": java.remainder,
+}
+_DOUBLES: dict[str, Operation] = {
+    **_WHOLE,
+    "/": java.divide_doubles,
+    "%": java.remainder_doubles,
+}
+_DECIMALS: dict[str, Operation] = {**_WHOLE, "/": lambda a, b: a / b, "%": _remainder}

@@ -1,0 +1,127 @@
+"""Lists whose members must have one type: IN, ARRAY, MAP. Literal text adapts to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from penstock.sql.ast import expressions as ast
+from penstock.sql.casting import caster, read_boolean, read_decimal
+from penstock.sql.errors import SqlTypeError
+from penstock.sql.expressions.arithmetic import converted
+from penstock.sql.expressions.literals import constant, decimal_type, literal_value
+from penstock.sql.expressions.scope import Compiled, Evaluate, Scope
+from penstock.sql.format_expression import format_expression
+from penstock.sql.java import MAX_INT, MAX_LONG, MIN_INT, MIN_LONG
+from penstock.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    SqlType,
+    is_numeric,
+    merge,
+)
+
+_CONSTRUCTORS = ast.CreateArray | ast.CreateMap | ast.CreateStruct
+_SIMPLE_LITERALS = ast.BooleanLiteral | ast.IntegerLiteral | ast.DecimalLiteral | ast.DoubleLiteral
+
+
+def coerce_list(
+    nodes: Sequence[ast.Expression],
+    scope: Scope,
+    compile_node: Any,
+    what: str,
+    hint: SqlType | None = None,
+) -> tuple[SqlType | None, list[Evaluate]]:
+    """Compiles all members to one type; that type is None when all are NULL.
+
+    The first member that is no text literal says what kind of type it is; text literals are read
+    as that type, and literals of other kinds are written as text where the kind is STRING.
+    """
+    target = hint
+    compiled: dict[int, Compiled] = {}
+    for wave in (_is_firm, _is_constructor, _is_text):
+        for i, node in enumerate(nodes):
+            if i in compiled or not wave(node):
+                continue
+            compiled[i] = _member(node, target, scope, compile_node)
+            target = _merged(target, compiled[i].type, node, what)
+    final = target
+    if final is None:
+        return None, [compiled[i].evaluate for i in range(len(nodes))]
+    return final, [converted(compiled[i], final) for i in range(len(nodes))]
+
+
+def _is_firm(node: ast.Expression) -> bool:
+    return not _is_constructor(node) and not _is_text(node)
+
+
+def _is_constructor(node: ast.Expression) -> bool:
+    return isinstance(node, _CONSTRUCTORS)
+
+
+def _is_text(node: ast.Expression) -> bool:
+    return isinstance(node, ast.StringLiteral)
+
+
+def _member(
+    node: ast.Expression, target: SqlType | None, scope: Scope, compile_node: Any
+) -> Compiled:
+    if isinstance(node, ast.StringLiteral):
+        return _read_text(node, target)
+    if target == STRING and isinstance(node, _SIMPLE_LITERALS):
+        type_, value = literal_value(node)
+        assert type_ is not None
+        return constant(STRING, caster(type_, STRING)(value))
+    compiled: Compiled = compile_node(node, scope, target)
+    return compiled
+
+
+def _read_text(node: ast.StringLiteral, target: SqlType | None) -> Compiled:
+    if target is None or target == STRING:
+        return constant(STRING, node.value)
+    try:
+        if target == BOOLEAN:
+            value = read_boolean(node.value)
+            if value is None:
+                raise ValueError(node.value)
+            return constant(BOOLEAN, value)
+        if is_numeric(target):
+            return _number(read_decimal(node.value))
+        if target in (DATE, TIME, TIMESTAMP):
+            return constant(target, caster(STRING, target)(node.value))
+    except ValueError:
+        raise SqlTypeError(
+            "bad-literal", f"{node.value!r} is not a {target}", span=node.span
+        ) from None
+    return constant(STRING, node.value)
+
+
+def _number(value: Decimal) -> Compiled:
+    if value == value.to_integral_value() and value.as_tuple().exponent == 0:
+        if MIN_INT <= value <= MAX_INT:
+            return constant(INTEGER, int(value))
+        if MIN_LONG <= value <= MAX_LONG:
+            return constant(BIGINT, int(value))
+    return constant(decimal_type(value), value)
+
+
+def _merged(
+    target: SqlType | None, type_: SqlType | None, node: ast.Expression, what: str
+) -> SqlType | None:
+    if target is None or type_ is None:
+        return target or type_
+    try:
+        return merge(target, type_)
+    except SqlTypeError:
+        raise SqlTypeError(
+            "mixed-types",
+            f"{what} of {target} cannot hold {format_expression(node)}, which is {type_}",
+            fix=f"CAST it to {target}",
+            span=node.span,
+        ) from None

@@ -1,0 +1,108 @@
+"""The dispatch from each kind of expression to the file that compiles it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+from penstock.sql.ast import expressions as ast
+from penstock.sql.errors import AnalysisError, SqlTypeError
+from penstock.sql.expressions import (
+    access,
+    arithmetic,
+    calls,
+    cases,
+    comparison,
+    constructors,
+    literals,
+    predicates,
+)
+from penstock.sql.expressions.scope import Compiled, Row, Scope
+from penstock.sql.format_expression import format_expression
+from penstock.sql.types import BOOLEAN, SqlType
+
+
+def compile_expression(node: ast.Expression, scope: Scope) -> Compiled:
+    """Resolves, checks and compiles an expression over the columns of ``scope``.
+
+    The result gives None and logs where evaluation fails, as ksqlDB does.
+
+    Raises:
+        AnalysisError: a name does not exist or a type does not fit, with the span at fault.
+    """
+    try:
+        inner = compile_node(node, scope)
+    except RecursionError:
+        raise AnalysisError(
+            "nested-too-deeply", "the expression is nested too deeply", span=node.span
+        ) from None
+    return guarded(node, inner, scope)
+
+
+def compile_condition(node: ast.Expression, scope: Scope, clause: str = "WHERE") -> Compiled:
+    """Compiles a condition of WHERE, HAVING or ON; NULL and failures count as false."""
+    compiled = compile_expression(node, scope)
+    if compiled.type != BOOLEAN:
+        raise SqlTypeError(
+            "condition-not-boolean",
+            f"{clause} takes a BOOLEAN, {format_expression(node)} is {compiled.type or 'NULL'}",
+            span=node.span,
+        )
+    evaluate = compiled.evaluate
+    return Compiled(BOOLEAN, lambda row: evaluate(row) is True)
+
+
+def guarded(node: ast.Expression, compiled: Compiled, scope: Scope) -> Compiled:
+    """Wraps an evaluation so that an error is logged and the value is NULL."""
+    evaluate, log = compiled.evaluate, scope.log
+    text: list[str] = []
+
+    def safe(row: Row) -> Any:
+        try:
+            return evaluate(row)
+        # Whatever a user's function or a value does, a bad record must not stop the query.
+        except Exception as error:  # noqa: BLE001
+            if not text:
+                text.append(format_expression(node))
+            log(text[0], error)
+            return None
+
+    return Compiled(compiled.type, safe)
+
+
+def compile_node(node: ast.Expression, scope: Scope, hint: SqlType | None = None) -> Compiled:
+    """Compiles without the guard; ``hint`` is the type wanted from a constructor's literals."""
+    if isinstance(node, ast.ColumnRef):
+        index, type_ = scope.find(node)
+        return Compiled(type_, itemgetter(index))
+    if isinstance(node, ast.CreateArray | ast.CreateMap | ast.CreateStruct):
+        return constructors.compile_constructor(node, scope, compile_node, hint)
+    return _COMPILERS[type(node)](node, scope, compile_node)
+
+
+_COMPILERS: dict[type, Callable[..., Compiled]] = {
+    ast.NullLiteral: literals.compile_literal,
+    ast.BooleanLiteral: literals.compile_literal,
+    ast.IntegerLiteral: literals.compile_literal,
+    ast.DecimalLiteral: literals.compile_literal,
+    ast.DoubleLiteral: literals.compile_literal,
+    ast.StringLiteral: literals.compile_literal,
+    ast.TypedLiteral: literals.compile_literal,
+    ast.Binary: arithmetic.compile_binary,
+    ast.Unary: arithmetic.compile_unary,
+    ast.Comparison: comparison.compile_comparison,
+    ast.Between: comparison.compile_between,
+    ast.And: predicates.compile_and,
+    ast.Or: predicates.compile_or,
+    ast.Not: predicates.compile_not,
+    ast.IsNull: predicates.compile_is_null,
+    ast.Like: predicates.compile_like,
+    ast.In: predicates.compile_in,
+    ast.Case: cases.compile_case,
+    ast.Cast: access.compile_cast,
+    ast.AtTimeZone: access.compile_at_time_zone,
+    ast.Dereference: access.compile_dereference,
+    ast.Subscript: access.compile_subscript,
+    ast.FunctionCall: calls.compile_call,
+}

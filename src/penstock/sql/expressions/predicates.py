@@ -1,0 +1,121 @@
+"""AND, OR, NOT, IS NULL, LIKE and IN."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from penstock.sql.ast import expressions as ast
+from penstock.sql.errors import SqlTypeError
+from penstock.sql.expressions.coercion import coerce_list
+from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
+from penstock.sql.format_expression import format_expression
+from penstock.sql.types import BOOLEAN, STRING, SqlType
+
+
+def compile_and(node: ast.And, scope: Scope, compile_node: Any) -> Compiled:
+    left, right = (_boolean(side, scope, compile_node) for side in (node.left, node.right))
+
+    def evaluate(row: Row) -> bool | None:
+        a = left(row)
+        if a is False:
+            return False
+        b = right(row)
+        if b is False:
+            return False
+        return None if a is None or b is None else True
+
+    return Compiled(BOOLEAN, evaluate)
+
+
+def compile_or(node: ast.Or, scope: Scope, compile_node: Any) -> Compiled:
+    left, right = (_boolean(side, scope, compile_node) for side in (node.left, node.right))
+
+    def evaluate(row: Row) -> bool | None:
+        a = left(row)
+        if a is True:
+            return True
+        b = right(row)
+        if b is True:
+            return True
+        return None if a is None or b is None else False
+
+    return Compiled(BOOLEAN, evaluate)
+
+
+def compile_not(node: ast.Not, scope: Scope, compile_node: Any) -> Compiled:
+    operand = _boolean(node.operand, scope, compile_node)
+
+    def evaluate(row: Row) -> bool | None:
+        value = operand(row)
+        return None if value is None else not value
+
+    return Compiled(BOOLEAN, evaluate)
+
+
+def compile_is_null(node: ast.IsNull, scope: Scope, compile_node: Any) -> Compiled:
+    evaluate = compile_node(node.value, scope).evaluate
+    if node.negated:
+        return Compiled(BOOLEAN, lambda row: evaluate(row) is not None)
+    return Compiled(BOOLEAN, lambda row: evaluate(row) is None)
+
+
+def compile_like(node: ast.Like, scope: Scope, compile_node: Any) -> Compiled:
+    value = _typed(node.value, STRING, scope, compile_node)
+    pattern = _typed(node.pattern, STRING, scope, compile_node)
+    escape, negated = node.escape, node.negated
+
+    def evaluate(row: Row) -> bool | None:
+        text, wanted = value(row), pattern(row)
+        if text is None or wanted is None:
+            return None
+        return (_like(wanted, escape)(text) is not None) is not negated
+
+    return Compiled(BOOLEAN, evaluate)
+
+
+@lru_cache(maxsize=256)
+def _like(pattern: str, escape: str | None) -> Callable[[str], re.Match[str] | None]:
+    parts, position = [], 0
+    while position < len(pattern):
+        char = pattern[position]
+        if char == escape and position + 1 < len(pattern):
+            position += 1
+            parts.append(re.escape(pattern[position]))
+        elif char == "%":
+            parts.append(".*")
+        else:
+            parts.append("." if char == "_" else re.escape(char))
+        position += 1
+    return re.compile("".join(parts), re.DOTALL).fullmatch
+
+
+def compile_in(node: ast.In, scope: Scope, compile_node: Any) -> Compiled:
+    nodes = (node.value, *node.items)
+    _, (value, *items) = coerce_list(nodes, scope, compile_node, "IN")
+    negated = node.negated
+
+    def evaluate(row: Row) -> bool:
+        wanted = value(row)
+        # NULL is in no list, and not NULL either: NOT IN of a NULL is true, as in ksqlDB.
+        found = wanted is not None and any(item(row) == wanted for item in items)
+        return found is not negated
+
+    return Compiled(BOOLEAN, evaluate)
+
+
+def _boolean(node: ast.Expression, scope: Scope, compile_node: Any) -> Evaluate:
+    return _typed(node, BOOLEAN, scope, compile_node)
+
+
+def _typed(node: ast.Expression, wanted: SqlType, scope: Scope, compile_node: Any) -> Evaluate:
+    compiled: Compiled = compile_node(node, scope)
+    if compiled.type not in (wanted, None):
+        raise SqlTypeError(
+            "wrong-type",
+            f"{format_expression(node)} is {compiled.type}, {wanted} is wanted here",
+            span=node.span,
+        )
+    return compiled.evaluate

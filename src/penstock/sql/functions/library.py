@@ -1,0 +1,26 @@
+"""The built-in functions, all families loaded."""
+
+from __future__ import annotations
+
+import penstock.sql.functions.aggregates
+import penstock.sql.functions.aggregates_by_offset
+import penstock.sql.functions.aggregates_top
+import penstock.sql.functions.collections
+import penstock.sql.functions.dates
+import penstock.sql.functions.encodings
+import penstock.sql.functions.json_text
+import penstock.sql.functions.nulls
+import penstock.sql.functions.numbers
+import penstock.sql.functions.patterns
+import penstock.sql.functions.statistics
+import penstock.sql.functions.strings
+import penstock.sql.functions.table_functions
+import penstock.sql.functions.trigonometry
+import penstock.sql.functions.urls  # noqa: F401 - each import declares its family
+from penstock.sql.functions.declare import BUILT_IN
+from penstock.sql.functions.registry import FunctionRegistry
+
+
+def built_in_functions() -> FunctionRegistry:
+    """Gives a registry of its own with every built-in function, open for functions of users."""
+    return BUILT_IN.copy()

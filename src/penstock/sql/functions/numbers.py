@@ -1,0 +1,283 @@
+"""Numeric functions: rounding, comparing, series, distances. Trigonometry: ``trigonometry``."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from decimal import (
+    ROUND_CEILING,
+    ROUND_DOWN,
+    ROUND_FLOOR,
+    ROUND_HALF_DOWN,
+    ROUND_HALF_UP,
+    Decimal,
+    localcontext,
+)
+from typing import Any
+
+from penstock.sql import java
+from penstock.sql.errors import FunctionError
+from penstock.sql.functions.declare import scalar
+from penstock.sql.types import DecimalType, SqlType
+
+_EACH = ("INTEGER -> INTEGER", "BIGINT -> BIGINT", "DOUBLE -> DOUBLE", "DECIMAL -> DECIMAL")
+_SORTABLE = (
+    "INTEGER",
+    "BIGINT",
+    "DOUBLE",
+    "DECIMAL",
+    "STRING",
+    "BYTES",
+    "DATE",
+    "TIME",
+    "TIMESTAMP",
+)
+
+
+@scalar("ABS", *_EACH)
+def absolute(value: Any) -> Any:
+    """Gives the number without its sign."""
+    # The smallest whole number has no positive counterpart in Java and stays as it is.
+    return abs(value) if value != java.MIN_LONG else value
+
+
+@scalar("CEIL", "DOUBLE -> DOUBLE", "INTEGER -> INTEGER", "BIGINT -> BIGINT")
+def ceil(value: Any) -> Any:
+    """Gives the nearest whole number that is not smaller."""
+    return value if isinstance(value, int) or not math.isfinite(value) else float(math.ceil(value))
+
+
+@scalar("FLOOR", "DOUBLE -> DOUBLE", "INTEGER -> INTEGER", "BIGINT -> BIGINT")
+def floor(value: Any) -> Any:
+    """Gives the nearest whole number that is not larger."""
+    return value if isinstance(value, int) or not math.isfinite(value) else float(math.floor(value))
+
+
+@scalar("CEIL", "DECIMAL -> DECIMAL")
+def ceil_decimal(value: Decimal) -> Decimal:
+    return _at_scale(_scaled(value, 0, ROUND_CEILING), value)
+
+
+@scalar("FLOOR", "DECIMAL -> DECIMAL")
+def floor_decimal(value: Decimal) -> Decimal:
+    return _at_scale(_scaled(value, 0, ROUND_FLOOR), value)
+
+
+@scalar("ROUND", "DOUBLE -> BIGINT", "BIGINT -> BIGINT", "INTEGER -> INTEGER")
+def round_(value: Any) -> int:
+    """Rounds to the nearest whole number, halves towards positive infinity."""
+    if isinstance(value, int):
+        return value
+    low, high = java.MIN_LONG, java.MAX_LONG
+    return java.saturate(math.floor(value + 0.5) if math.isfinite(value) else value, low, high)
+
+
+@scalar("ROUND", "DOUBLE, INTEGER -> DOUBLE")
+def round_double(value: float, places: int) -> float:
+    if not math.isfinite(value):
+        return value
+    return float(_rounded(Decimal(repr(value)), places))
+
+
+def _whole_digits(types: Sequence[Any], extra: int) -> SqlType:
+    type_ = types[0]
+    if not isinstance(type_, DecimalType):
+        return DecimalType(19 + extra, 0)
+    return DecimalType(max(1, type_.precision - type_.scale + extra), 0)
+
+
+@scalar("ROUND", "DECIMAL -> DECIMAL", returns=lambda types: _whole_digits(types, 1))
+def round_decimal(value: Decimal) -> Decimal:
+    return _rounded(value, 0)
+
+
+@scalar("ROUND", "DECIMAL, INTEGER -> DECIMAL")
+def round_decimal_to(value: Decimal, places: int) -> Decimal:
+    return _at_scale(_rounded(value, places), value)
+
+
+@scalar("TRUNC", "DOUBLE -> BIGINT", "BIGINT -> BIGINT", "INTEGER -> INTEGER")
+def trunc(value: Any) -> int:
+    """Cuts a number towards zero, to a whole number or to so many places."""
+    return value if isinstance(value, int) else java.saturate(value, java.MIN_LONG, java.MAX_LONG)
+
+
+@scalar("TRUNC", "DOUBLE, INTEGER -> DOUBLE")
+def trunc_double(value: float, places: int) -> float:
+    if not math.isfinite(value):
+        return value
+    return float(_scaled(Decimal(repr(value)), places, ROUND_DOWN))
+
+
+@scalar("TRUNC", "DECIMAL -> DECIMAL", returns=lambda types: _whole_digits(types, 0))
+def trunc_decimal(value: Decimal) -> Decimal:
+    return _scaled(value, 0, ROUND_DOWN)
+
+
+@scalar("TRUNC", "DECIMAL, INTEGER -> DECIMAL")
+def trunc_decimal_to(value: Decimal, places: int) -> Decimal:
+    return _at_scale(_scaled(value, places, ROUND_DOWN), value)
+
+
+def _scaled(value: Decimal, places: int, rounding: str) -> Decimal:
+    with localcontext(java.EXACT):
+        return value.quantize(Decimal(1).scaleb(-places), rounding=rounding)
+
+
+def _rounded(value: Decimal, places: int) -> Decimal:
+    # Halves go towards positive infinity, as Java's Math.round takes them.
+    return _scaled(value, places, ROUND_HALF_UP if value >= 0 else ROUND_HALF_DOWN)
+
+
+def _at_scale(value: Decimal, like: Decimal) -> Decimal:
+    exponent = like.as_tuple().exponent
+    assert isinstance(exponent, int)
+    return _scaled(value, -exponent, ROUND_HALF_UP)
+
+
+@scalar(
+    "SIGN", "INTEGER -> INTEGER", "BIGINT -> INTEGER", "DOUBLE -> INTEGER", "DECIMAL -> INTEGER"
+)
+def sign(value: Any) -> int:
+    """Gives -1, 0 or 1 for the sign of a number."""
+    return int(value > 0) - int(value < 0)
+
+
+def ieee(function: Callable[..., float]) -> Callable[..., float]:
+    """Wraps a function of the math module so that it gives NaN and infinities like Java."""
+
+    def calculated(*values: float) -> float:
+        try:
+            return function(*values)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    calculated.__doc__ = function.__doc__
+    return calculated
+
+
+@scalar("EXP", "DOUBLE -> DOUBLE")
+@ieee
+def exp(value: float) -> float:
+    """Gives e to the power of a number."""
+    return math.exp(value)
+
+
+@scalar("SQRT", "DOUBLE -> DOUBLE")
+@ieee
+def sqrt(value: float) -> float:
+    """Gives the square root."""
+    return math.sqrt(value)
+
+
+@scalar("CBRT", "DOUBLE -> DOUBLE")
+def cbrt(value: float) -> float:
+    """Gives the cube root."""
+    return math.cbrt(value)
+
+
+@scalar("POWER", "DOUBLE, DOUBLE -> DOUBLE")
+@ieee
+def power(base: float, exponent: float) -> float:
+    """Gives a number to the power of another."""
+    return math.pow(base, exponent)
+
+
+@scalar("LN", "DOUBLE -> DOUBLE")
+def ln(value: float) -> float:
+    """Gives the natural logarithm."""
+    if value == 0:
+        return -math.inf
+    return math.log(value) if value > 0 else math.nan
+
+
+@scalar("LOG", "DOUBLE -> DOUBLE")
+def log(value: float) -> float:
+    """Gives the natural logarithm, or that to a base: LOG(base, value)."""
+    return ln(value)
+
+
+@scalar("LOG", "DOUBLE, DOUBLE -> DOUBLE")
+def log_to(base: float, value: float) -> float:
+    if base <= 0 or base == 1:
+        return math.nan
+    return java.divide_doubles(ln(value), ln(base))
+
+
+@scalar("PI", "-> DOUBLE")
+def pi() -> float:
+    """Gives the number pi."""
+    return math.pi
+
+
+@scalar("RANDOM", "-> DOUBLE")
+def random_() -> float:
+    """Gives a random number from 0 up to, but not including, 1."""
+    return random.random()
+
+
+@scalar("GREATEST", *(f"{t}, {t}... -> {t}" for t in _SORTABLE), takes_null=True)
+def greatest(*values: Any) -> Any:
+    """Gives the largest argument that is not NULL."""
+    present = [value for value in values if value is not None]
+    return max(present) if present else None
+
+
+@scalar("LEAST", *(f"{t}, {t}... -> {t}" for t in _SORTABLE), takes_null=True)
+def least(*values: Any) -> Any:
+    """Gives the smallest argument that is not NULL."""
+    present = [value for value in values if value is not None]
+    return min(present) if present else None
+
+
+_SERIES = "GENERATE_SERIES"
+
+
+@scalar(_SERIES, "INTEGER, INTEGER -> ARRAY<INTEGER>", "BIGINT, BIGINT -> ARRAY<BIGINT>")
+def generate_series(start: int, end: int) -> list[int]:
+    """Gives the whole numbers from one to another, both included, with an optional step."""
+    return generate_steps(start, end, 1 if end >= start else -1)
+
+
+@scalar(
+    _SERIES,
+    "INTEGER, INTEGER, INTEGER -> ARRAY<INTEGER>",
+    "BIGINT, BIGINT, INTEGER -> ARRAY<BIGINT>",
+)
+def generate_steps(start: int, end: int, step: int) -> list[int]:
+    if step == 0:
+        raise FunctionError("bad-argument", "the step of GENERATE_SERIES is 0")
+    if (end - start) * step < 0:
+        raise FunctionError("bad-argument", f"steps of {step} never lead from {start} to {end}")
+    if (end - start) // step > 10_000_000:
+        raise FunctionError("bad-argument", f"a series from {start} to {end} is too long")
+    return list(range(start, end + (1 if step > 0 else -1), step))
+
+
+_EARTH_RADIUS = {"KM": 6371.0, "MILES": 3959.0}
+
+
+@scalar("GEO_DISTANCE", "DOUBLE, DOUBLE, DOUBLE, DOUBLE -> DOUBLE")
+def geo_distance(lat1: float, lon1: float, lat2: float, lon2: float) -> float:
+    """Gives the great-circle distance of two points in kilometres or, with 'miles', in miles."""
+    return geo_distance_in(lat1, lon1, lat2, lon2, "KM")
+
+
+@scalar("GEO_DISTANCE", "DOUBLE, DOUBLE, DOUBLE, DOUBLE, STRING -> DOUBLE")
+def geo_distance_in(lat1: float, lon1: float, lat2: float, lon2: float, unit: str) -> float:
+    if not all(-90 <= lat <= 90 for lat in (lat1, lat2)):
+        raise FunctionError("bad-argument", f"latitudes {lat1} and {lat2} must be within +-90")
+    if not all(-180 <= lon <= 180 for lon in (lon1, lon2)):
+        raise FunctionError("bad-argument", f"longitudes {lon1} and {lon2} must be within +-180")
+    name = (
+        "MILES" if unit.upper().startswith("MI") else "KM" if unit.upper().startswith("K") else ""
+    )
+    if not name:
+        raise FunctionError("bad-argument", f"unit {unit!r} is neither 'km' nor 'miles'")
+    delta_lat, delta_lon = math.radians(lat2 - lat1), math.radians(lon2 - lon1)
+    across = math.cos(math.radians(lat1)) * math.cos(math.radians(lat2))
+    chord = math.sin(delta_lat / 2) ** 2 + math.sin(delta_lon / 2) ** 2 * across
+    return 2 * math.asin(math.sqrt(chord)) * _EARTH_RADIUS[name]

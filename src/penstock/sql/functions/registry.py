@@ -1,0 +1,206 @@
+"""Every function by name, and the choice of the overload that fits a call's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from penstock.sql.errors import AnalysisError, SqlTypeError, did_you_mean
+from penstock.sql.functions.signature import Argument, Bindings, Signature, substitute
+from penstock.sql.types import SqlType
+
+Settings = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarOverload:
+    """One way to call a scalar function.
+
+    ``implementation`` takes the values of a call. It is never called with a NULL unless
+    ``takes_null``; when ``is_typed`` it takes the types of the arguments and gives the function.
+    ``returns`` gives the result's type where the signature cannot say it.
+    """
+
+    signature: Signature
+    implementation: Callable[..., Any]
+    takes_null: bool = False
+    is_typed: bool = False
+    returns: Callable[[Sequence[Any]], SqlType] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableOverload:
+    """One way to call a table function; the implementation gives a list of rows' values."""
+
+    signature: Signature
+    implementation: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregator:
+    """An aggregate function bound to its types: how one group's state starts, grows and reads.
+
+    ``aggregate`` and ``undo`` take the state and then the values; they return a new state and
+    leave the old one alone, for a store may still hold it. Without ``undo`` the function cannot
+    aggregate a table, where values are also taken back.
+    """
+
+    initialize: Callable[[], Any]
+    aggregate: Callable[..., Any]
+    merge: Callable[[Any, Any], Any]
+    map: Callable[[Any], Any]
+    state_type: SqlType
+    type: SqlType
+    undo: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateOverload:
+    """One way to call an aggregate function.
+
+    The last ``constants`` arguments are literals. ``bind`` takes the types of the others, the
+    values of the literals and the query's settings.
+    """
+
+    signature: Signature
+    bind: Callable[[Sequence[Any], Sequence[Any], Settings], Aggregator]
+    constants: int = 0
+
+
+Overload = TypeVar("Overload", ScalarOverload, TableOverload, AggregateOverload)
+
+
+@dataclass(slots=True)
+class Function(Generic[Overload]):
+    """A name and its overloads."""
+
+    name: str
+    overloads: list[Overload] = field(default_factory=list)
+    description: str = ""
+
+    def choose(self, arguments: Sequence[Argument]) -> tuple[Overload, Bindings]:
+        """Gives the overload nearest to the arguments' types and its type variables.
+
+        Raises SqlTypeError when none takes them, naming what the function does take.
+        """
+        matches = []
+        for i, overload in enumerate(self.overloads):
+            match = overload.signature.match(arguments)
+            if match is not None:
+                matches.append((match[0], i, overload, match[1]))
+        if not matches:
+            shown = ", ".join("NULL" if a is None else str(a) for a in arguments)
+            known = ", ".join(f"{self.name}{overload.signature}" for overload in self.overloads)
+            raise SqlTypeError(
+                "no-such-overload",
+                f"function {self.name} does not accept parameters ({shown})",
+                fix=f"it can be called as {known}",
+            )
+        _, _, overload, bound = min(matches, key=lambda found: found[:2])
+        return overload, bound
+
+
+@dataclass(slots=True)
+class FunctionRegistry:
+    """The functions that a query can call. Names ignore case: they are kept in upper case."""
+
+    scalars: dict[str, Function[ScalarOverload]] = field(default_factory=dict)
+    tables: dict[str, Function[TableOverload]] = field(default_factory=dict)
+    aggregates: dict[str, Function[AggregateOverload]] = field(default_factory=dict)
+
+    def copy(self) -> FunctionRegistry:
+        """Gives a registry that can take functions of users without changing this one."""
+        copied = FunctionRegistry()
+        for mine, theirs in (
+            (self.scalars, copied.scalars),
+            (self.tables, copied.tables),
+            (self.aggregates, copied.aggregates),
+        ):
+            for name, function in mine.items():
+                own: Any = Function(name, list(function.overloads), function.description)
+                theirs[name] = own
+        return copied
+
+    def names(self) -> list[str]:
+        return sorted({*self.scalars, *self.tables, *self.aggregates})
+
+    def is_aggregate(self, name: str) -> bool:
+        return name in self.aggregates
+
+    def is_table_function(self, name: str) -> bool:
+        return name in self.tables
+
+    def scalar(self, name: str) -> Function[ScalarOverload]:
+        """Gives a scalar function; a name of another kind or none is an AnalysisError."""
+        if name in self.scalars:
+            return self.scalars[name]
+        if name in self.aggregates:
+            raise AnalysisError(
+                "misplaced-aggregate",
+                f"aggregate function {name} cannot be used here",
+                fix="aggregates stand in SELECT and HAVING of a query with GROUP BY",
+            )
+        if name in self.tables:
+            raise AnalysisError(
+                "misplaced-table-function",
+                f"table function {name} cannot be used here",
+                fix="table functions stand in SELECT, not inside other functions or conditions",
+            )
+        raise self.unknown(name)
+
+    def unknown(self, name: str) -> AnalysisError:
+        return AnalysisError(
+            "unknown-function",
+            f"function {name!r} does not exist",
+            fix=did_you_mean(name, self.names()) or "SHOW FUNCTIONS lists all functions",
+        )
+
+    def add_scalar(self, name: str, overload: ScalarOverload, description: str = "") -> None:
+        entry = self.scalars.setdefault(name.upper(), Function(name.upper()))
+        entry.overloads.append(overload)
+        entry.description = entry.description or description
+
+    def add_table(self, name: str, overload: TableOverload, description: str = "") -> None:
+        entry = self.tables.setdefault(name.upper(), Function(name.upper()))
+        entry.overloads.append(overload)
+        entry.description = entry.description or description
+
+    def add_aggregate(self, name: str, overload: AggregateOverload, description: str = "") -> None:
+        entry = self.aggregates.setdefault(name.upper(), Function(name.upper()))
+        entry.overloads.append(overload)
+        entry.description = entry.description or description
+
+    def bind_aggregate(
+        self,
+        name: str,
+        types: Sequence[SqlType | None],
+        values: Sequence[Any] = (),
+        settings: Settings | None = None,
+    ) -> Aggregator:
+        """Binds an aggregate to the types of its arguments; ``values`` has those of literals.
+
+        ``values`` is as long as ``types``, with None where an argument is no literal.
+        """
+        function = self.aggregates.get(name)
+        if function is None:
+            raise self.unknown(name)
+        overload, _ = function.choose(types)
+        cut = len(types) - overload.constants
+        constants = list(values)[cut:] if values else []
+        if len(constants) < overload.constants or any(value is None for value in constants):
+            raise SqlTypeError(
+                "aggregate-needs-literal",
+                f"the last {overload.constants} argument(s) of {name} must be literals",
+            )
+        return overload.bind(list(types)[:cut], constants, settings or {})
+
+    def bind_table(
+        self, name: str, types: Sequence[SqlType | None]
+    ) -> tuple[SqlType, Callable[..., list[Any]]]:
+        """Gives the type of a table function's rows and the function; NULL gives no rows."""
+        function = self.tables.get(name)
+        if function is None:
+            raise self.unknown(name)
+        overload, bound = function.choose(types)
+        return substitute(overload.signature.result, bound, types), overload.implementation

@@ -1,0 +1,254 @@
+"""Strings and bytes cut, joined and searched. Masks, encodings and patterns have own files."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from penstock.sql.errors import FunctionError
+from penstock.sql.functions.declare import scalar
+
+
+@scalar("LCASE", "STRING -> STRING")
+def lcase(text: str) -> str:
+    """Writes a text in lower case."""
+    return text.lower()
+
+
+@scalar("UCASE", "STRING -> STRING")
+def ucase(text: str) -> str:
+    """Writes a text in upper case."""
+    return text.upper()
+
+
+@scalar("TRIM", "STRING -> STRING")
+def trim(text: str) -> str:
+    """Removes blanks from both ends."""
+    # Java's trim removes every character up to the blank, and no other white space.
+    return text.strip("".join(map(chr, range(33))))
+
+
+@scalar("LEN", "STRING -> INTEGER", "BYTES -> INTEGER")
+def len_(value: str | bytes) -> int:
+    """Counts the characters of a text or the bytes of a byte string."""
+    return len(value)
+
+
+@scalar("INITCAP", "STRING -> STRING")
+def initcap(text: str) -> str:
+    """Writes every word with a capital first and small letters after it."""
+    return re.sub(r"\S+", lambda word: word[0][:1].upper() + word[0][1:].lower(), text)
+
+
+@scalar("REPLACE", "STRING, STRING, STRING -> STRING")
+def replace(text: str, old: str, new: str) -> str:
+    """Replaces every occurrence of a text."""
+    return text.replace(old, new)
+
+
+@scalar("SUBSTRING", "STRING, INTEGER -> STRING", "BYTES, INTEGER -> BYTES")
+def substring(value: Any, position: int) -> Any:
+    """Gives the part from a position, counted from 1 or, when negative, from the end."""
+    return value[_start(len(value), position) :]
+
+
+@scalar("SUBSTRING", "STRING, INTEGER, INTEGER -> STRING", "BYTES, INTEGER, INTEGER -> BYTES")
+def substring_of(value: Any, position: int, length: int) -> Any:
+    start = _start(len(value), position)
+    return value[start : max(start, min(start + length, len(value)))]
+
+
+def _start(length: int, position: int) -> int:
+    if position < 0:
+        return max(length + position, 0)
+    return max(0, min(position - 1, length))
+
+
+@scalar("INSTR", "STRING, STRING -> INTEGER")
+def instr(text: str, part: str) -> int:
+    """Gives the position of a part, 0 when there is none; from a position, the n-th one."""
+    return text.find(part) + 1
+
+
+@scalar("INSTR", "STRING, STRING, INTEGER -> INTEGER")
+def instr_from(text: str, part: str, position: int) -> int:
+    return instr_nth(text, part, position, 1)
+
+
+@scalar("INSTR", "STRING, STRING, INTEGER, INTEGER -> INTEGER")
+def instr_nth(text: str, part: str, position: int, occurrence: int) -> int:
+    if position == 0 or occurrence < 1:
+        return 0
+    if position < 0:
+        return _last_occurrence(text, part, len(text) + position, occurrence)
+    found = position - 2
+    for _ in range(occurrence):
+        found = text.find(part, found + 1)
+        if found < 0:
+            return 0
+    return found + 1
+
+
+def _last_occurrence(text: str, part: str, end: int, occurrence: int) -> int:
+    found = end + 1
+    for _ in range(occurrence):
+        if found <= 0:
+            return 0
+        found = text.rfind(part, 0, found - 1 + len(part))
+        if found < 0:
+            return 0
+    return found + 1
+
+
+@scalar("LPAD", "STRING, INTEGER, STRING -> STRING", "BYTES, INTEGER, BYTES -> BYTES")
+def lpad(value: Any, length: int, padding: Any) -> Any:
+    """Fills up, or cuts, to a length from the left."""
+    filling = _padding(value, length, padding)
+    return None if filling is None else (filling + value)[:length]
+
+
+@scalar("RPAD", "STRING, INTEGER, STRING -> STRING", "BYTES, INTEGER, BYTES -> BYTES")
+def rpad(value: Any, length: int, padding: Any) -> Any:
+    """Fills up, or cuts, to a length from the right."""
+    filling = _padding(value, length, padding)
+    return None if filling is None else (value + filling)[:length]
+
+
+def _padding(value: Any, length: int, padding: Any) -> Any:
+    if length < 0 or len(padding) == 0:
+        return None
+    missing = max(0, length - len(value))
+    return (padding * (missing // len(padding) + 1))[:missing]
+
+
+@scalar("CONCAT", "STRING... -> STRING", "BYTES... -> BYTES", takes_null=True)
+def concat(*values: Any) -> Any:
+    """Joins texts or byte strings; NULLs are left out."""
+    present = [value for value in values if value is not None]
+    if not present:
+        return ""
+    return ("" if isinstance(present[0], str) else b"").join(present)
+
+
+@scalar("CONCAT_WS", "STRING, STRING... -> STRING", "BYTES, BYTES... -> BYTES", takes_null=True)
+def concat_ws(separator: Any, *values: Any) -> Any:
+    """Joins texts or byte strings with a separator; NULLs are left out."""
+    if separator is None:
+        return None
+    return separator.join(value for value in values if value is not None)
+
+
+@scalar("SPLIT", "STRING, STRING -> ARRAY<STRING>", "BYTES, BYTES -> ARRAY<BYTES>")
+def split(value: Any, delimiter: Any) -> list[Any]:
+    """Cuts at a delimiter; an empty one gives every character or byte."""
+    if delimiter:
+        return list(value.split(delimiter))
+    return [value[i : i + 1] for i in range(len(value))]
+
+
+@scalar("SPLIT_TO_MAP", "STRING, STRING, STRING -> MAP<STRING, STRING>")
+def split_to_map(text: str, entry_delimiter: str, key_delimiter: str) -> dict[str, str] | None:
+    """Cuts a text into entries, and these into keys and values; others are left out."""
+    if not entry_delimiter or not key_delimiter:
+        return None
+    entries = (entry.split(key_delimiter) for entry in text.split(entry_delimiter) if entry)
+    return {parts[0]: parts[1] for parts in entries if len(parts) > 1}
+
+
+@scalar("CHR", "INTEGER -> STRING")
+def chr_(code: int) -> str | None:
+    r"""Gives the character of a code point, as a number or as text such as '\u004b'."""
+    return chr(code) if 0 <= code <= 0x10FFFF else None
+
+
+@scalar("CHR", "STRING -> STRING")
+def chr_escaped(escaped: str) -> str | None:
+    if not re.fullmatch(r"(\\u[0-9a-fA-F]{4})+", escaped):
+        return None
+    units = [int(code, 16) for code in escaped.split("\\u")[1:]]
+    raw = b"".join(unit.to_bytes(2, "big") for unit in units)
+    return raw.decode("utf-16-be", "surrogatepass")
+
+
+@scalar("FIELD", "STRING, STRING... -> INTEGER", takes_null=True)
+def field(wanted: str | None, *values: str | None) -> int:
+    """Gives the position of the first text among the others, 0 when it is not there."""
+    if wanted is None or wanted not in values:
+        return 0
+    return values.index(wanted) + 1
+
+
+@scalar("ELT", "INTEGER, STRING... -> STRING", takes_null=True)
+def elt(position: int | None, *values: str | None) -> str | None:
+    """Gives the n-th of the texts behind a number."""
+    if position is None or not 1 <= position <= len(values):
+        return None
+    return values[position - 1]
+
+
+_MASKS = "Xxn-"
+
+
+def masked(text: str, masks: tuple[Any, ...]) -> str:
+    """Replaces capitals, small letters, digits and other characters; a None mask keeps them."""
+    upper, lower, digit, other = masks
+    return "".join(
+        mask if mask is not None else char
+        for char in text
+        for mask in [
+            upper
+            if char.isupper()
+            else lower
+            if char.islower()
+            else digit
+            if char.isdigit()
+            else other
+        ]
+    )
+
+
+def _masks(masks: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not masks:
+        return tuple(_MASKS)
+    for mask in masks:
+        if mask is not None and len(mask) != 1:
+            raise FunctionError("bad-argument", f"mask {mask!r} is not one character")
+    return masks
+
+
+_FOUR = "STRING, STRING, STRING, STRING"
+
+
+@scalar("MASK", "STRING -> STRING", f"STRING, {_FOUR} -> STRING", takes_null=True)
+def mask(text: str | None, *masks: Any) -> str | None:
+    """Hides every character: capitals become X, small letters x, digits n, others -."""
+    return None if text is None else masked(text, _masks(masks))
+
+
+def _declare_part(name: str, description: str, hide: Any) -> None:
+    def hidden(text: str | None, count: int | None, *masks: Any) -> str | None:
+        if count is not None and count < 0:
+            raise FunctionError("bad-argument", f"{name} takes no negative count: {count}")
+        if text is None or count is None:
+            return None
+        whole = masked(text, _masks(masks))
+        cut = min(count, len(text))
+        return str(hide(text, whole, cut))
+
+    hidden.__doc__ = description
+    signatures = ("STRING, INTEGER -> STRING", f"STRING, INTEGER, {_FOUR} -> STRING")
+    scalar(name, *signatures, takes_null=True)(hidden)
+
+
+_declare_part("MASK_LEFT", "Hides the first characters.", lambda t, m, n: m[:n] + t[n:])
+_declare_part(
+    "MASK_RIGHT", "Hides the last characters.", lambda t, m, n: t[: len(t) - n] + m[len(t) - n :]
+)
+_declare_part(
+    "MASK_KEEP_LEFT", "Hides all but the first characters.", lambda t, m, n: t[:n] + m[n:]
+)
+_declare_part(
+    "MASK_KEEP_RIGHT",
+    "Hides all but the last characters.",
+    lambda t, m, n: m[: len(t) - n] + t[len(t) - n :],
+)
