@@ -1,0 +1,107 @@
+"""What the tests on real Spark share: one session and one broker for the whole run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+
+from penstock import KafkaStreams, StreamsConfig, Topology
+from penstock.kafka.admin import Admin
+from penstock.runtime.spark.session import spark_session
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def spark(needs_java: None) -> Iterator[Any]:
+    """One Spark for all tests: starting it takes longer than most of them."""
+    config = StreamsConfig(
+        {"application.id": "tests", "num.stream.threads": 2, "spark.ui.enabled": "false"}
+    )
+    session, _ = spark_session(config)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def application_id() -> str:
+    return f"app-{next(_numbers)}"
+
+
+@pytest.fixture
+def streams_of(
+    spark: Any, kafka_broker: str, tmp_path: Path, application_id: str
+) -> Iterator[Callable[..., KafkaStreams]]:
+    """Makes applications on the shared session, and closes what a test leaves open."""
+    made: list[KafkaStreams] = []
+
+    def make(topology: Topology, **config: Any) -> KafkaStreams:
+        settings = {
+            "application.id": application_id,
+            "bootstrap.servers": kafka_broker,
+            "state.dir": str(tmp_path / "state"),
+            "processing.guarantee": "exactly_once_v2",
+            "commit.interval.ms": 20,
+        }
+        settings |= {name.replace("_", "."): value for name, value in config.items()}
+        streams = KafkaStreams(topology, settings)
+        made.append(streams)
+        return streams
+
+    yield make
+    for streams in made:
+        streams.close("60s")
+
+
+@pytest.fixture
+def produce(kafka_broker: str) -> Callable[..., None]:
+    """Writes ``(key, value)`` or ``(key, value, timestamp)`` to a topic, as Java would place it."""
+
+    def write(topic: str, *records: tuple[Any, ...]) -> None:
+        producer = Producer(
+            {"bootstrap.servers": kafka_broker, "partitioner": "murmur2_random", "linger.ms": 1}
+        )
+        for key, value, *rest in records:
+            data = value if isinstance(value, bytes | str | None) else json.dumps(value)
+            producer.produce(topic, data, key, timestamp=rest[0] if rest else 1_000)
+        assert producer.flush(30) == 0
+
+    return write
+
+
+@pytest.fixture
+def committed(kafka_broker: str, kafka_admin: Admin) -> Callable[[str], list[tuple[Any, Any]]]:
+    """Reads all committed records of a topic as raw ``(key, value)``."""
+
+    def read(topic: str) -> list[tuple[Any, Any]]:
+        partitions = len(kafka_admin.topic(topic).partitions)
+        consumer = Consumer(
+            {
+                "bootstrap.servers": kafka_broker,
+                "group.id": "check",
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "enable.auto.commit": False,
+            }
+        )
+        consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
+        records: list[tuple[Any, Any]] = []
+        ended = 0
+        while ended < partitions:
+            for message in consumer.consume(1_000, 20):
+                error = message.error()
+                if error is None:
+                    records.append((message.key(), message.value()))
+                else:
+                    assert error.code() == KafkaError._PARTITION_EOF, error
+                    ended += 1
+        consumer.close()
+        return records
+
+    return read
