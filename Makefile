@@ -49,8 +49,8 @@ environment:
 	echo "setup: $$($(BIN)/python --version) in $(VENV)"
 
 .PHONY: demo
-demo: setup ## Run the demo program
-	@$(BIN)/python examples/demo.py $(ARGS)
+demo: setup ## Count words live, with a private Kafka broker and Spark
+	@$(BIN)/penstock demo $(ARGS)
 
 .PHONY: test
 test: setup ## Run the whole default test suite

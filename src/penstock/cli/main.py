@@ -12,9 +12,12 @@ import penstock
 from penstock.cli.broker import app as broker
 from penstock.cli.command_group import CommandGroup
 from penstock.cli.consume import consume
+from penstock.cli.demo import demo
 from penstock.cli.describe import describe
 from penstock.cli.doctor import doctor
 from penstock.cli.produce import produce
+from penstock.cli.reset import reset
+from penstock.cli.run import run
 from penstock.cli.topics import app as topics
 from penstock.kafka.distribution import KAFKA_VERSION
 
@@ -27,6 +30,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.command()(demo)
+app.command()(run)
+app.command()(reset)
 app.add_typer(broker, name="broker")
 app.add_typer(topics, name="topics")
 app.command()(produce)

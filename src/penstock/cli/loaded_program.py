@@ -1,0 +1,187 @@
+"""Loads a user's program to run it: its topology, its settings, and its own preparation."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import cloudpickle
+import typer
+
+import penstock
+from penstock.errors import InvalidArgumentError, PenstockError, StreamsError
+from penstock.topology.topology import Topology
+
+#: What a program may call its topology, in the order in which they are looked for.
+NAMES = ("topology", "builder", "build")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProgram:
+    """What a file offers: a topology and, if it has them, ``config`` and ``prepare``."""
+
+    path: Path
+    topology: Topology
+    config: Mapping[str, Any] = field(default_factory=dict)
+    #: Called with the address of a private broker before the start, to fill it with samples.
+    prepare: Callable[[str], object] | None = None
+
+
+class _Made(BaseException):
+    """The program got to its application; what is of interest is what it gave it."""
+
+    def __init__(self, topology: Any, config: Any) -> None:
+        super().__init__(topology, config)
+        self.topology = topology
+        self.config = config
+
+
+class _Recorder:
+    """Stands for ``KafkaStreams`` while a program is loaded: nothing is ever started."""
+
+    def __init__(self, topology: Any, config: Any = None, *_: Any, **__: Any) -> None:
+        raise _Made(topology, config)
+
+
+def load_program(program: str) -> LoadedProgram:
+    """Loads ``app.py``, or ``app.py:name`` for a topology of another name.
+
+    The file is imported, so what stands under ``if __name__ == "__main__"`` is not run; without
+    such a guard the program stops where it makes a ``KafkaStreams``.
+
+    Raises:
+        typer.BadParameter: there is no such file.
+        InvalidArgumentError: ``no-topology``, with the names that are looked for.
+        StreamsError: ``program-failed``, with the line that raised.
+    """
+    path, name = _split(program)
+    module = _module(path)
+    config: Any = None
+    with _recording(), _beside(path):
+        try:
+            assert module.__spec__ is not None
+            assert module.__spec__.loader is not None
+            module.__spec__.loader.exec_module(module)
+            made = _built(_named(vars(module), path, name))
+        except _Made as application:
+            made, config = application.topology, application.config
+        except PenstockError:
+            raise
+        except SystemExit as end:
+            raise _failed(path, end, "ended itself") from None
+        except Exception as error:
+            raise _failed(path, error, f"raised {error!r}") from error
+    if not isinstance(made, Topology):
+        raise _no_topology(path, f"{name or 'what it offers'} is a {type(made).__name__}")
+    return LoadedProgram(
+        path,
+        made,
+        _config(path, config if config is not None else getattr(module, "config", None)),
+        getattr(module, "prepare", None),
+    )
+
+
+def _module(path: Path) -> ModuleType:
+    """An importable module, under a name that no other module has.
+
+    Types that are named in quotes are looked up in it; and since workers cannot import it, its
+    functions and classes travel to them by value.
+    """
+    name = "penstock_app_" + re.sub(r"\W", "_", path.stem)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    cloudpickle.register_pickle_by_value(module)
+    return module
+
+
+def _built(found: Any) -> Any:
+    made = found() if callable(found) and not hasattr(found, "build") else found
+    return made.build() if hasattr(made, "build") else made
+
+
+def _config(path: Path, given: Any) -> Mapping[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidArgumentError(
+            "bad-config",
+            f"config of {str(path)!r} is a {type(given).__name__}",
+            fix="make it a dictionary of settings by their Kafka names",
+        )
+    return dict(given)
+
+
+def _split(program: str) -> tuple[Path, str | None]:
+    text, colon, name = program.rpartition(":")
+    path, wanted = (Path(text), name) if colon and name.isidentifier() else (Path(program), None)
+    if not path.is_file():
+        raise typer.BadParameter(f"there is no file {str(path)!r}", param_hint="APP.PY")
+    return path, wanted
+
+
+def _named(scope: Mapping[str, Any], path: Path, name: str | None) -> Any:
+    for candidate in (name,) if name else NAMES:
+        if scope.get(candidate) is not None:
+            return scope[candidate]
+    raise _no_topology(path, f"it has no {name or ', '.join(NAMES)}")
+
+
+def _no_topology(path: Path, why: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "no-topology",
+        f"{str(path)!r} has no topology: {why}",
+        fix="give the file a variable topology or builder, or a function build(), that is made"
+        f" when it is imported, or name another one with {path.name}:NAME",
+    )
+
+
+def _failed(path: Path, error: BaseException, what: str) -> StreamsError:
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename) == path
+    ]
+    return StreamsError(
+        "program-failed",
+        f"{str(path)!r} {what} while it was loaded",
+        fix=f"correct the line; python {path} shows the whole traceback",
+        at=f"{path}:{lines[-1]}" if lines else str(path),
+    )
+
+
+@contextmanager
+def _recording() -> Iterator[None]:
+    """Puts the recorder where programs import ``KafkaStreams`` from, without loading Spark."""
+    scope = vars(penstock)
+    real = scope.get("KafkaStreams")
+    scope["KafkaStreams"] = _Recorder
+    try:
+        yield
+    finally:
+        if real is None:
+            del scope["KafkaStreams"]
+        else:
+            scope["KafkaStreams"] = real
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[None]:
+    """Lets the program import its neighbours, as ``python app.py`` would."""
+    folder, arguments = str(path.absolute().parent), sys.argv
+    sys.path.insert(0, folder)
+    sys.argv = [str(path)]
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        sys.argv = arguments

@@ -1,0 +1,133 @@
+"""``penstock run``: runs a program on Spark and shows what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Annotated, Any
+
+import typer
+
+import penstock
+from penstock.cli.connection import BootstrapOption
+from penstock.cli.live_view import view_of
+from penstock.cli.loaded_program import LoadedProgram, load_program
+from penstock.cli.output import JsonOption, print_done, print_note
+from penstock.cli.private_broker import private_broker
+from penstock.cli.quiet import configure_logging, java_log
+from penstock.cli.snapshot import Snapshot, Watch
+from penstock.cli.top_rows import TopRows, store_to_show
+from penstock.cli.watched import run_watched
+from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
+from penstock.kafka.broker_registry import find_project_broker
+
+ProgramArgument = Annotated[
+    str,
+    typer.Argument(metavar="APP.PY[:NAME]", help="A program with topology, builder or build()."),
+]
+
+
+def run(
+    program: ProgramArgument,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master", metavar="URL", help="Spark's master: local[4], spark://…, k8s://…"
+        ),
+    ] = None,
+    bootstrap: BootstrapOption = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="Stream threads: Spark task slots.")
+    ] = None,
+    for_idle: Annotated[
+        bool, typer.Option("--for-idle", help="Process what is there, then stop.")
+    ] = False,
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", "-c", metavar="NAME=VALUE", help="A setting; wins over config."),
+    ] = None,
+    rows: Annotated[
+        int, typer.Option("--rows", min=0, help="Rows of the first store to show; 0 for none.")
+    ] = 8,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print the log to standard error.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a program, and show state, records/s, lag, batch time, restores and drops.
+
+    The program is a file with a variable topology or builder or a function build(), and
+    maybe a dictionary config. Ctrl-C and SIGTERM end it after the batch that is under way.
+    Without a broker in --bootstrap, in config or in the project a private one is started, its
+    topics are made, and the program's prepare(bootstrap_servers), if it has one, fills them.
+    """
+    configure_logging(is_verbose=verbose)
+    loaded = load_program(program)
+    settings = merged_settings(
+        loaded, master=master, bootstrap=bootstrap, threads=threads, given=config or ()
+    )
+    checked = StreamsConfig(settings)
+    with ExitStack() as stack:
+        if not checked[BOOTSTRAP_SERVERS]:
+            here = stack.enter_context(private_broker(loaded, checked[NUM_STREAM_THREADS]))
+            settings = {**settings, **here}
+            print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
+        streams = penstock.KafkaStreams(loaded.topology, settings)
+        name = store_to_show(loaded.topology.graph) if rows else None
+        watch = Watch(
+            streams,
+            rows=(lambda: None)
+            if name is None
+            else TopRows(lambda: streams.store(name), name, rows),
+        )
+        log = stack.enter_context(java_log())
+        view = stack.enter_context(view_of(checked[APPLICATION_ID], as_json=as_json))
+        until = (lambda snapshot: snapshot.is_idle) if for_idle else _never
+        run_watched(streams, watch, view, log, until=until)
+    if not as_json:
+        _print_end(watch.latest)
+
+
+def merged_settings(
+    program: LoadedProgram,
+    *,
+    master: str | None,
+    bootstrap: str | None,
+    threads: int | None,
+    given: Any,
+) -> dict[str, Any]:
+    """The program's own settings, then the project's broker, then the command line's."""
+    settings: dict[str, Any] = {APPLICATION_ID.name: program.path.stem, **program.config}
+    if not settings.get(BOOTSTRAP_SERVERS.name):
+        settings |= _project_broker()
+    settings |= dict(_pair(text) for text in given)
+    options = {
+        "spark.master": master,
+        BOOTSTRAP_SERVERS.name: bootstrap,
+        NUM_STREAM_THREADS.name: threads,
+    }
+    return settings | {name: value for name, value in options.items() if value is not None}
+
+
+def _project_broker() -> Mapping[str, str]:
+    """The broker that ``penstock broker start`` started for this project, if it runs."""
+    folder = find_project_broker()
+    if folder is None or folder.port is None or not folder.is_in_use():
+        return {}
+    return {BOOTSTRAP_SERVERS.name: f"127.0.0.1:{folder.port}"}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--config")
+    return name, value
+
+
+def _never(snapshot: Snapshot) -> bool:
+    return False
+
+
+def _print_end(last: Snapshot) -> None:
+    records = 0 if last.metrics is None else last.metrics.records
+    print_done(f"stopped cleanly after {last.seconds:.0f} s and {records:,} records")

@@ -1,0 +1,166 @@
+"""What a running application looks like at one moment; ``live_view`` draws it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from penstock.errors import PenstockError
+from penstock.runtime.states import State
+
+_RATE_SPAN_S = 5.0
+
+
+class Metrics(Protocol):
+    """The totals since the start that ``KafkaStreams.metrics()`` gives."""
+
+    @property
+    def threads(self) -> int: ...
+    @property
+    def batches(self) -> int: ...
+    @property
+    def records(self) -> int: ...
+    @property
+    def records_sent(self) -> int: ...
+    @property
+    def changelog_records(self) -> int: ...
+    @property
+    def restored_records(self) -> int: ...
+    @property
+    def last_batch_seconds(self) -> float: ...
+    @property
+    def last_batch_records(self) -> int: ...
+    @property
+    def dropped(self) -> Mapping[tuple[str, str], int]: ...
+    @property
+    def lag(self) -> Mapping[tuple[str, int], int]: ...
+
+
+class Streams(Protocol):
+    """As much of ``KafkaStreams`` as looking at it takes."""
+
+    @property
+    def state(self) -> State: ...
+    def metrics(self) -> Metrics: ...
+
+
+#: Rows of a store: its name, and the keys with their values.
+Rows = tuple[str, tuple[tuple[str, Any], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One look. ``metrics`` is None while the application is on its way up or down."""
+
+    seconds: float
+    state: State
+    metrics: Metrics | None = None
+    records_per_second: float = 0.0
+    rows: Rows | None = None
+
+    @property
+    def lag(self) -> int:
+        return 0 if self.metrics is None else sum(self.metrics.lag.values())
+
+    @property
+    def dropped(self) -> int:
+        return 0 if self.metrics is None else sum(self.metrics.dropped.values())
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything that was there has been processed."""
+        return self.state is State.RUNNING and self.metrics is not None and self.lag == 0
+
+    def to_json(self) -> dict[str, Any]:
+        known = self.metrics
+        numbers: dict[str, Any] = {}
+        if known is not None:
+            numbers = {
+                "records": known.records,
+                "records_per_second": round(self.records_per_second, 1),
+                "batches": known.batches,
+                "last_batch_seconds": round(known.last_batch_seconds, 3),
+                "last_batch_records": known.last_batch_records,
+                "records_sent": known.records_sent,
+                "changelog_records": known.changelog_records,
+                "restored_records": known.restored_records,
+                "dropped": {f"{node}: {why}": n for (node, why), n in known.dropped.items()},
+                "lag": {f"{topic}-{number}": n for (topic, number), n in known.lag.items()},
+            }
+        return {"seconds": round(self.seconds, 1), "state": self.state.value} | numbers
+
+
+@dataclass(slots=True)
+class Rate:
+    """Records per second over the last few seconds."""
+
+    _seen: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def add(self, now: float, total: int) -> float:
+        """Notes a total and gives the rate up to now."""
+        self._seen.append((now, total))
+        while len(self._seen) > 2 and now - self._seen[1][0] > _RATE_SPAN_S:
+            self._seen.popleft()
+        (before, least), (after, most) = self._seen[0], self._seen[-1]
+        return (most - least) / (after - before) if after > before else 0.0
+
+
+class Watch:
+    """Looks at an application over and over, in a thread of its own.
+
+    A broker that does not answer delays the numbers, and never who draws them.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        *,
+        rows: Callable[[], Rows | None] = lambda: None,
+        interval_s: float = 0.4,
+    ) -> None:
+        self._streams = streams
+        self._rows = rows
+        self._interval_s = interval_s
+        self._begun = time.monotonic()
+        self._rate = Rate()
+        self._last = Snapshot(0.0, streams.state)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look_on, name="penstock-look", daemon=True)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._ended.set()
+
+    @property
+    def latest(self) -> Snapshot:
+        """The last look, with the state and the time of right now."""
+        last = self._last
+        return Snapshot(
+            time.monotonic() - self._begun,
+            self._streams.state,
+            last.metrics,
+            last.records_per_second,
+            last.rows,
+        )
+
+    def _look_on(self) -> None:
+        while not self._ended.wait(self._interval_s):
+            self._last = self._look()
+
+    def _look(self) -> Snapshot:
+        now = time.monotonic() - self._begun
+        before = self._last
+        try:
+            metrics = self._streams.metrics()
+        except PenstockError:
+            # Not started yet, ended meanwhile, or the broker is away: the last numbers stay.
+            return Snapshot(now, self._streams.state, before.metrics, rows=before.rows)
+        rate = self._rate.add(now, metrics.records)
+        return Snapshot(now, self._streams.state, metrics, rate, self._rows() or before.rows)

@@ -1,0 +1,59 @@
+"""The parts of ``penstock demo``; the whole is in ``tests/integration/spark``."""
+
+import re
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from penstock.cli.demo import TEXT, _check, build
+from penstock.cli.demo_view import demo_picture
+from penstock.cli.snapshot import Snapshot
+from penstock.errors import StreamsError
+from penstock.runtime.states import State
+from penstock.testing import TopologyTestDriver
+
+LINES = TEXT.read_text(encoding="utf-8").splitlines()
+
+
+def plain_count() -> Counter[str]:
+    return Counter(word for line in LINES for word in re.findall(r"[a-z']{4,}", line.lower()))
+
+
+def test_text_is_long_enough_to_watch() -> None:
+    """And no line of it comes twice."""
+    assert len(LINES) >= 300
+    assert len(set(LINES)) == len(LINES)
+
+
+def test_topology_counts_what_plain_python_counts() -> None:
+    """The same check that the demo ends with."""
+    with TopologyTestDriver(build()) as driver:
+        driver.pipe("text-input", *LINES)
+        counts: Any = Counter(driver.read_map("word-counts"))
+    assert counts == plain_count()
+    _check(counts, LINES)
+
+
+def test_wrong_count_fails_the_demo() -> None:
+    """A demo that only looks right would be worse than none."""
+    counts = plain_count()
+    counts["water"] += 1
+    with pytest.raises(StreamsError, match="'water': 216 instead of 215"):
+        _check(counts, LINES)
+
+
+def test_picture_shows_progress_and_words() -> None:
+    """What is written, what is counted of it, and the words that lead."""
+    metrics: Any = SimpleNamespace(
+        records=200, batches=3, last_batch_seconds=0.2, lag={("text-input", 0): 4}
+    )
+    snapshot = Snapshot(2.0, State.RUNNING, metrics, 80.0, ("word-counts", (("water", 107),)))
+    console = Console(width=100)
+    with console.capture() as capture:
+        console.print(demo_picture(SimpleNamespace(lines=401, written=300), snapshot))
+    text = capture.get()
+    for part in ("300 of 401 lines", "200 of 401 lines", "RUNNING", "80 lines/s", "water", "107"):
+        assert part in text
