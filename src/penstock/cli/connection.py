@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.kafka.admin import Admin
+from penstock.kafka.broker_folder import HOST
 from penstock.kafka.broker_registry import find_project_broker
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java_settings import Kind, for_librdkafka
@@ -57,11 +58,13 @@ def project_bootstrap() -> str:
     """Gives the address of the broker that ``penstock broker start`` started for this project."""
     folder = find_project_broker()
     if folder is not None and folder.port is not None and folder.is_in_use():
-        return f"127.0.0.1:{folder.port}"
-    where = f"the broker in {str(folder.root)!r} does not run" if folder else "no broker was named"
+        return f"{HOST}:{folder.port}"
+    why = (
+        "this project has none" if folder is None else f"the one in {str(folder.root)!r} is stopped"
+    )
     raise BrokerError(
         "no-broker",
-        f"{where}, and this project has none running" if folder is None else where,
+        f"no broker was named, and {why}",
         fix="start one with: penstock broker start, or name one with --bootstrap HOST:PORT",
     )
 

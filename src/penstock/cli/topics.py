@@ -6,6 +6,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from penstock.cli.connection import BootstrapOption, CommandConfigOption, TimeoutOption, connect
 from penstock.cli.output import JsonOption, out, print_done, print_json, print_table
@@ -130,7 +131,7 @@ def describe(
         return
     print_table(columns, [(*row[:2], _joined(row[2]), _joined(row[3]), *row[4:]) for row in rows])
     for key, value in settings.items():
-        out().print(f"{key}=[bold]{value}[/bold]")
+        out().print(Text(f"{key}=").append(str(value), style="bold"), soft_wrap=True)
 
 
 def _partition_rows(admin: Admin, topic: Topic) -> list[tuple[Any, ...]]:

@@ -26,6 +26,8 @@ HOST = "127.0.0.1"
 # that is down would otherwise, sooner or later, be given the broker's port and meet itself.
 _PORTS = range(20_000, 30_000)
 
+_LOG_LIMIT_BYTES = 10_000_000
+
 _PROPERTIES = {
     "process.roles": "broker,controller",
     "node.id": "1",
@@ -136,6 +138,8 @@ class BrokerFolder:
     def prepare(self, distribution: Distribution, port: int, extra: Mapping[str, str]) -> None:
         """Formats new storage and writes what this start needs; the folder must be locked."""
         self.pid_file.unlink(missing_ok=True)
+        if self.log.is_file() and self.log.stat().st_size > _LOG_LIMIT_BYTES:
+            self.log.replace(self.root / "broker.log.1")
         if self.cluster_id is None:
             self._format(distribution)
         # Compression libraries unpack themselves here; after a kill they would litter /tmp.
@@ -147,7 +151,7 @@ class BrokerFolder:
             "log.dirs": str(self.data),
             **extra,
         }
-        lines = "".join(f"{name}={_escaped(value)}\n" for name, value in properties.items())
+        lines = "".join(f"{name}={escaped(value)}\n" for name, value in properties.items())
         self.properties.write_text(lines, encoding="utf-8")
         (self.root / "port").write_text(str(port), encoding="utf-8")
 
@@ -226,5 +230,12 @@ def _number(file: Path) -> int | None:
         return None
 
 
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\")
+def escaped(value: str) -> str:
+    r"""Writes a value for a Java properties file, which is read as Latin-1.
+
+    >>> print(escaped("/home/müller"))
+    /home/m\u00fcller
+    """
+    units = value.replace("\\", "\\\\").encode("utf-16-be")
+    codes = (int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
+    return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)

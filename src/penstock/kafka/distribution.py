@@ -48,8 +48,9 @@ class Distribution:
 
 def installed() -> Distribution | None:
     """Gives the cached distribution without fetching anything."""
-    folder = cache_folder() / f"kafka-{KAFKA_VERSION}"
-    return Distribution(folder) if (folder / "bootstrap.checkpoint").is_file() else None
+    found = Distribution(cache_folder() / f"kafka-{KAFKA_VERSION}")
+    broker = found.folder / "jars" / f"kafka_2.13-{KAFKA_VERSION}.jar"
+    return found if found.checkpoint.is_file() and broker.is_file() else None
 
 
 def ensure_distribution(java: Java, report: Progress) -> Distribution:

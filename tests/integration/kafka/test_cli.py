@@ -138,7 +138,7 @@ def test_project_broker_is_found_from_below_and_keeps_its_data(
         assert call("broker", "stop").exit_code == 0
     assert call("broker", "status").exit_code == 1
     refused = call("topics", "list")
-    assert (refused.exit_code, "does not run" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "is stopped" in refused.stderr) == (1, True)
     monkeypatch.chdir(tmp_path)
     again = json.loads(call("broker", "start", "--json").stdout)
     try:

@@ -72,19 +72,21 @@ def test_topics_are_made_on_purpose_only(kafka_broker: str) -> None:
 
 def test_data_dir_keeps_cluster_port_and_records(needs_java: None, tmp_path: Path) -> None:
     """After a crash the broker is the same one, with the same records at the same address."""
-    with EmbeddedBroker(tmp_path / "broker") as broker:
+    # Java reads its settings file in a character set of the last century.
+    folder = tmp_path / "müller's broker 🚰"
+    with EmbeddedBroker(folder) as broker:
         before = (broker.cluster_id, broker.port)
         Admin({"bootstrap.servers": broker.bootstrap_servers}).create_topic("t")
         write(broker.bootstrap_servers, "t", [("a", "1")])
         with pytest.raises(BrokerError, match=f"already runs .* port {broker.port}"):
-            EmbeddedBroker(tmp_path / "broker").start()
+            EmbeddedBroker(folder).start()
         broker.kill()
         assert not broker.is_running
         broker.start()
         assert (broker.cluster_id, broker.port) == before
         assert read(broker.bootstrap_servers, "t") == [("a", "1")]
     assert not broker.is_running
-    assert (tmp_path / "broker" / "broker.log").read_text().count("Kafka version: 4.") == 2
+    assert (folder / "broker.log").read_text().count("Kafka version: 4.") == 2
 
 
 def test_broker_ends_with_a_killed_owner_and_leaves_nothing(needs_java: None) -> None:
