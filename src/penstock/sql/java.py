@@ -52,6 +52,11 @@ def remainder_doubles(left: float, right: float) -> float:
     return math.fmod(left, right)
 
 
+def radians(degrees: float) -> float:
+    """Turns degrees into radians with the rounding of Java's ``Math.toRadians``."""
+    return degrees / 180.0 * math.pi
+
+
 def saturate(value: float, low: int, high: int) -> int:
     """Narrows a double to a whole number: NaN is 0, what is too large is the largest."""
     if math.isnan(value):
@@ -77,8 +82,18 @@ def double_text(value: float) -> str:
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits))
+    if len(text) == 1:
+        # Java writes two digits at least, and then the two that come nearest.
+        return _two_digits(value)
     power = len(text) - 1 + exponent
     return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{power}"
+
+
+def _two_digits(value: float) -> str:
+    nearest = format(value, ".1e")
+    shown = nearest if float(nearest) == value else format(value, ".0e").replace("e", ".0e")
+    mantissa, power = shown.split("e")
+    return f"{mantissa}E{int(power)}"
 
 
 def decimal_text(value: Decimal) -> str:

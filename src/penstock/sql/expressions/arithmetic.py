@@ -9,7 +9,7 @@ from typing import Any
 from penstock.sql import java
 from penstock.sql.ast import expressions as ast
 from penstock.sql.casting import caster
-from penstock.sql.errors import SqlTypeError
+from penstock.sql.errors import FunctionError, SqlTypeError
 from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
 from penstock.sql.format_expression import format_expression
 from penstock.sql.types import (
@@ -32,15 +32,16 @@ def compile_binary(node: ast.Binary, scope: Scope, compile_node: Any) -> Compile
     if node.operator == "||":
         return _concatenation(node, left, right)
     type_ = _result_type(node, left.type, right.type)
+    lift = strict if scope.lambda_columns else lifted
     if type_ in (STRING, BYTES):
-        return Compiled(type_, lifted(lambda a, b: a + b, left.evaluate, right.evaluate))
+        return Compiled(type_, lift(lambda a, b: a + b, left.evaluate, right.evaluate))
     wide = wider_number(left.type, right.type)
     if not isinstance(wide, DecimalType):
         a, b = converted(left, wide), converted(right, wide)
-        return Compiled(type_, lifted(_operation(node.operator, wide), a, b))
+        return Compiled(type_, lift(_operation(node.operator, wide), a, b))
     assert isinstance(type_, DecimalType)
     exact = _decimal_operation(node.operator, type_)
-    return Compiled(type_, lifted(exact, left.evaluate, right.evaluate))
+    return Compiled(type_, lift(exact, left.evaluate, right.evaluate))
 
 
 def _concatenation(node: ast.Binary, left: Compiled, right: Compiled) -> Compiled:
@@ -118,6 +119,21 @@ def lifted(operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
             return None
         b = right(row)
         return None if b is None else operation(a, b)
+
+    return evaluate
+
+
+def strict(operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
+    """Applies an operation to two values; a NULL is an error.
+
+    That is how arithmetic in a lambda behaves in ksqlDB: one NULL makes the whole call NULL.
+    """
+
+    def evaluate(row: Row) -> Any:
+        a, b = left(row), right(row)
+        if a is None or b is None:
+            raise FunctionError("null-operand", "a lambda calculates with NULL")
+        return operation(a, b)
 
     return evaluate
 

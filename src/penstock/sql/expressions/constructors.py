@@ -55,7 +55,6 @@ def _map(node: ast.CreateMap, scope: Scope, compile_node: Any, hint: SqlType | N
 def _struct(
     node: ast.CreateStruct, scope: Scope, compile_node: Any, hint: SqlType | None
 ) -> Compiled:
-    _check_members(node, node.fields, "struct", "field")
     fields: list[Field] = []
     values: list[tuple[str, Evaluate]] = []
     for item in node.fields:

@@ -10,6 +10,15 @@ from penstock.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
 from penstock.sql.types import ArrayType, Field, MapType, SqlType, StructType
 from penstock.sql.values import distinct, key_of
+from penstock.topology.java_order import hash_order
+
+
+def ordered_keys(mapping: dict[Any, Any]) -> list[Any]:
+    """Gives the keys in the order that a Java ``HashMap`` has them, which results can show."""
+    if not all(isinstance(key, str) for key in mapping):
+        return list(mapping)
+    return list(hash_order(mapping))
+
 
 _TWO_ARRAYS = "ARRAY<A>, ARRAY<A> -> ARRAY<A>"
 
@@ -135,13 +144,13 @@ def as_map(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
 @scalar("MAP_KEYS", "MAP<STRING, A> -> ARRAY<STRING>")
 def map_keys(mapping: dict[Any, Any]) -> list[Any]:
     """Gives the keys of a map."""
-    return list(mapping)
+    return ordered_keys(mapping)
 
 
 @scalar("MAP_VALUES", "MAP<STRING, A> -> ARRAY<A>")
 def map_values(mapping: dict[Any, Any]) -> list[Any]:
     """Gives the values of a map."""
-    return list(mapping.values())
+    return [mapping[key] for key in ordered_keys(mapping)]
 
 
 @scalar("MAP_UNION", "MAP<STRING, A>, MAP<STRING, A> -> MAP<STRING, A>", takes_null=True)
@@ -158,7 +167,7 @@ def _entry_type(types: Sequence[Any]) -> SqlType:
 @scalar("ENTRIES", "MAP<STRING, A>, BOOLEAN -> ARRAY<A>", returns=_entry_type)
 def entries(mapping: dict[Any, Any], is_sorted: bool) -> list[dict[str, Any]]:
     """Gives the entries of a map as structs with fields K and V, sorted by key if wanted."""
-    keys = sorted(mapping) if is_sorted else list(mapping)
+    keys = sorted(mapping) if is_sorted else ordered_keys(mapping)
     return [{"K": key, "V": mapping[key]} for key in keys]
 
 
@@ -204,6 +213,6 @@ def reduce_(array: list[Any] | None, start: Any, step: Any) -> Any:
 def reduce_map(mapping: dict[Any, Any] | None, start: Any, step: Any) -> Any:
     if start is None or mapping is None:
         return start
-    for key, value in mapping.items():
-        start = step(start, key, value)
+    for key in ordered_keys(mapping):
+        start = step(start, key, mapping[key])
     return start

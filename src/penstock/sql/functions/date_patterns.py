@@ -141,9 +141,20 @@ _FIELDS: dict[str, Callable[[datetime, int], str]] = {
 def read(text: str, pattern: str, zone: tzinfo = UTC) -> datetime:
     """Reads a moment by a pattern; what the pattern leaves out is the first one of 1970."""
     expression, letters = _reader(pattern)
-    match = expression.fullmatch(text)
+    return _moment(expression.fullmatch(text), letters, text, zone)
+
+
+def read_prefix(text: str, pattern: str) -> datetime:
+    """Reads a moment from the start of a text, whatever follows, as PARSE_DATE does."""
+    expression, letters = _reader(pattern)
+    return _moment(expression.match(text), letters, text, UTC)
+
+
+def _moment(
+    match: re.Match[str] | None, letters: tuple[str, ...], text: str, zone: tzinfo
+) -> datetime:
     if match is None:
-        raise FunctionError("bad-date", f"{text!r} does not fit the pattern {pattern!r}")
+        raise FunctionError("bad-date", f"{text!r} does not fit the pattern")
     found = {letter: value for letter, value in zip(letters, match.groups(), strict=True) if value}
     try:
         return _assemble(found, zone)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from penstock.sql.calendar import DAY_MS, EPOCH, days_of, from_days, from_ms, to_ms
 from penstock.sql.errors import FunctionError
-from penstock.sql.functions.date_patterns import read, write, zone_of
+from penstock.sql.functions.date_patterns import read, read_prefix, write, zone_of
 from penstock.sql.functions.declare import scalar
 
 _UNIT_MS = {
@@ -66,7 +66,7 @@ def parse_timestamp_in(text: str, pattern: str, zone: str) -> int:
 @scalar("PARSE_DATE", "STRING, STRING -> DATE")
 def parse_date(text: str, pattern: str) -> int:
     """Reads a date by a pattern."""
-    return days_of(read(text, pattern).date())
+    return days_of(read_prefix(text, pattern).date())
 
 
 @scalar("PARSE_TIME", "STRING, STRING -> TIME")
@@ -176,7 +176,7 @@ def datetostring(days: int, pattern: str) -> str:
 @scalar("STRINGTODATE", "STRING, STRING -> INTEGER")
 def stringtodate(text: str, pattern: str) -> int:
     """Reads a date by a pattern as days since 1970; PARSE_DATE gives a date."""
-    return parse_date(text, pattern)
+    return days_of(read(text, pattern).date())
 
 
 @scalar("TIMESTAMPTOSTRING", "BIGINT, STRING -> STRING")

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -30,8 +31,8 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[\s*(-?\d+)\s*\]|\[\s*['\"]([^'\"]*)['\"]\s*
 
 
 def _read(text: str) -> Any:
-    """Reads one JSON value; raises ValueError when the text is not one."""
-    return json.loads(text, parse_constant=_refuse)
+    """Reads the JSON value that a text starts with; what follows it is ignored, as in ksqlDB."""
+    return _DECODER.raw_decode(text.lstrip())[0]
 
 
 def _refuse(name: str) -> Any:
@@ -43,6 +44,8 @@ def _write(value: Any) -> str:
     match value:
         case bool() | None:
             return json.dumps(value)
+        case Decimal():
+            return str(value)
         case float():
             return java.double_text(value)
         case list():
@@ -52,6 +55,10 @@ def _write(value: Any) -> str:
             return f"{{{','.join(pairs)}}}"
         case _:
             return json.dumps(value, ensure_ascii=False)
+
+
+# Numbers keep the digits they are written with.
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
 
 
 @lru_cache(maxsize=256)
@@ -95,10 +102,10 @@ def is_json_string(text: str | None) -> bool:
     if text is None:
         return False
     try:
-        _read(text)
+        _, end = _DECODER.raw_decode(text.lstrip())
     except ValueError:
         return False
-    return True
+    return not text.lstrip()[end:].strip()
 
 
 _CONTAINED = ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "STRING")
@@ -110,9 +117,13 @@ def json_array_contains(text: str | None, wanted: Any) -> bool:
     if text is None:
         return False
     array = _read(text)
-    return isinstance(array, list) and any(
-        type(item) is type(wanted) and item == wanted for item in array
-    )
+    return isinstance(array, list) and any(_is_same(item, wanted) for item in array)
+
+
+def _is_same(item: Any, wanted: Any) -> bool:
+    if isinstance(wanted, float):
+        return isinstance(item, Decimal) and float(item) == wanted
+    return type(item) is type(wanted) and bool(item == wanted)
 
 
 @scalar("JSON_ARRAY_LENGTH", "STRING -> INTEGER")
@@ -138,9 +149,11 @@ def json_keys(text: str) -> list[str] | None:
 
 @scalar("JSON_RECORDS", "STRING -> MAP<STRING, STRING>")
 def json_records(text: str) -> dict[str, str] | None:
-    """Gives the entries of a JSON object, each value as JSON."""
+    """Gives the entries of a JSON object, texts as they are and other values as JSON."""
     value = _read(text)
-    return {k: _write(v) for k, v in value.items()} if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    return {k: v if isinstance(v, str) else _write(v) for k, v in value.items()}
 
 
 @scalar("JSON_CONCAT", "STRING... -> STRING")

@@ -257,27 +257,38 @@ def generate_steps(start: int, end: int, step: int) -> list[int]:
     return list(range(start, end + (1 if step > 0 else -1), step))
 
 
-_EARTH_RADIUS = {"KM": 6371.0, "MILES": 3959.0}
+def _check_angles(largest: float, *angles: float) -> None:
+    for angle in angles:
+        if not -largest <= angle <= largest:
+            raise FunctionError("bad-argument", f"angle {angle} is not within +-{largest}")
+
+
+def _earth_radius(unit: str) -> float:
+    name = unit.upper()
+    if name.startswith("MI"):
+        return 3959.0
+    if name.startswith("K"):
+        return 6371.0
+    raise FunctionError("bad-argument", f"unit {unit!r} is neither 'km' nor 'miles'")
 
 
 @scalar("GEO_DISTANCE", "DOUBLE, DOUBLE, DOUBLE, DOUBLE -> DOUBLE")
-def geo_distance(lat1: float, lon1: float, lat2: float, lon2: float) -> float:
+def geo_distance(lat1: float, lon1: float, lat2: float, lon2: float) -> float | None:
     """Gives the great-circle distance of two points in kilometres or, with 'miles', in miles."""
     return geo_distance_in(lat1, lon1, lat2, lon2, "KM")
 
 
-@scalar("GEO_DISTANCE", "DOUBLE, DOUBLE, DOUBLE, DOUBLE, STRING -> DOUBLE")
-def geo_distance_in(lat1: float, lon1: float, lat2: float, lon2: float, unit: str) -> float:
-    if not all(-90 <= lat <= 90 for lat in (lat1, lat2)):
-        raise FunctionError("bad-argument", f"latitudes {lat1} and {lat2} must be within +-90")
-    if not all(-180 <= lon <= 180 for lon in (lon1, lon2)):
-        raise FunctionError("bad-argument", f"longitudes {lon1} and {lon2} must be within +-180")
-    name = (
-        "MILES" if unit.upper().startswith("MI") else "KM" if unit.upper().startswith("K") else ""
-    )
-    if not name:
-        raise FunctionError("bad-argument", f"unit {unit!r} is neither 'km' nor 'miles'")
-    delta_lat, delta_lon = math.radians(lat2 - lat1), math.radians(lon2 - lon1)
-    across = math.cos(math.radians(lat1)) * math.cos(math.radians(lat2))
-    chord = math.sin(delta_lat / 2) ** 2 + math.sin(delta_lon / 2) ** 2 * across
-    return 2 * math.asin(math.sqrt(chord)) * _EARTH_RADIUS[name]
+@scalar("GEO_DISTANCE", "DOUBLE, DOUBLE, DOUBLE, DOUBLE, STRING -> DOUBLE", takes_null=True)
+def geo_distance_in(
+    lat1: float | None, lon1: float | None, lat2: float | None, lon2: float | None, unit: str | None
+) -> float | None:
+    if lat1 is None or lon1 is None or lat2 is None or lon2 is None:
+        return None
+    _check_angles(90, lat1, lat2)
+    _check_angles(180, lon1, lon2)
+    # No unit means kilometres.
+    radius = _earth_radius(unit or "KM")
+    delta_lat, delta_lon = java.radians(lat2 - lat1), java.radians(lon2 - lon1)
+    cos1, cos2 = math.cos(java.radians(lat1)), math.cos(java.radians(lat2))
+    chord = math.sin(delta_lat / 2) ** 2 + math.sin(delta_lon / 2) ** 2 * cos1 * cos2
+    return 2 * math.asin(math.sqrt(chord)) * radius

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from penstock.sql.errors import AnalysisError, SqlTypeError, did_you_mean
-from penstock.sql.functions.signature import Argument, Bindings, Signature, substitute
-from penstock.sql.types import SqlType
+from penstock.sql.functions.signature import AnyOf, Argument, Bindings, Signature, substitute
+from penstock.sql.types import BIGINT, INTEGER, SqlType
 
 Settings = Mapping[str, str]
 
@@ -90,15 +90,37 @@ class Function(Generic[Overload]):
             if match is not None:
                 matches.append((match[0], i, overload, match[1]))
         if not matches:
-            shown = ", ".join("NULL" if a is None else str(a) for a in arguments)
             known = ", ".join(f"{self.name}{overload.signature}" for overload in self.overloads)
             raise SqlTypeError(
                 "no-such-overload",
-                f"function {self.name} does not accept parameters ({shown})",
+                f"function {self.name} does not accept parameters ({_shown(arguments)})",
                 fix=f"it can be called as {known}",
             )
-        _, _, overload, bound = min(matches, key=lambda found: found[:2])
+        cost, _, overload, bound = min(matches, key=lambda found: found[:2])
+        ties = [match for match in matches if match[0] == cost]
+        if len(matches) > 1 and (len(ties) > 1 or _is_guess(overload.signature, arguments)):
+            raise self._ambiguous(arguments)
         return overload, bound
+
+    def _ambiguous(self, arguments: Sequence[Argument]) -> SqlTypeError:
+        return SqlTypeError(
+            "ambiguous-call",
+            f"several functions {self.name} take parameters ({_shown(arguments)})",
+            fix="CAST an argument to the type that is meant",
+        )
+
+
+def _shown(arguments: Sequence[Argument]) -> str:
+    return ", ".join("NULL" if argument is None else str(argument) for argument in arguments)
+
+
+def _is_guess(signature: Signature, arguments: Sequence[Argument]) -> bool:
+    """Tells whether a whole number would become a DECIMAL where a DOUBLE is as good."""
+    patterns = signature.expanded(len(arguments)) or ()
+    return any(
+        pattern == AnyOf("DECIMAL") and argument in (INTEGER, BIGINT)
+        for pattern, argument in zip(patterns, arguments, strict=True)
+    )
 
 
 @dataclass(slots=True)

@@ -268,7 +268,12 @@ def _fit_exact(pattern: SqlType, argument: SqlType, *, is_inner: bool) -> int | 
     if pattern == argument:
         return 0
     # Elements of a collection are not converted one by one, only whole arguments are.
-    if is_inner or not can_widen(argument, pattern):
+    if is_inner:
+        return None
+    # Text is read as a date or time where one is wanted.
+    if argument == STRING and pattern in (DATE, TIME, TIMESTAMP):
+        return 50
+    if not can_widen(argument, pattern):
         return None
     return {BIGINT: 1, DOUBLE: 3}.get(pattern, 2) if isinstance(pattern, Scalar) else 2
 

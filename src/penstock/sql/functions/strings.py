@@ -141,7 +141,10 @@ def concat_ws(separator: Any, *values: Any) -> Any:
 @scalar("SPLIT", "STRING, STRING -> ARRAY<STRING>", "BYTES, BYTES -> ARRAY<BYTES>")
 def split(value: Any, delimiter: Any) -> list[Any]:
     """Cuts at a delimiter; an empty one gives every character or byte."""
-    if delimiter:
+    if delimiter or not value:
+        # Python refuses an empty delimiter, and an empty text is one empty piece.
+        if not delimiter:
+            return [value]
         return list(value.split(delimiter))
     return [value[i : i + 1] for i in range(len(value))]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from penstock.sql import java
 from penstock.sql.functions.declare import scalar
 from penstock.sql.functions.numbers import ieee
-from penstock.sql.java import divide_doubles
 
 _ONE = "DOUBLE -> DOUBLE"
 
@@ -36,7 +36,7 @@ def tan(value: float) -> float:
 @ieee
 def cot(value: float) -> float:
     """Gives the cotangent."""
-    return divide_doubles(1.0, math.tan(value))
+    return java.divide_doubles(1.0, math.tan(value))
 
 
 @scalar("ASIN", _ONE)
@@ -96,4 +96,4 @@ def degrees(value: float) -> float:
 @scalar("RADIANS", _ONE)
 def radians(value: float) -> float:
     """Turns degrees into radians."""
-    return math.radians(value)
+    return java.radians(value)
