@@ -37,7 +37,10 @@ class CollectorChangelog:
 
 
 class TaskStores:
-    """Owns the open stores of a task; global stores are only borrowed for reading."""
+    """Owns the open stores of a task; global stores are only borrowed for reading.
+
+    A ``cache`` that is given is shared with whoever else has it; else the task has its own.
+    """
 
     def __init__(
         self,
@@ -47,10 +50,12 @@ class TaskStores:
         engine: Engine,
         changelog: Callable[[str], Changelog | None],
         global_stores: Mapping[str, Any] | None = None,
+        cache: RecordCache | None = None,
     ) -> None:
         self.context = RecordContext(0, -1, -1, None)
         self.expired: list[str] = []
-        cache = RecordCache(settings.cache_max_bytes) if settings.cache_max_bytes > 0 else None
+        if cache is None:
+            cache = open_cache(settings)
         self._environment = StoreEnvironment(
             context=self.context,
             defaults=settings.defaults,
@@ -84,6 +89,11 @@ class TaskStores:
     def close(self) -> None:
         for store in self._own.values():
             store.close()
+
+
+def open_cache(settings: TaskSettings) -> RecordCache | None:
+    """Gives a record cache of the size that the settings say, or None if they switch it off."""
+    return RecordCache(settings.cache_max_bytes) if settings.cache_max_bytes > 0 else None
 
 
 def task_store_specs(graph: Graph, nodes: Iterable[str]) -> list[StoreSpec]:

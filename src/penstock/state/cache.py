@@ -73,8 +73,9 @@ _READ_CONTEXT = RecordContext(timestamp=-1, offset=-1, partition=-1, topic="")
 class RecordCache:
     """The byte budget of a task and its named caches, one per store.
 
-    Invariant: ``size_bytes`` is the sum over all named caches. A write that goes past
-    ``max_bytes`` evicts from the cache of the store that was written, oldest use first.
+    A write that goes past ``max_bytes`` evicts from the cache of the store that was written,
+    oldest use first. ``size_bytes`` is what Kafka Streams would count: the sum over all named
+    caches, but while a cache writes back, what that puts into this very cache counts twice.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -120,6 +121,7 @@ class NamedCache:
         self._keys = SortedKeys()
         # A dict for its order: a key written again moves to the end.
         self._dirty: dict[bytes, None] = {}
+        self.size_bytes = 0
         self.hits = 0
         self.misses = 0
         self.evictions = 0
@@ -153,11 +155,17 @@ class NamedCache:
 
     def delete(self, key: bytes) -> CacheEntry | None:
         """Drops the entry without passing it on."""
+        entry = self._drop(key)
+        if entry is not None:
+            self._cache.size_bytes -= entry.size
+        return entry
+
+    def _drop(self, key: bytes) -> CacheEntry | None:
         entry = self._entries.pop(key, None)
         if entry is not None:
             self._keys.remove(key)
             self._dirty.pop(key, None)
-            self._cache.size_bytes -= entry.size
+            self.size_bytes -= entry.size
         return entry
 
     def range(
@@ -179,15 +187,22 @@ class NamedCache:
 
     def flush(self) -> None:
         """Passes on every dirty entry, in order of writing, and keeps the values as clean."""
+        before = self.size_bytes
         self._flush([])
+        self._cache.size_bytes += self.size_bytes - before
 
     def evict(self) -> None:
         """Gives up the entry whose last use is the oldest. If it is dirty, all are flushed."""
         if not self._entries:
             return
+        before = self.size_bytes
+        self._evict()
+        self._cache.size_bytes += self.size_bytes - before
+
+    def _evict(self) -> None:
         key, entry = self._entries.popitem(last=False)
         self._keys.remove(key)
-        self._cache.size_bytes -= entry.size
+        self.size_bytes -= entry.size
         self.evictions += 1
         if entry.is_dirty:
             del self._dirty[key]
@@ -197,7 +212,8 @@ class NamedCache:
 
     def clear(self) -> None:
         """Drops everything without passing it on."""
-        self._cache.size_bytes -= sum(entry.size for entry in self._entries.values())
+        self._cache.size_bytes -= self.size_bytes
+        self.size_bytes = 0
         self._entries.clear()
         self._keys.clear()
         self._dirty.clear()
@@ -208,14 +224,15 @@ class NamedCache:
 
     def _keep(self, key: bytes, entry: CacheEntry) -> None:
         entries, cache = self._entries, self._cache
-        old = entries.get(key)
+        old, grown = entries.get(key), entry.size
         entries[key] = entry
         if old is None:
             self._keys.add(key)
-            cache.size_bytes += entry.size
         else:
             entries.move_to_end(key)
-            cache.size_bytes += entry.size - old.size
+            grown -= old.size
+        self.size_bytes += grown
+        cache.size_bytes += grown
         # Writing back may write to other stores of the task, so this cache can be
         # empty while the task is still over its budget.
         while cache.size_bytes > cache.max_bytes and entries:
@@ -234,7 +251,7 @@ class NamedCache:
         self._pass_on(leaving)
         for key, entry in leaving:
             if entry.value is None and entries.get(key) is entry:
-                self.delete(key)
+                self._drop(key)
 
     def _pass_on(self, leaving: list[tuple[bytes, CacheEntry]]) -> None:
         context, write_back = self._context, self._write_back

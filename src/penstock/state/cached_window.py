@@ -95,7 +95,7 @@ class CachedWindows:
     ) -> Iterator[WindowEntry]:
         stored = self._inner.scan(keys, time_from, time_to, reverse=reverse)
         cached = self._scan_cached(keys, time_from, time_to, reverse)
-        if self._layout is IN_MEMORY:
+        if self._layout is IN_MEMORY and not _is_one(keys):
             cached = iter(sorted(cached, key=lambda item: item[0], reverse=reverse))
         return merge_cached(cached, map(self._placed, stored), reverse=reverse)
 
@@ -111,8 +111,12 @@ class CachedWindows:
         self, keys: KeyRange, time_from: int, time_to: int, reverse: bool
     ) -> Iterator[Cached[WindowEntry]]:
         bounds = self._bounds(keys, max(time_from, 0), time_to)
+        is_by_time = self._layout is BY_TIME
         for data, entry in self._cached.scan(time_from, time_to, bounds, reverse=reverse):
             key, start, _ = self._layout.from_key(stored_key(data))
+            if is_by_time and (start < time_from if reverse else start > time_to):
+                # All that follow are out of range, too; a look at them would count as a use.
+                return
             if time_from <= start <= time_to and is_within(key, keys):
                 item = None if entry.value is None else (key, start, entry.value)
                 yield self._place(key, start), item
@@ -121,7 +125,7 @@ class CachedWindows:
         if self._layout is BY_TIME:
             return time_first_bound(time_from), KEY_FIRST
         low, high = keys
-        if low is not None and low == high:
+        if low is not None and _is_one(keys):
             return window_key(low, time_from), after(window_key(low, time_to, MAX_SEQUENCE))
         return low, None if high is None else after(highest_window_key(high, time_to))
 
@@ -153,3 +157,8 @@ class CachedWindows:
         finally:
             self._cache.close()
             self._inner.close()
+
+
+def _is_one(keys: KeyRange) -> bool:
+    low, high = keys
+    return low is not None and low == high

@@ -15,7 +15,13 @@ from penstock.config import StreamsConfig
 from penstock.errors import InvalidArgumentError
 from penstock.kernel.global_task import GlobalTask
 from penstock.kernel.record_queue import RawRecord
-from penstock.kernel.stores import CollectorChangelog, Engine, TaskStores, task_store_specs
+from penstock.kernel.stores import (
+    CollectorChangelog,
+    Engine,
+    TaskStores,
+    open_cache,
+    task_store_specs,
+)
 from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
@@ -49,6 +55,8 @@ class LocalApplication:
         self._outbox = Outbox()
         self._offsets: Counter[str] = Counter()
         self._directory = Path(tempfile.mkdtemp(prefix="penstock-test-")) if on_disk else None
+        # Global stores take their share of it, too, as in Kafka Streams' test driver.
+        self._cache = open_cache(self.settings)
         try:
             self._global = self._global_task()
             self._task = self._stream_task()
@@ -196,6 +204,7 @@ class LocalApplication:
             settings=self.settings,
             engine=self._engine("global"),
             changelog=lambda store: None,
+            cache=self._cache,
         )
         return GlobalTask(
             self.graph, settings=self.settings, collector=self._outbox, stores=stores,
@@ -217,6 +226,7 @@ class LocalApplication:
             engine=self._engine("0_0"),
             changelog=self._changelog,
             global_stores={} if self._global is None else self._global.stores.own,
+            cache=self._cache,
         )
         task = StreamTask(
             TaskId(0, 0), self.graph, nodes, settings=self.settings, collector=self._outbox,
