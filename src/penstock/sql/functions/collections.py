@@ -10,14 +10,23 @@ from penstock.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
 from penstock.sql.types import ArrayType, Field, MapType, SqlType, StructType
 from penstock.sql.values import distinct, key_of
-from penstock.topology.java_order import hash_order
+from penstock.topology.java_order import string_hash
 
 
 def ordered_keys(mapping: dict[Any, Any]) -> list[Any]:
     """Gives the keys in the order that a Java ``HashMap`` has them, which results can show."""
     if not all(isinstance(key, str) for key in mapping):
         return list(mapping)
-    return list(hash_order(mapping))
+    capacity = 1
+    # The deserializer makes room for as many entries as there are; a map three quarters full grows.
+    while capacity < len(mapping) or len(mapping) > capacity * 0.75:
+        capacity *= 2
+
+    def bucket(key: str) -> int:
+        value = string_hash(key)
+        return (value ^ value >> 16) & capacity - 1
+
+    return sorted(mapping, key=bucket)
 
 
 _TWO_ARRAYS = "ARRAY<A>, ARRAY<A> -> ARRAY<A>"

@@ -1,0 +1,273 @@
+"""Functions of users: ``@udf``, ``@udtf`` and ``@udaf``, with SQL types from Python's hints.
+
+>>> @udf("Doubles a number.")
+... def twice(x: int) -> int:
+...     return 2 * x
+>>> twice.name
+'TWICE'
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, TypeVar, get_args, get_origin
+
+from penstock.sql.errors import AnalysisError
+from penstock.sql.functions.conversion import from_python, to_python
+from penstock.sql.functions.registry import (
+    AggregateOverload,
+    Aggregator,
+    FunctionRegistry,
+    ScalarOverload,
+    Settings,
+    TableOverload,
+)
+from penstock.sql.functions.signature import (
+    AnyOf,
+    DictOf,
+    ListOf,
+    Pattern,
+    Signature,
+    Variable,
+    parse_signature,
+    substitute,
+)
+from penstock.sql.parser import parse_type
+from penstock.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    SqlType,
+    resolve,
+)
+
+_HINTS: dict[Any, Pattern] = {
+    bool: BOOLEAN,
+    int: BIGINT,
+    float: DOUBLE,
+    str: STRING,
+    bytes: BYTES,
+    Decimal: AnyOf("DECIMAL"),
+    date: DATE,
+    time: TIME,
+    datetime: TIMESTAMP,
+    dict: AnyOf("STRUCT"),
+    Any: AnyOf("ANY"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UserFunction:
+    """A function of a user under its SQL name, ready to be added to a registry.
+
+    Calling it calls the Python function. ``overload`` adds another signature to the same name.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    add_to: Callable[[FunctionRegistry], None]
+    overloads: list[UserFunction] = field(default_factory=list)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+    def overload(self, other: UserFunction) -> UserFunction:
+        self.overloads.append(other)
+        return self
+
+    def register(self, registry: FunctionRegistry) -> None:
+        """Adds the function and its overloads; from then on queries can call it."""
+        self.add_to(registry)
+        for other in self.overloads:
+            other.register(registry)
+
+
+def udf(
+    description: str = "",
+    *,
+    name: str | None = None,
+    signature: str | None = None,
+    returns: str | None = None,
+    takes_null: bool = False,
+) -> Callable[[Callable[..., Any]], UserFunction]:
+    """Makes a Python function a scalar function of SQL.
+
+    Args:
+        description: what DESCRIBE FUNCTION shows.
+        name: the SQL name; the Python name otherwise.
+        signature: parameters and result, such as ``"ARRAY<A>, A... -> A"``, instead of hints.
+        returns: the result's type as SQL, for types that hints cannot say: ``"DECIMAL(10, 2)"``.
+        takes_null: calls the function with None for NULL; otherwise NULL gives NULL.
+    """
+
+    def declare(function: Callable[..., Any]) -> UserFunction:
+        shape = _shape(function, signature, returns)
+        sql_name = _name(function, name)
+
+        def bind(arguments: Sequence[Any]) -> Callable[..., Any]:
+            return _converted(function, shape, arguments)
+
+        overload = ScalarOverload(shape, bind, takes_null, is_typed=True)
+        return UserFunction(
+            sql_name, function, lambda r: r.add_scalar(sql_name, overload, description)
+        )
+
+    return declare
+
+
+def udtf(
+    description: str = "",
+    *,
+    name: str | None = None,
+    signature: str | None = None,
+    returns: str | None = None,
+) -> Callable[[Callable[..., Any]], UserFunction]:
+    """Makes a Python function that gives a list a table function: a row for each element.
+
+    With ``signature`` or ``returns`` the result is the type of one element.
+    """
+
+    def declare(function: Callable[..., Any]) -> UserFunction:
+        shape = _shape(function, signature, returns, is_table=True)
+        sql_name = _name(function, name)
+
+        def rows(*values: Any) -> list[Any]:
+            return list(function(*values) or ())
+
+        overload = TableOverload(shape, rows)
+        return UserFunction(
+            sql_name, function, lambda r: r.add_table(sql_name, overload, description)
+        )
+
+    return declare
+
+
+C = TypeVar("C", bound=type)
+
+
+def udaf(
+    description: str = "",
+    *,
+    signature: str,
+    state: str,
+    name: str | None = None,
+    constants: int = 0,
+) -> Callable[[type], UserFunction]:
+    """Makes a class an aggregate function.
+
+    The class has ``initialize()``, ``aggregate(state, *values)``, ``merge(a, b)``, ``map(state)``
+    and, to aggregate tables, ``undo(state, *values)``. Each group's state is a value of the SQL
+    type ``state``. ``constants`` last arguments of a call are literals, given to the class.
+    """
+
+    def declare(class_: type) -> UserFunction:
+        shape = parse_signature(signature)
+        sql_name = _name(class_, name)
+        state_type = resolve(parse_type(state))
+
+        def bind(arguments: Sequence[Any], values: Sequence[Any], _: Settings) -> Aggregator:
+            one = class_(*values)
+            found = shape.match([*arguments, *(None for _ in values)])
+            bound = found[1] if found else {}
+            return Aggregator(
+                one.initialize,
+                one.aggregate,
+                one.merge,
+                getattr(one, "map", lambda value: value),
+                state_type,
+                substitute(shape.result, bound, arguments),
+                getattr(one, "undo", None),
+            )
+
+        overload = AggregateOverload(shape, bind, constants)
+        return UserFunction(
+            sql_name, class_, lambda r: r.add_aggregate(sql_name, overload, description)
+        )
+
+    return declare
+
+
+def _name(function: Callable[..., Any], name: str | None) -> str:
+    return (name or function.__name__).upper()
+
+
+def _converted(
+    function: Callable[..., Any], shape: Signature, arguments: Sequence[Any]
+) -> Callable[..., Any]:
+    """Wraps a function so that dates and times reach it as Python has them."""
+    found = shape.match(arguments)
+    bound = found[1] if found else {}
+    patterns = shape.expanded(len(arguments)) or ()
+    readers = [to_python(p if not isinstance(p, Variable) else bound[p.name]) for p in patterns]
+    write = from_python(shape.result)
+    if write is None and not any(readers):
+        return function
+
+    def call(*values: Any) -> Any:
+        given = [
+            read(value) if read and value is not None else value
+            for read, value in zip(readers, values, strict=True)
+        ]
+        result = function(*given)
+        return result if write is None or result is None else write(result)
+
+    return call
+
+
+def _shape(
+    function: Callable[..., Any],
+    signature: str | None,
+    returns: str | None,
+    *,
+    is_table: bool = False,
+) -> Signature:
+    if signature is not None:
+        return parse_signature(signature)
+    hints = typing.get_type_hints(function)
+    patterns: list[Pattern] = []
+    variadic = None
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            variadic = len(patterns)
+        patterns.append(_pattern(function, parameter.name, hints.get(parameter.name)))
+    result: Pattern | SqlType
+    if returns is not None:
+        result = resolve(parse_type(returns))
+    else:
+        result = _pattern(function, "return", hints.get("return"))
+        if is_table and isinstance(result, ListOf):
+            result = result.element
+    return Signature(tuple(patterns), result, variadic)
+
+
+def _pattern(function: Callable[..., Any], what: str, hint: Any) -> Pattern:
+    arguments = get_args(hint)
+    origin = get_origin(hint)
+    if origin in (typing.Union, types.UnionType):
+        rest = [argument for argument in arguments if argument is not type(None)]
+        return _pattern(function, what, rest[0] if len(rest) == 1 else None)
+    if isinstance(hint, TypeVar):
+        return Variable(hint.__name__)
+    if origin is list:
+        return ListOf(_pattern(function, what, arguments[0]))
+    if origin is dict:
+        return DictOf(*(_pattern(function, what, argument) for argument in arguments))
+    if hint in _HINTS:
+        return _HINTS[hint]
+    raise AnalysisError(
+        "no-sql-type",
+        f"{function.__name__}: {what!r} has the type hint {hint!r}, which is no SQL type",
+        fix="hint bool, int, float, str, bytes, Decimal, date, time, datetime, list[...] or"
+        " dict[str, ...], or give the decorator a signature",
+    )
