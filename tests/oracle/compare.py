@@ -144,15 +144,15 @@ def _order(golden: Mapping[str, Any], outcome: Outcome) -> str | None:
 def _by_topic(records: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     topics: dict[str, list[str]] = {}
     for record in records:
-        topics.setdefault(record["topic"], []).append(_record_text(record))
+        topics.setdefault(record["topic"], []).append(record_text(record))
     return topics
 
 
 def _topic_and_record(record: Mapping[str, Any]) -> str:
-    return f"{record['topic']}: {_record_text(record)}"
+    return f"{record['topic']}: {record_text(record)}"
 
 
-def _record_text(record: Mapping[str, Any]) -> str:
+def record_text(record: Mapping[str, Any]) -> str:
     """Gives one line per record; equal lines mean equal records, types included."""
     window = record.get("window")
     span = f"@[{window['start']},{window['end']})" if window else ""
@@ -190,11 +190,11 @@ def _effect_text(effect: Mapping[str, Any]) -> str:
 def _stores(golden: Mapping[str, Any], outcome: Outcome) -> str | None:
     if "stores" not in golden or outcome.stores is None:
         return None
-    texts = list(_store_differences(golden["stores"], outcome.stores))
+    texts = list(store_differences(golden["stores"], outcome.stores))
     return "\n".join(texts) if texts else None
 
 
-def _store_differences(
+def store_differences(
     expected: Mapping[str, Any], got: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
     for name, wanted in expected.items():

@@ -14,6 +14,8 @@ from pathlib import Path
 from tests.oracle.cases import Case
 from tests.oracle.compare import ASPECTS, STRICT_ASPECTS, Difference, compare
 from tests.oracle.run import execute
+from tests.oracle.staged import Staging
+from tests.oracle.staged_check import check_staged
 
 _CHUNK = 16
 
@@ -26,6 +28,8 @@ class Settings:
     is_strict: bool = False
     timeout_s: float = 30.0
     jobs: int = 1
+    #: Run in stages as on Spark, instead of in the test driver.
+    staging: Staging | None = None
 
     @property
     def aspects(self) -> tuple[str, ...]:
@@ -38,14 +42,30 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The differences of one case; none means that it agrees."""
+    """The differences of one case; none means that it agrees, a reason that it may differ."""
 
     index: int
     differences: tuple[Difference, ...]
+    reason: str | None = None
 
     @property
     def agrees(self) -> bool:
         return not self.differences
+
+    @property
+    def is_excepted(self) -> bool:
+        return bool(self.differences) and self.reason is not None
+
+
+def verdict(index: int, case: Case, settings: Settings) -> Verdict:
+    """Runs and judges one case."""
+    if settings.staging is None:
+        return Verdict(index, tuple(check(case, settings)))
+    try:
+        differences, reason = check_staged(case, settings.staging, settings.timeout_s)
+    except Exception as error:  # noqa: BLE001
+        return Verdict(index, (_crash(error),))
+    return Verdict(index, tuple(differences), reason)
 
 
 def check(case: Case, settings: Settings) -> list[Difference]:
@@ -55,15 +75,19 @@ def check(case: Case, settings: Settings) -> list[Difference]:
         outcome = execute(case.data, timeout_s=settings.timeout_s, describe_only=describe_only)
         return compare(case.golden, outcome, settings.aspects)
     except Exception as error:  # noqa: BLE001
-        lines = traceback.format_exception(error)[-3:]
-        return [Difference("adapter", "".join(lines).rstrip())]
+        return [_crash(error)]
+
+
+def _crash(error: Exception) -> Difference:
+    lines = traceback.format_exception(error)[-3:]
+    return Difference("adapter", "".join(lines).rstrip())
 
 
 def check_all(cases: Sequence[Case], settings: Settings) -> Iterator[Verdict]:
     """Gives a verdict per case, in any order."""
     if settings.jobs <= 1:
         for index, case in enumerate(cases):
-            yield Verdict(index, tuple(check(case, settings)))
+            yield verdict(index, case, settings)
         return
     yield from _check_in_processes(cases, settings)
 
@@ -76,8 +100,7 @@ class _Work:
 
 
 def _check_chunk(indexes: Sequence[int]) -> list[Verdict]:
-    found = [(index, check(_Work.cases[index], _Work.settings)) for index in indexes]
-    return [Verdict(index, tuple(differences)) for index, differences in found]
+    return [verdict(index, _Work.cases[index], _Work.settings) for index in indexes]
 
 
 def _check_in_processes(cases: Sequence[Case], settings: Settings) -> Iterator[Verdict]:
@@ -149,5 +172,7 @@ def _short(path: Path) -> str:
 
 def summary(verdicts: Sequence[Verdict]) -> str:
     """Gives the last line of the command's output."""
-    agreeing = sum(verdict.agrees for verdict in verdicts)
-    return f"oracle: {agreeing} of {len(verdicts)} cases agree"
+    agreeing = sum(each.agrees for each in verdicts)
+    excepted = sum(each.is_excepted for each in verdicts)
+    apart = f", {excepted} are excepted" if excepted else ""
+    return f"oracle: {agreeing} of {len(verdicts)} cases agree{apart}"

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 import penstock as ps
+from penstock.model.record import Headers
 from tests.oracle import options
 from tests.oracle.build import SideEffects, build_topology
 from tests.oracle.serdes import Codec, Span, codec, codec_name_of
@@ -52,7 +53,7 @@ def execute(case: Mapping[str, Any], *, timeout_s: float, describe_only: bool = 
     """Runs one case. Never raises: every error of the library becomes the outcome's failure."""
     outcome = Outcome()
     try:
-        with _time_limit(timeout_s):
+        with time_limit(timeout_s):
             _execute(case, outcome, describe_only=describe_only)
     except KeyboardInterrupt:
         raise
@@ -62,12 +63,12 @@ def execute(case: Mapping[str, Any], *, timeout_s: float, describe_only: bool = 
 
 
 def _execute(case: Mapping[str, Any], outcome: Outcome, *, describe_only: bool) -> None:
-    with _phase(outcome, "build"):
+    with phase_of(outcome, "build"):
         topology = build_topology(case, outcome.side_effects)
         outcome.describe = str(topology.describe())
     if describe_only:
         return
-    with _phase(outcome, "init"):
+    with phase_of(outcome, "init"):
         wall_clock_ms = options.initial_wall_clock_ms(case)
         config = options.configuration(case)
         driver = ps.TopologyTestDriver(topology, config, initial_wall_clock=wall_clock_ms)
@@ -85,7 +86,7 @@ def _run(case: Mapping[str, Any], driver: ps.TopologyTestDriver, outcome: Outcom
     try:
         for index, each in enumerate(case["inputs"]):
             captured = len(driver.outputs()) if case.get("expect_exception") else 0
-            with _phase(outcome, "run", index):
+            with phase_of(outcome, "run", index):
                 _pipe(case, driver, each)
     finally:
         # Of a record that fails, nothing counts as sent.
@@ -95,7 +96,8 @@ def _run(case: Mapping[str, Any], driver: ps.TopologyTestDriver, outcome: Outcom
 
 
 @contextmanager
-def _phase(outcome: Outcome, phase: str, input_index: int | None = None) -> Iterator[None]:
+def phase_of(outcome: Outcome, phase: str, input_index: int | None = None) -> Iterator[None]:
+    """Notes an error inside as the case's failure in that phase."""
     try:
         yield
     except BaseException as error:
@@ -106,14 +108,21 @@ def _phase(outcome: Outcome, phase: str, input_index: int | None = None) -> Iter
 def _pipe(case: Mapping[str, Any], driver: ps.TopologyTestDriver, each: Mapping[str, Any]) -> None:
     if "advance_wall_clock_ms" in each:
         driver.advance_wall_clock_time(each["advance_wall_clock_ms"])
-        return
+    else:
+        driver.pipe_bytes(*input_record(case, each))
+
+
+def input_record(
+    case: Mapping[str, Any], each: Mapping[str, Any]
+) -> tuple[str, bytes | None, bytes | None, int, Headers]:
+    """Gives topic, key, value, timestamp and headers of an input, in bytes."""
     op = _operation(case, _READERS, each["topic"])
     window = each.get("window")
     span = None if window is None else (window["start"], window["end"])
     key = _input_bytes(case, op, each, "key", span)
     value = _input_bytes(case, op, each, "value", None)
     headers = tuple((name, _utf8(text)) for name, text in each.get("headers", []))
-    driver.pipe_bytes(each["topic"], key, value, each["timestamp"], headers)
+    return each["topic"], key, value, each["timestamp"], headers
 
 
 def _utf8(text: str | None) -> bytes | None:
@@ -165,11 +174,12 @@ def _keep_outputs(
     internal = [record.topic for record in records if driver.is_internal_topic(record.topic)]
     outcome.internal_topics = dict(Counter(internal))
     outcome.outputs = [
-        _decoded(case, record) for record in records if record.topic not in outcome.internal_topics
+        decoded(case, record) for record in records if record.topic not in outcome.internal_topics
     ]
 
 
-def _decoded(case: Mapping[str, Any], record: Any) -> dict[str, Any]:
+def decoded(case: Mapping[str, Any], record: Any) -> dict[str, Any]:
+    """Gives an output record as goldens show it."""
     op = _operation(case, _WRITERS, record.topic)
     key, span = _decode(case, op, "key", record)
     value, _ = _decode(case, op, "value", record)
@@ -206,7 +216,8 @@ def _decode(
 
 
 @contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
+    """Ends what is inside with ``CaseTimeout``; only in the main thread, where signals arrive."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

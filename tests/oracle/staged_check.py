@@ -1,0 +1,78 @@
+"""Compares a staged run of a case with its golden, or a disturbed run with an undisturbed one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tests.oracle.cases import Case
+from tests.oracle.compare import Difference, compare, java_name, record_text
+from tests.oracle.exceptions import reason_for, restart_reason
+from tests.oracle.run import Outcome
+from tests.oracle.staged import StagedOutcome, Staging, execute_staged
+
+
+def check_staged(
+    case: Case, staging: Staging, timeout_s: float
+) -> tuple[list[Difference], str | None]:
+    """Gives the differences, and the reason if they are excepted."""
+    outcome = execute_staged(case.data, staging, timeout_s=timeout_s)
+    if staging.disturbance:
+        calm = execute_staged(case.data, replace(staging, disturbance=""), timeout_s=timeout_s)
+        return _disturbed_differences(calm, outcome), restart_reason(case.data)
+    is_batched = staging.batches != "1"
+    reason = reason_for(case.data, outcome.plan, is_batched=is_batched)
+    if is_batched and case.golden.get("exception", {}).get("phase") == "run":
+        return _failure_differences(case, outcome), reason
+    aspects = ("exception", "stores") if is_batched else ("exception", "outputs", "stores")
+    differences = compare(case.golden, outcome, aspects)
+    if is_batched:
+        differences += committed_differences(case.golden.get("outputs"), outcome.outputs)
+    return differences, reason
+
+
+def _disturbed_differences(calm: StagedOutcome, disturbed: StagedOutcome) -> list[Difference]:
+    """Whatever happens to the processes: the committed records and the stores stay the same."""
+    errors = [None if o.failure is None else str(o.failure.error) for o in (calm, disturbed)]
+    if errors[0] != errors[1]:
+        return compare({}, disturbed, ("exception",)) or [
+            Difference("exception", f"expected {errors[0]}, got {errors[1]}")
+        ]
+    differences = committed_differences(calm.outputs, disturbed.outputs)
+    if calm.stores is not None:
+        differences += compare({"stores": calm.stores}, disturbed, ("stores",))
+    return differences
+
+
+def _failure_differences(case: Case, outcome: Outcome) -> list[Difference]:
+    """The batch of the failing record fails: the same error, and nothing of the batch is left."""
+    expected, failure = case.golden["exception"], outcome.failure
+    if failure is None or (failure.phase, java_name(failure.error)) != ("run", expected["class"]):
+        return [Difference("exception", f"expected {expected['class']}, got {failure}")]
+    wanted, found = by_key(case.golden["outputs"]), by_key(outcome.outputs or [])
+    wrong = [key for key, values in found.items() if wanted.get(key, [])[: len(values)] != values]
+    return [Difference("outputs", f"{key} is no part of the golden") for key in wrong]
+
+
+def committed_differences(
+    expected: Sequence[Mapping[str, Any]] | None, got: Sequence[Mapping[str, Any]] | None
+) -> list[Difference]:
+    """Compares the sequence of records of each key in each topic."""
+    if expected is None or got is None:
+        return []
+    wanted, found = by_key(expected), by_key(got)
+    for key in wanted | found:
+        if wanted.get(key) != found.get(key):
+            lists = f"\n  expected {wanted.get(key)}\n       got {found.get(key)}"
+            return [Difference("outputs", f"{key}{lists}")]
+    return []
+
+
+def by_key(records: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Gives the records of each key in each topic, as text."""
+    keys: dict[str, list[str]] = {}
+    for record in records:
+        head, _, tail = record_text(record).partition(" -> ")
+        keys.setdefault(f"{record['topic']}: {head}", []).append(tail)
+    return keys
