@@ -112,6 +112,7 @@ def array_sort_by(array: list[Any] | None, direction: str | None) -> list[Any] |
 
 
 def _joinable(types: Sequence[Any]) -> Any:
+    """Joins the elements of an array into a text, with a comma or another delimiter."""
     element = types[0].element if isinstance(types[0], ArrayType) else None
     write = (texter(element) if element else None) or str
 

@@ -170,6 +170,7 @@ def json_concat(*texts: str) -> str | None:
 
 
 def _json_string(types: Sequence[Any]) -> Callable[[Any], str]:
+    """Writes any value as JSON."""
     return _form(types[0]) if types[0] is not None else _plain
 
 

@@ -176,7 +176,11 @@ def sqrt(value: float) -> float:
 @scalar("CBRT", "DOUBLE -> DOUBLE")
 def cbrt(value: float) -> float:
     """Gives the cube root."""
-    return math.cbrt(value)
+    root = math.cbrt(value)
+    # C's own is off by a digit where the root is whole; Java's is not.
+    if math.isfinite(root) and round(root) ** 3 == value:
+        return float(round(root))
+    return root
 
 
 @scalar("POWER", "DOUBLE, DOUBLE -> DOUBLE")

@@ -1,0 +1,157 @@
+"""Functions of users: types from hints, overloads, aggregates, the extensions folder."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from penstock.sql import udaf, udf, udtf
+from penstock.sql.errors import AnalysisError
+from penstock.sql.expressions import Scope, compile_expression
+from penstock.sql.functions.extensions import load_extensions
+from penstock.sql.functions.library import built_in_functions
+from penstock.sql.functions.user import UserFunction
+from penstock.sql.parser import parse_expression
+from tests.unit.sql.kit import FUNCTIONS, sql_type
+
+T = TypeVar("T")
+
+
+def call(function: UserFunction, text: str) -> Any:
+    registry = built_in_functions()
+    function.register(registry)
+    return compile_expression(parse_expression(text), Scope((), registry)).evaluate(())
+
+
+def test_hints_give_the_types() -> None:
+    """int is BIGINT, str STRING, list ARRAY; a NULL never reaches the function."""
+
+    @udf("Repeats a text.")
+    def repeat(text: str, times: int = 2) -> list[str]:
+        return [text] * times
+
+    assert call(repeat, "REPEAT('a', 3)") == ["a", "a", "a"]
+    assert call(repeat, "REPEAT('a', CAST(NULL AS INT))") is None
+    assert repeat("b", 1) == ["b"]
+
+
+def test_variadic_and_generic_functions() -> None:
+    """*args takes any number of arguments; a TypeVar is one type everywhere."""
+
+    @udf(takes_null=True)
+    def last(*values: T) -> T:
+        return values[-1]
+
+    assert call(last, "LAST('a', 'b')") == "b"
+    assert call(last, "LAST(1, 2, 3) + 1") == 4
+
+
+def test_dates_arrive_as_python_has_them() -> None:
+    """DATE, TIME and TIMESTAMP are date, time and datetime inside the function."""
+
+    @udf()
+    def tomorrow(day: date) -> date:
+        return day + timedelta(days=1)
+
+    @udf()
+    def later(moments: list[datetime]) -> list[datetime]:
+        return [moment + timedelta(seconds=1) for moment in moments]
+
+    assert call(tomorrow, "TOMORROW(DATE '1970-01-01')") == 1
+    assert call(later, "LATER(ARRAY[FROM_UNIXTIME(5)])") == [1005]
+    assert later([datetime(1970, 1, 1, tzinfo=UTC)])
+
+
+def test_overloads_share_a_name() -> None:
+    """The overload nearest to the arguments is called."""
+
+    @udf(name="kind")
+    def of_text(value: str) -> str:
+        return "text"
+
+    @udf(name="kind", returns="STRING")
+    def of_number(value: Decimal) -> str:
+        return "decimal"
+
+    both = of_text.overload(of_number)
+    assert call(both, "KIND('x')") == "text"
+    assert call(both, "KIND(1.5)") == "decimal"
+
+
+def test_a_failing_function_gives_null() -> None:
+    """An exception of user code is logged and its call is NULL."""
+
+    @udf()
+    def fails(value: int) -> int:
+        raise ValueError("no")
+
+    assert call(fails, "COALESCE(FAILS(1), 7)") == 7
+
+
+def test_hints_without_sql_type_are_refused() -> None:
+    """A hint that no SQL type stands for is an error when the function is declared."""
+    with pytest.raises(AnalysisError, match="no-sql-type"):
+
+        @udf()
+        def strange(value: set[int]) -> int:
+            return 1
+
+
+def test_table_function() -> None:
+    """A function that gives a list gives rows."""
+
+    @udtf()
+    def up_to(end: int) -> list[int]:
+        return list(range(end))
+
+    registry = built_in_functions()
+    up_to.register(registry)
+    type_, rows = registry.bind_table("UP_TO", [sql_type("INT")])
+    assert (str(type_), rows(3)) == ("BIGINT", [0, 1, 2])
+
+
+def test_aggregate_function() -> None:
+    """A class with the steps of an aggregation is an aggregate function."""
+
+    @udaf(signature="STRING, STRING -> STRING", state="STRING", constants=1, name="join_all")
+    class JoinAll:
+        def __init__(self, separator: str) -> None:
+            self.separator = separator
+
+        def initialize(self) -> str:
+            return ""
+
+        def aggregate(self, state: str, value: str) -> str:
+            return f"{state}{self.separator}{value}"
+
+        def merge(self, a: str, b: str) -> str:
+            return a + b
+
+        def map(self, state: str) -> str:
+            return state.removeprefix(self.separator)
+
+    registry = built_in_functions()
+    JoinAll.register(registry)
+    text = sql_type("STRING")
+    aggregator = registry.bind_aggregate("JOIN_ALL", [text, text], [None, "-"])
+    state = aggregator.aggregate(aggregator.aggregate(aggregator.initialize(), "a"), "b")
+    assert (aggregator.map(state), aggregator.undo, str(aggregator.type)) == ("a-b", None, "STRING")
+
+
+def test_extensions_are_loaded_from_a_folder(tmp_path: Path) -> None:
+    """Every file's functions are added; a broken file is named."""
+    (tmp_path / "more.py").write_text(
+        "from penstock.sql import udf\n"
+        "@udf('Adds one.')\n"
+        "def inc(x: int) -> int:\n"
+        "    return x + 1\n"
+    )
+    registry = built_in_functions()
+    assert load_extensions(tmp_path, registry) == ["INC"]
+    assert registry.scalars["INC"].description == "Adds one."
+    assert "INC" not in FUNCTIONS.scalars
+    (tmp_path / "broken.py").write_text("1 / 0")
+    with pytest.raises(AnalysisError, match=r"broken\.py"):
+        load_extensions(tmp_path, registry)
