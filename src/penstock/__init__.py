@@ -24,6 +24,8 @@ from penstock.dsl.offset_reset import AutoOffsetReset
 from penstock.dsl.options import Branched, Consumed, Grouped, Printed, Produced, Repartitioned
 from penstock.dsl.store_type import StoreType
 from penstock.dsl.suppressed import BufferConfig, Suppressed
+from penstock.expr.aggregates import avg, collect, count, first, last, max_, min_, sum_
+from penstock.expr.expression import Expression, col, key, lit, struct, value
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Record, RecordMetadata
 from penstock.model.task_id import TaskId
 from penstock.model.versioned import ValueAndTimestamp, VersionedRecord
@@ -82,6 +84,20 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "value",
+    "struct",
+    "lit",
+    "key",
+    "col",
+    "Expression",
+    "sum_",
+    "min_",
+    "max_",
+    "last",
+    "first",
+    "count",
+    "collect",
+    "avg",
     "register_data_source",
     "KafkaStreams",
     "State",

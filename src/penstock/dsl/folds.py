@@ -5,11 +5,15 @@ All of them are plain values that pickle: they travel to Spark's workers inside 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.dsl.arity import check_arity
+from penstock.errors import InvalidArgumentError
+from penstock.expr.aggregates import Aggregate, NamedAggregates
+from penstock.model.site import caller_site
+from penstock.serde.serdes import Serdes
 
 Initializer = Callable[[], Any]
 Aggregator = Callable[[Any, Any, Any], Any]
@@ -52,6 +56,49 @@ def aggregating_sessions(initializer: Initializer, aggregator: Aggregator, merge
     check_aggregator("aggregate", aggregator)
     check_merger(merger)
     return Fold(initializer, aggregator, merger)
+
+
+def folding(
+    initializer: Initializer | None,
+    aggregator: Aggregator | None,
+    aggregates: Mapping[str, Aggregate],
+) -> Fold:
+    """The user's functions, or named aggregates over expressions."""
+    if not aggregates:
+        return aggregating(initializer, aggregator)  # type: ignore[arg-type]
+    named = _named(aggregates, initializer, aggregator)
+    return Fold(named.initialize, named.aggregate)
+
+
+def folding_sessions(
+    initializer: Initializer | None,
+    aggregator: Aggregator | None,
+    merger: Merger | None,
+    aggregates: Mapping[str, Aggregate],
+) -> Fold:
+    """The same for sessions, with what joins two of them."""
+    if not aggregates:
+        return aggregating_sessions(initializer, aggregator, merger)  # type: ignore[arg-type]
+    named = _named(aggregates, initializer, aggregator, merger)
+    return Fold(named.initialize, named.aggregate, named.merge)
+
+
+def aggregates_serde(aggregates: Mapping[str, Aggregate]) -> Any:
+    """Objects of named aggregates are kept as JSON unless the user says otherwise."""
+    return Serdes.json() if aggregates else None
+
+
+def _named(aggregates: Mapping[str, Any], *functions: Any) -> NamedAggregates:
+    wrong = [name for name, each in aggregates.items() if not isinstance(each, Aggregate)]
+    if wrong or any(function is not None for function in functions):
+        what = f"{wrong[0]}={aggregates[wrong[0]]!r}" if wrong else "functions as well"
+        raise InvalidArgumentError(
+            "bad-aggregate",
+            f"aggregate is given named aggregates and {what}",
+            fix="give functions, or named aggregates such as total=sum_(col('amount'))",
+            at=caller_site(),
+        )
+    return NamedAggregates(aggregates)
 
 
 def check_initializer(initializer: Initializer) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from penstock.dsl.aggregate import aggregate_stream, count_options
 from penstock.dsl.cogroup import Cogroup
 from penstock.dsl.cogrouped_kstream import CogroupedKStream
-from penstock.dsl.folds import Fold, aggregating, counting, reducing
+from penstock.dsl.folds import Fold, aggregates_serde, counting, folding, reducing
 from penstock.dsl.generics import K, SerdeLike, V, VOut
 from penstock.dsl.group_by import Grouping
 from penstock.dsl.materialize import StoreOptions, materialized_of
@@ -18,6 +18,7 @@ from penstock.dsl.windowed_kstream import (
     TimeWindowedKStream,
     windowed_stream,
 )
+from penstock.expr.aggregates import Aggregate
 from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
@@ -77,13 +78,14 @@ class KGroupedStream(Generic[K, V]):
 
     def aggregate(
         self,
-        initializer: Callable[[], VOut],
-        aggregator: Callable[[K, V, VOut], VOut],
+        initializer: Callable[[], VOut] | None = None,
+        aggregator: Callable[[K, V, VOut], VOut] | None = None,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[VOut] | None = None,
+        **aggregates: Aggregate,
     ) -> KTable[K, VOut]:
         """Folds the values of each key into an aggregate.
 
@@ -94,9 +96,12 @@ class KGroupedStream(Generic[K, V]):
             name: Name of the processor.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the aggregates.
+            aggregates: Instead of functions: ``total=sum_(col("amount")), n=count()`` gives
+                objects with these members, as JSON unless a serde is given.
         """
+        value_serde = value_serde or aggregates_serde(aggregates)
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
-        return self._aggregated(aggregating(initializer, aggregator), options, name)
+        return self._aggregated(folding(initializer, aggregator, aggregates), options, name)
 
     @overload
     def windowed_by(

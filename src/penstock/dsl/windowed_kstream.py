@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from penstock.dsl.aggregate import count_options
 from penstock.dsl.emit_strategy import EmitStrategy
-from penstock.dsl.folds import Fold, aggregating, aggregating_sessions, counting, reducing
+from penstock.dsl.folds import Fold, aggregates_serde, counting, folding, folding_sessions, reducing
 from penstock.dsl.generics import K, SerdeLike, V, VOut
 from penstock.dsl.group_by import Grouping
 from penstock.dsl.materialize import StoreOptions, materialized_of
@@ -19,6 +19,7 @@ from penstock.dsl.session_aggregate import session_aggregate_stream
 from penstock.dsl.sliding_aggregate import sliding_aggregate_stream
 from penstock.dsl.window_aggregate import window_aggregate_stream
 from penstock.errors import InvalidArgumentError, NullArgumentError
+from penstock.expr.aggregates import Aggregate
 from penstock.model.site import caller_site
 from penstock.model.windowed import Windowed
 from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
@@ -86,17 +87,22 @@ class TimeWindowedKStream(Generic[K, V]):
 
     def aggregate(
         self,
-        initializer: Callable[[], VOut],
-        aggregator: Callable[[K, V, VOut], VOut],
+        initializer: Callable[[], VOut] | None = None,
+        aggregator: Callable[[K, V, VOut], VOut] | None = None,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[VOut] | None = None,
+        **aggregates: Aggregate,
     ) -> KTable[Windowed[K], VOut]:
-        """Folds values into an aggregate, per key and window: ``(key, value, aggregate)``."""
+        """Folds values into an aggregate, per key and window: ``(key, value, aggregate)``.
+
+        Instead of functions it takes named aggregates: ``total=sum_(col("amount")), n=count()``.
+        """
+        value_serde = value_serde or aggregates_serde(aggregates)
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
-        return self._aggregated(aggregating(initializer, aggregator), options, name)
+        return self._aggregated(folding(initializer, aggregator, aggregates), options, name)
 
     def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:
         how = (self._emit, fold, options, name_of(name))
@@ -155,14 +161,15 @@ class SessionWindowedKStream(Generic[K, V]):
 
     def aggregate(
         self,
-        initializer: Callable[[], VOut],
-        aggregator: Callable[[K, V, VOut], VOut],
-        merger: Callable[[K, VOut, VOut], VOut],
+        initializer: Callable[[], VOut] | None = None,
+        aggregator: Callable[[K, V, VOut], VOut] | None = None,
+        merger: Callable[[K, VOut, VOut], VOut] | None = None,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[VOut] | None = None,
+        **aggregates: Aggregate,
     ) -> KTable[Windowed[K], VOut]:
         """Folds values into an aggregate, per key and session.
 
@@ -174,9 +181,12 @@ class SessionWindowedKStream(Generic[K, V]):
             name: Name of the processor.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the aggregates.
+            aggregates: Instead of functions: ``total=sum_(col("amount")), n=count()`` gives
+                objects with these members, as JSON unless a serde is given.
         """
+        value_serde = value_serde or aggregates_serde(aggregates)
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
-        fold = aggregating_sessions(initializer, aggregator, merger)
+        fold = folding_sessions(initializer, aggregator, merger, aggregates)
         return self._aggregated(fold, options, name)
 
     def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:

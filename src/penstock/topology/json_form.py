@@ -48,7 +48,7 @@ def node_to_dict(node: Node) -> dict[str, Any]:
     given = {
         field.name: _plain(getattr(node, field.name))
         for field in fields(node)
-        if field.name not in _NODE_FIELDS and getattr(node, field.name) not in (None, False, ())
+        if field.name not in _NODE_FIELDS and not _is_default(getattr(node, field.name))
     }
     return {
         "kind": f"{_kebab(type(node).__name__)}/1",
@@ -58,6 +58,11 @@ def node_to_dict(node: Node) -> dict[str, Any]:
         "site": node.site,
         **given,
     }
+
+
+def _is_default(value: Any) -> bool:
+    # By identity: an expression answers == with another expression.
+    return value is None or value is False or (isinstance(value, tuple) and not value)
 
 
 def _kebab(name: str) -> str:

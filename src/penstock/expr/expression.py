@@ -1,0 +1,362 @@
+"""The expression tree. Each expression is a function ``(key, value)``; None means unknown.
+
+As in SQL, arithmetic and comparisons with an unknown operand are unknown, and a filter keeps only
+what is true.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from penstock.errors import InvalidArgumentError
+
+Evaluate = Callable[[Any, Any], Any]
+
+
+class Expression:
+    """A function of key and value with operators, made by ``col``, ``key``, ``value``, ``lit``."""
+
+    __slots__ = ()
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        raise NotImplementedError
+
+    # Operators
+
+    def __add__(self, other: Any) -> Expression:
+        return Binary("+", self, wrapped(other))
+
+    def __radd__(self, other: Any) -> Expression:
+        return Binary("+", wrapped(other), self)
+
+    def __sub__(self, other: Any) -> Expression:
+        return Binary("-", self, wrapped(other))
+
+    def __rsub__(self, other: Any) -> Expression:
+        return Binary("-", wrapped(other), self)
+
+    def __mul__(self, other: Any) -> Expression:
+        return Binary("*", self, wrapped(other))
+
+    def __rmul__(self, other: Any) -> Expression:
+        return Binary("*", wrapped(other), self)
+
+    def __truediv__(self, other: Any) -> Expression:
+        return Binary("/", self, wrapped(other))
+
+    def __floordiv__(self, other: Any) -> Expression:
+        return Binary("//", self, wrapped(other))
+
+    def __mod__(self, other: Any) -> Expression:
+        return Binary("%", self, wrapped(other))
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return Binary("==", self, wrapped(other))
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return Binary("!=", self, wrapped(other))
+
+    def __lt__(self, other: Any) -> Expression:
+        return Binary("<", self, wrapped(other))
+
+    def __le__(self, other: Any) -> Expression:
+        return Binary("<=", self, wrapped(other))
+
+    def __gt__(self, other: Any) -> Expression:
+        return Binary(">", self, wrapped(other))
+
+    def __ge__(self, other: Any) -> Expression:
+        return Binary(">=", self, wrapped(other))
+
+    def __and__(self, other: Any) -> Expression:
+        return Logical("and", self, wrapped(other))
+
+    def __or__(self, other: Any) -> Expression:
+        return Logical("or", self, wrapped(other))
+
+    def __invert__(self) -> Expression:
+        return Not(self)
+
+    def __getitem__(self, name: Any) -> Expression:
+        return Field(self, name)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise InvalidArgumentError(
+            "expression-as-truth",
+            f"the expression {self!r} has no truth value before it sees a record",
+            fix="combine expressions with & | ~ instead of and, or, not",
+        )
+
+    # Methods
+
+    def is_null(self) -> Expression:
+        return IsNull(self)
+
+    def is_not_null(self) -> Expression:
+        return Not(IsNull(self))
+
+    def is_in(self, choices: Any) -> Expression:
+        """True for a value among the choices."""
+        return IsIn(self, tuple(choices))
+
+    def fill_null(self, other: Any) -> Expression:
+        """The value, or ``other`` where it is unknown."""
+        return FillNull(self, wrapped(other))
+
+    def lower(self) -> Expression:
+        return Text("lower", self)
+
+    def upper(self) -> Expression:
+        return Text("upper", self)
+
+    def strip(self) -> Expression:
+        return Text("strip", self)
+
+    def length(self) -> Expression:
+        """The length of a text, a list or an object."""
+        return Length(self)
+
+
+def wrapped(value: Any) -> Expression:
+    return value if isinstance(value, Expression) else Literal(value)
+
+
+def _shown(self: Expression) -> str:
+    parts = [repr(getattr(self, each.name)) for each in fields(self)]  # type: ignore[arg-type]
+    return f"{type(self).__name__.lower()}({', '.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Literal(Expression):
+    """A constant."""
+
+    constant: Any
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        return self.constant
+
+    def __repr__(self) -> str:
+        return repr(self.constant)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Key(Expression):
+    """The record's key."""
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        return key
+
+    def __repr__(self) -> str:
+        return "key"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Value(Expression):
+    """The record's value."""
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        return value
+
+    def __repr__(self) -> str:
+        return "value"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Field(Expression):
+    """A member of an object, an attribute of a dataclass, or an element of a list."""
+
+    of: Expression
+    name: Any
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        return field_of(self.of(key, value), self.name)
+
+    def __repr__(self) -> str:
+        return (
+            f"col({self.name!r})" if isinstance(self.of, Value) else f"{self.of!r}[{self.name!r}]"
+        )
+
+
+def field_of(item: Any, name: Any) -> Any:
+    """The field, or None where the item is unknown or has no such field."""
+    if item is None:
+        return None
+    if isinstance(item, dict):
+        return item.get(name)
+    if isinstance(item, list | tuple) and isinstance(name, int):
+        return item[name] if -len(item) <= name < len(item) else None
+    return getattr(item, name, None)
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "==": operator.eq, "!=": operator.ne,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Binary(Expression):
+    """Arithmetic or a comparison; unknown if either side is. Division by zero is unknown."""
+
+    sign: str
+    left: Expression
+    right: Expression
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        left, right = self.left(key, value), self.right(key, value)
+        if left is None or right is None:
+            return None
+        if right == 0 and self.sign in ("/", "//", "%"):
+            return None
+        return _OPERATORS[self.sign](left, right)
+
+    def __repr__(self) -> str:
+        return f"({self.left!r} {self.sign} {self.right!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Logical(Expression):
+    """``and`` or ``or``: an unknown side matters only if the other leaves the result open."""
+
+    sign: str
+    left: Expression
+    right: Expression
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        decisive = self.sign == "or"
+        left = self.left(key, value)
+        if left is decisive:
+            return decisive
+        right = self.right(key, value)
+        if right is decisive:
+            return decisive
+        return None if left is None or right is None else not decisive
+
+    def __repr__(self) -> str:
+        return f"({self.left!r} {'&' if self.sign == 'and' else '|'} {self.right!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Not(Expression):
+    """The opposite; unknown stays unknown."""
+
+    of: Expression
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        result = self.of(key, value)
+        return None if result is None else not result
+
+    def __repr__(self) -> str:
+        return f"~{self.of!r}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class IsNull(Expression):
+    """Whether the operand is unknown."""
+
+    of: Expression
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        return self.of(key, value) is None
+
+    __repr__ = _shown
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class IsIn(Expression):
+    """Whether the operand is one of the choices."""
+
+    of: Expression
+    choices: tuple[Any, ...]
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        result = self.of(key, value)
+        return None if result is None else result in self.choices
+
+    __repr__ = _shown
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FillNull(Expression):
+    """The operand, or something else where it is unknown."""
+
+    of: Expression
+    other: Expression
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        result = self.of(key, value)
+        return self.other(key, value) if result is None else result
+
+    __repr__ = _shown
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Text(Expression):
+    """A method of texts without arguments."""
+
+    method: str
+    of: Expression
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        result = self.of(key, value)
+        return None if result is None else getattr(result, self.method)()
+
+    def __repr__(self) -> str:
+        return f"{self.of!r}.{self.method}()"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Length(Expression):
+    """How long the operand is."""
+
+    of: Expression
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        result = self.of(key, value)
+        return None if result is None else len(result)
+
+    __repr__ = _shown
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Struct(Expression):
+    """A new object out of named expressions."""
+
+    members: tuple[tuple[str, Expression], ...]
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        return {name: member(key, value) for name, member in self.members}
+
+    def __repr__(self) -> str:
+        return f"struct({', '.join(f'{name}={member!r}' for name, member in self.members)})"
+
+
+#: The record's key and value, as expressions.
+key = Key()
+value = Value()
+
+
+def col(name: Any) -> Expression:
+    """A field of the value.
+
+    >>> is_large = col("amount") > 50
+    >>> is_large("k", {"amount": 60})
+    True
+    """
+    return Field(value, name)
+
+
+def lit(constant: Any) -> Expression:
+    """A constant where an expression is wanted."""
+    return Literal(constant)
+
+
+def struct(**members: Any) -> Expression:
+    """A new object with these members: ``struct(user=col("user"), doubled=col("n") * 2)``."""
+    return Struct(tuple((name, wrapped(member)) for name, member in members.items()))
