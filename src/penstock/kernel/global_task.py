@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.errors import StreamsError
 from penstock.kernel.collector import Collector
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
@@ -17,7 +18,14 @@ from penstock.topology.nodes import Source
 
 
 def _own_timestamp(record: ConsumerRecord[object, object], partition_time: int) -> int:
-    # Global stores take timestamps as they are: no extractor is asked.
+    # Global stores take timestamps as they are: no extractor is asked, and none can help.
+    if record.timestamp < 0:
+        raise StreamsError(
+            "invalid-timestamp",
+            f"record at topic {record.topic!r} partition {record.partition} offset {record.offset}"
+            f" has the negative timestamp {record.timestamp}",
+            "write records to topics of global stores with timestamps from 0 on",
+        )
     return record.timestamp
 
 

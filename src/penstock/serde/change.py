@@ -40,6 +40,10 @@ class ChangeSerde(Serde[Change]):
     def with_defaults(self, defaults: SerdeDefaults) -> ChangeSerde:
         return replace(self, inner=filled(self.inner, defaults.value, defaults))
 
+    @property
+    def is_open(self) -> bool:
+        return self.inner is None
+
     def _write(self, topic: str, value: Change, headers: Headers) -> bytes:
         inner = required(self.inner, "change serde")
         new = old = None

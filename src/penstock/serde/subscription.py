@@ -53,6 +53,10 @@ class SubscriptionWrapperSerde(Serde[SubscriptionWrapper[K]]):
     def with_defaults(self, defaults: SerdeDefaults) -> SubscriptionWrapperSerde[K]:
         return replace(self, inner=filled(self.inner, defaults.key, defaults))
 
+    @property
+    def is_open(self) -> bool:
+        return self.inner is None
+
     def _write(self, topic: str, value: SubscriptionWrapper[K]) -> bytes:
         inner = required(self.inner, "subscription serde")
         key = inner_bytes(inner, self.key_topic or topic, value.primary_key, (), "primary key")
@@ -109,6 +113,10 @@ class SubscriptionResponseWrapperSerde(Serde[SubscriptionResponseWrapper[V]]):
 
     def with_defaults(self, defaults: SerdeDefaults) -> SubscriptionResponseWrapperSerde[V]:
         return replace(self, inner=filled(self.inner, defaults.value, defaults))
+
+    @property
+    def is_open(self) -> bool:
+        return self.inner is None
 
     def _write(self, topic: str, value: SubscriptionResponseWrapper[V], headers: Headers) -> bytes:
         inner = required(self.inner, "subscription response serde")
