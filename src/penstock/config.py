@@ -29,7 +29,10 @@ class Setting(Generic[T]):
 def _integer(value: Any) -> int:
     if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
         raise ValueError("a whole number is needed")
-    return int(value)
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError("a whole number is needed") from None
 
 
 def _at_least(least: int) -> Callable[[Any], int]:
@@ -485,7 +488,8 @@ def _parsed(setting: Setting[T], value: Any) -> T:
         raise ConfigError(
             "bad-setting",
             f"setting {setting.name!r} cannot be {value!r}: {error}",
-            fix=f"{setting.doc} Default: {setting.default!r}",
+            fix=f"leave it out for {setting.default!r}, or give what it means:"
+            f" {setting.doc[0].lower()}{setting.doc[1:].removesuffix('.')}",
         ) from error
 
 

@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Self
+
+__all__ = [
+    "ConfigError",
+    "InvalidArgumentError",
+    "InvalidStateError",
+    "NullArgumentError",
+    "PenstockError",
+    "SerializationError",
+    "StoreError",
+    "StreamsError",
+    "TopologyError",
+    "UnknownStoreError",
+    "UnsupportedOperationError",
+]
+
 
 class PenstockError(Exception):
     """An error with a stable ``code``, the values involved, the user's line and a fix.
@@ -17,6 +33,12 @@ class PenstockError(Exception):
         self.message = message
         self.fix = fix
         self.at = at
+
+    def located(self, at: str | None) -> Self:
+        """Gives this error with a line of the user's program, if it has none yet."""
+        if self.at is not None or at is None:
+            return self
+        return type(self)(self.code, self.message, self.fix, at)
 
     def __str__(self) -> str:
         lines = [f"[{self.code}] {self.message}"]

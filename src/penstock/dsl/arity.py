@@ -22,7 +22,7 @@ def number_of_arguments(
         shapes: Names of the arguments, one sequence per way of calling it. The first one that
             fits wins, and it is taken for functions that show no signature.
     """
-    check_callable(operator, what, fn)
+    check_callable(operator, what, fn, _calls(shapes, "of"))
     try:
         signature = inspect.signature(fn)
     except (TypeError, ValueError):
@@ -32,8 +32,8 @@ def number_of_arguments(
             return len(shape)
     raise InvalidArgumentError(
         "wrong-arity",
-        f"{operator}: {what} {_text(fn, signature)} cannot be called with {_calls(shapes)}",
-        fix=f"give a function of {_calls(shapes)}",
+        f"{operator}: {what} {_text(fn, signature)} cannot be called {_calls(shapes, 'with')}",
+        fix=f"give a function {_calls(shapes, 'of')}",
         at=caller_site(),
     )
 
@@ -43,14 +43,20 @@ def check_arity(operator: str, what: str, fn: Callable[..., Any], *shape: str) -
     number_of_arguments(operator, what, fn, shape)
 
 
-def check_callable(operator: str, what: str, fn: object) -> None:
+def check_callable(operator: str, what: str, fn: object, calls: str) -> None:
+    """Refuses what is no function; ``calls`` says with which arguments it will be called."""
     if fn is None:
-        raise NullArgumentError("missing-function", f"{operator}: {what} is None", at=caller_site())
+        raise NullArgumentError(
+            "missing-function",
+            f"{operator}: {what} is None",
+            fix=f"give a function {calls}",
+            at=caller_site(),
+        )
     if not callable(fn):
         raise InvalidArgumentError(
             "not-a-function",
             f"{operator}: {what} {fn!r} is not a function",
-            fix=f"give a function, such as a lambda, for {what}",
+            fix=f"give a function {calls}, such as a lambda",
             at=caller_site(),
         )
 
@@ -68,5 +74,6 @@ def _text(fn: Callable[..., Any], signature: inspect.Signature) -> str:
     return f"{'lambda' if name == '<lambda>' else name}{signature}"
 
 
-def _calls(shapes: Sequence[Sequence[str]]) -> str:
-    return " or ".join(f"({', '.join(shape)})" for shape in shapes)
+def _calls(shapes: Sequence[Sequence[str]], preposition: str) -> str:
+    named = [f"({', '.join(shape)})" for shape in shapes if shape]
+    return f"{preposition} {' or '.join(named)}" if named else "without arguments"

@@ -20,6 +20,7 @@ from penstock.dsl.optimize import (
 from penstock.dsl.source import StreamSource
 from penstock.dsl.store_type import StoreType, configured_store_type
 from penstock.errors import TopologyError
+from penstock.model.site import caller_site
 from penstock.topology.graph import GraphBuilder
 from penstock.topology.nodes import Source
 
@@ -112,8 +113,8 @@ def _lower(graph: LogicalGraph, lowering: Lowering) -> None:
         written.add(node)
         for child in node.children:
             heapq.heappush(waiting, (child.priority, next(order), child))
-    for group in graph.copartitioned:
-        lowering.graph.copartition(*sorted(group))
+    for group, site in zip(graph.copartitioned, graph.copartition_sites, strict=True):
+        lowering.graph.copartition(*sorted(group), site=site)
 
 
 def _merge_into(first: StreamSource, node: StreamSource, graph: LogicalGraph) -> None:
@@ -145,7 +146,7 @@ def _check_copartitioned_topics(graph: GraphBuilder) -> None:
                 "co-partitioning",
                 f"topics that are joined need the same number of partitions: {listed}",
                 fix="give both repartitions the same number of partitions",
-                at=sources[0].site,
+                at=graph.copartition_sites.get(group),
             )
 
 
@@ -164,4 +165,5 @@ def _check_names(generated: list[GeneratedNames]) -> None:
             f"these have no name of their own: {'; '.join(problems)}",
             fix="name them with Materialized, Grouped, Joined, StreamJoined or Repartitioned, or"
             f" switch {EXPLICIT_NAMING.name} off",
+            at=caller_site(),
         )

@@ -132,6 +132,10 @@ class KTable(Generic[K, V]):
         """
         self.to_stream().to_spark(fn, schema, name)
 
+    def to(self, topic: Any, produced: Any = None, **options: Any) -> None:
+        """Writes every change to a topic: short for ``to_stream().to(...)``."""
+        self.to_stream().to(topic, produced, **options)
+
     def to_stream(
         self, key_mapper: Callable[[K, V], Any] | None = None, name: str | Named | None = None
     ) -> KStream[Any, V]:
@@ -273,7 +277,9 @@ class KTable(Generic[K, V]):
 
 def _table_of(other: KTable[Any, Any]) -> Table:
     if other is None:
-        raise NullArgumentError("missing-argument", "the other table is None", at=caller_site())
+        raise NullArgumentError(
+            "missing-argument", "the other table is None", "give a KTable", caller_site()
+        )
     if not isinstance(other, KTable):
         raise InvalidArgumentError(
             "not-a-table",

@@ -188,6 +188,8 @@ class LogicalGraph:
     root: LogicalNode = field(default_factory=lambda: Root("root"))
     nodes: list[LogicalNode] = field(default_factory=list)
     copartitioned: list[set[str]] = field(default_factory=list)
+    #: The user's lines that ask for them, in the same order.
+    copartition_sites: list[str | None] = field(default_factory=list)
     internal_topics: dict[str, int | None] = field(default_factory=dict)
     generated: list[GeneratedNames] = field(default_factory=list)
     next_priority: int = 0
@@ -202,6 +204,7 @@ class LogicalGraph:
 
     def copartition(self, *sources: str) -> None:
         self.copartitioned.append(set(sources))
+        self.copartition_sites.append(caller_site())
 
     def note_generated(
         self,
@@ -227,6 +230,7 @@ class LogicalGraph:
             root=copies[self.root],
             nodes=[copies[node] for node in self.nodes],
             copartitioned=[set(group) for group in self.copartitioned],
+            copartition_sites=list(self.copartition_sites),
             internal_topics=dict(self.internal_topics),
             generated=list(self.generated),
             next_priority=self.next_priority,

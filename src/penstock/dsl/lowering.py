@@ -30,8 +30,10 @@ class Lowering:
         if owner is not store and (isinstance(owner, PlannedStore) or owner != store):
             raise TopologyError(
                 "duplicate-store",
-                f"a different state store has already been added with the name {store.name!r}",
+                f"a different state store has already been added with the name {store.name!r}"
+                f"{_made_at(owner)}",
                 fix="give one of the two operators another store name",
+                at=_site(store),
             )
         self.graph.add_store(self.spec_of(store), *processors)
 
@@ -40,6 +42,15 @@ class Lowering:
         if isinstance(store, StoreSpec):
             return store
         return store.spec if store.has_type else typed_spec(store.spec, self.store_type)
+
+
+def _site(store: PlannedStore | StoreSpec) -> str | None:
+    return store.site if isinstance(store, StoreSpec) else store.spec.site
+
+
+def _made_at(store: PlannedStore | StoreSpec) -> str:
+    site = _site(store)
+    return "" if site is None else f" (at {site})"
 
 
 def typed_spec(spec: StoreSpec, store_type: StoreType) -> StoreSpec:

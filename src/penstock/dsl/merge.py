@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.dsl.logical import Operator
-from penstock.dsl.stream import Stream
+from penstock.dsl.stream import Stream, check_same_builder
 from penstock.topology.nodes import PassThrough
 
 
 def merge_streams(stream: Stream, other: Stream, name: str | None) -> Stream:
     """Neither side's serdes fit both, so the result has none."""
+    check_same_builder(stream.graph, other.graph)
     node = Operator(
         stream.graph.names.given_or_new(name, "KSTREAM-MERGE-"), PassThrough, is_merge=True
     )

@@ -157,7 +157,9 @@ class Printed(Generic[K, V]):
     def __post_init__(self) -> None:
         check_options(self)
         if self.file is not None and not str(self.file).strip():
-            raise TopologyError("bad-file", "the path to print to is empty", at=caller_site())
+            raise TopologyError(
+                "bad-file", "the path to print to is empty", "give a path", at=caller_site()
+            )
 
     @staticmethod
     def to_sys_out() -> Printed[Any, Any]:
@@ -279,5 +281,7 @@ def either(first: Any, second: Any, names: str) -> Any:
 def not_none(value: Any, what: str) -> Any:
     """Gives the value back, or raises NullArgumentError."""
     if value is None:
-        raise NullArgumentError("missing-argument", f"{what} is None", at=caller_site())
+        raise NullArgumentError(
+            "missing-argument", f"{what} is None", f"give {what}", at=caller_site()
+        )
     return value

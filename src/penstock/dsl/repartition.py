@@ -13,6 +13,7 @@ from penstock.dsl.naming import is_generated
 from penstock.dsl.options import Repartitioned
 from penstock.dsl.stream import Stream
 from penstock.errors import InvalidArgumentError
+from penstock.model.site import caller_site
 from penstock.processor.functions import FailOnInvalidTimestamp, StreamPartitioner
 from penstock.serde.base import Serde
 from penstock.serde.serdes import resolve_serde
@@ -185,6 +186,9 @@ def repartition(stream: Stream, options: Repartitioned[Any, Any]) -> Stream:
 def _checked_partitions(partitions: int | None) -> int | None:
     if partitions is not None and partitions < 1:
         raise InvalidArgumentError(
-            "bad-partitions", f"a topic cannot have {partitions} partitions", fix="give 1 or more"
+            "bad-partitions",
+            f"a topic cannot have {partitions} partitions",
+            fix="give 1 or more",
+            at=caller_site(),
         )
     return partitions

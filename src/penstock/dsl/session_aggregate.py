@@ -49,6 +49,6 @@ def session_aggregate_stream(
     return aggregated(grouping, node, wanted, session_windowed(wanted.key_serde))
 
 
-def session_windowed(key_serde: Serde[Any] | None) -> Serde[Any] | None:
-    """The serde of the result's keys, if that of the plain keys is known."""
-    return None if key_serde is None else SessionWindowedSerde(key_serde)
+def session_windowed(key_serde: Serde[Any] | None) -> Serde[Any]:
+    """The serde of the result's keys; what is open in it is left to the configuration."""
+    return SessionWindowedSerde(key_serde)

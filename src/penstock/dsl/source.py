@@ -101,5 +101,7 @@ def _topics(topics: Topics) -> tuple[tuple[str, ...], re.Pattern[str] | None]:
         return (topics,), None
     names = tuple(dict.fromkeys(not_none(topic, "a topic") for topic in topics))
     if not names:
-        raise TopologyError("no-topics", "the list of topics is empty", at=caller_site())
+        raise TopologyError(
+            "no-topics", "the list of topics is empty", "name at least one topic", caller_site()
+        )
     return names, None

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.dsl.logical import LogicalGraph, LogicalNode
+from penstock.errors import TopologyError
+from penstock.model.site import caller_site
 from penstock.serde.base import Serde
 
 if TYPE_CHECKING:
@@ -40,6 +42,20 @@ class Stream:
 
 def copartition(first: Stream | Table, others: Iterable[Stream | Table]) -> frozenset[str]:
     """Asks for equal partition counts of all sources involved, and gives these sources."""
+    others = list(others)
+    for other in others:
+        check_same_builder(first.graph, other.graph)
     sources = first.sources.union(*(other.sources for other in others))
     first.graph.copartition(*sources)
     return sources
+
+
+def check_same_builder(graph: LogicalGraph, other: LogicalGraph) -> None:
+    """Refuses streams and tables that can never be in one topology."""
+    if graph is not other:
+        raise TopologyError(
+            "two-builders",
+            "the two sides come from different StreamsBuilders",
+            fix="make all streams and tables of a program with one builder",
+            at=caller_site(),
+        )

@@ -46,6 +46,6 @@ def window_aggregate_stream(
     return aggregated(grouping, node, wanted, time_windowed(wanted.key_serde, windows.size_ms))
 
 
-def time_windowed(key_serde: Serde[Any] | None, size_ms: int) -> Serde[Any] | None:
-    """The serde of the result's keys, if that of the plain keys is known."""
-    return None if key_serde is None else TimeWindowedSerde(key_serde, size_ms)
+def time_windowed(key_serde: Serde[Any] | None, size_ms: int) -> Serde[Any]:
+    """The serde of the result's keys; what is open in it is left to the configuration."""
+    return TimeWindowedSerde(key_serde, size_ms)

@@ -8,12 +8,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import InvalidArgumentError, StreamsError, UnknownStoreError
+from penstock.errors import (
+    InvalidArgumentError,
+    StreamsError,
+    UnknownStoreError,
+    UnsupportedOperationError,
+)
 from penstock.kernel.read_only_store import ReadOnlyStore
 from penstock.model.duration import Duration, to_ms
 from penstock.model.record import FixedKeyRecord, Record, RecordMetadata
 from penstock.model.task_id import TaskId
 from penstock.processor.context import Cancellable, PunctuationType, Punctuator
+from penstock.topology.validate import nearest
 
 if TYPE_CHECKING:
     from penstock.kernel.executor import Executor, Forward
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 class NodeContext:
     """The task as one node's user code sees it: its own stores, no one else's.
 
-    Has no ``forward``: a table's transformer must return its result instead.
+    Refuses ``forward``: a table's transformer must return its result instead.
     """
 
     def __init__(self, executor: Executor[Any]) -> None:
@@ -81,6 +87,14 @@ class NodeContext:
                 at=self._node.site,
             )
         return self._task.schedule(self._node.name, interval_ms, kind, callback)
+
+    def forward(self, record: Any, child: str | None = None) -> None:
+        raise UnsupportedOperationError(
+            "forward-not-allowed",
+            f"node {self._node.name!r} gives one value per row and cannot forward records",
+            fix="return the new value from transform(), or use process() of a stream",
+            at=self._node.site,
+        )
 
     def commit(self) -> None:
         """Asks for a commit as soon as possible; it has not happened when this returns."""
@@ -145,7 +159,8 @@ class ForwardingContext(NodeContext):
             known = ", ".join(map(repr, self._children())) or "none"
             raise StreamsError(
                 "unknown-child",
-                f"processor {self._node.name!r} has no child {child!r}; its children are: {known}",
+                f"processor {self._node.name!r} has no child {child!r}; its children are: {known}"
+                f"{nearest(child, self._children())}",
                 fix="forward to a node that was added with this processor as its parent",
                 at=self._node.site,
             )

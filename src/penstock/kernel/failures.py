@@ -28,12 +28,16 @@ _CONTINUE_FIX = (
 
 
 class FailedProcessingError(Exception):
-    """Carries a node's failure up to the task: parents must not handle it a second time."""
+    """Carries a node's failure up to the task: parents must not handle it a second time.
 
-    def __init__(self, node: Node, error: Exception) -> None:
+    ``position`` is the record that failed, which need not be the one the task works on by then.
+    """
+
+    def __init__(self, node: Node, error: Exception, position: RecordContext) -> None:
         super().__init__(node.name, error)
         self.node = node
         self.error = error
+        self.position = position.copy()
 
 
 class Guard:
@@ -85,7 +89,10 @@ class Failures:
         record = ConsumerRecord(
             raw.topic, raw.partition, raw.offset, raw.timestamp, raw.key, raw.value, raw.headers
         )
-        response = self._ask(self._settings.on_deserialization, context, record, error)
+        try:
+            response = self._ask(self._settings.on_deserialization, node, context, record, error)
+        except FailedProcessingError as failed:
+            raise failed.error from error
         if response.result is not CONTINUE:
             raise StreamsError(
                 "deserialization",
@@ -100,7 +107,8 @@ class Failures:
 
     def production(self, node: Node, record: Record[Any, Any], error: Exception) -> bool:
         """Returns true if the record is to be skipped, false if the error stands."""
-        response = self._ask(self._settings.on_production, self._context(node), record, error)
+        handler, context = self._settings.on_production, self._context(node)
+        response = self._ask(handler, node, context, record, error)
         if response.result is not CONTINUE:
             return False
         self._task.dropped(node.name, "production")
@@ -108,9 +116,9 @@ class Failures:
 
     def _processing(self, node: Node, record: Record[Any, Any] | None, error: Exception) -> None:
         context = self._context(node)
-        response = self._ask(self._settings.on_processing, context, record, error)
+        response = self._ask(self._settings.on_processing, node, context, record, error)
         if response.result is not CONTINUE:
-            raise FailedProcessingError(node, error) from error
+            raise FailedProcessingError(node, error, self._task.context) from error
         self._task.dropped(node.name, "processing")
 
     def _context(self, node: Node) -> ErrorHandlerContext:
@@ -122,9 +130,18 @@ class Failures:
         )  # fmt: skip
 
     def _ask(
-        self, handler: ExceptionHandler, context: ErrorHandlerContext, record: Any, error: Exception
+        self,
+        handler: ExceptionHandler,
+        node: Node,
+        context: ErrorHandlerContext,
+        record: Any,
+        error: Exception,
     ) -> Response:
-        response = as_response(handler(context, record, error))
+        try:
+            response = as_response(handler(context, record, error))
+        except Exception as failure:
+            broken = _broken_handler(handler, node, error, failure)
+            raise FailedProcessingError(node, broken, self._task.context) from failure
         for letter in response.dead_letters:
             timestamp = context.timestamp if letter.timestamp is None else letter.timestamp
             self._task.collector.send(
@@ -133,21 +150,50 @@ class Failures:
         return response
 
 
-def processing_error(failed: FailedProcessingError, raw: RawRecord | None) -> StreamsError:
+def processing_error(
+    failed: FailedProcessingError, raw_key: bytes | None = None, when: str = ""
+) -> StreamsError:
     """Tells the user which node and line failed on which record."""
     node, error = failed.node, failed.error
-    where = "in a punctuation"
-    if raw is not None:
-        where = (
-            f"record: topic {raw.topic!r} partition {raw.partition} offset {raw.offset}"
-            f" key {raw.key!r}"
-        )
-    at = f" at {node.site}" if node.site else ""
+    where = _where(failed.position, raw_key) + when
+    if not isinstance(error, PenstockError):
+        fix = _CONTINUE_FIX.format(setting="processing.exception.handler")
+        message = f"node {node.name!r} raised {error!r}\n  {where}"
+        return StreamsError("user-function", message, fix, node.site)
+    # A store or a serde knows what is wrong, but not where in the program.
+    names_node = error.at is not None or node.name in error.message
+    said = error.message if names_node else f"node {node.name!r}: {error.message}"
+    fix = error.fix or _CONTINUE_FIX.format(setting="processing.exception.handler")
+    return StreamsError(error.code, f"{said}\n  {where}", fix, error.at or node.site)
+
+
+def _where(position: RecordContext, raw_key: bytes | None) -> str:
+    if position.topic is None:
+        return f"in a punctuation at time {position.timestamp}"
+    key = "" if raw_key is None else f" key {_shown(raw_key)}"
+    return (
+        f"record: topic {position.topic!r} partition {position.partition}"
+        f" offset {position.offset}{key}"
+    )
+
+
+def _shown(raw_key: bytes) -> str:
+    """Text as text: most keys are, and their bytes are harder to look for."""
+    try:
+        text = raw_key.decode()
+    except UnicodeDecodeError:
+        return repr(raw_key)
+    return repr(text) if text.isprintable() else repr(raw_key)
+
+
+def _broken_handler(
+    handler: ExceptionHandler, node: Node, error: Exception, failure: Exception
+) -> StreamsError:
+    name = getattr(handler, "__qualname__", type(handler).__qualname__)
     return StreamsError(
-        "user-function" if not isinstance(error, PenstockError) else error.code,
-        f"node {node.name!r}{at} raised {_said(error)}\n  {where}",
-        (error.fix if isinstance(error, PenstockError) else None)
-        or _CONTINUE_FIX.format(setting="processing.exception.handler"),
+        "exception-handler",
+        f"exception handler {name!r} failed on {_said(error)} of node {node.name!r}: {failure}",
+        "make the handler return FAIL, CONTINUE, RETRY or a Response for every error",
         node.site,
     )
 

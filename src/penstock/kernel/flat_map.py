@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.errors import NullArgumentError
+from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.map import checked_pair
 from penstock.model.record import Headers
 from penstock.topology.nodes.flat_map import FlatMap
+
+_PAIRS = "return an iterable of (key, value) pairs: [(key, value)] for a single one"
 
 
 @executes(FlatMap)
@@ -20,21 +22,27 @@ class FlatMapExecutor(Executor[FlatMap]):
         fn, forward = self.node.fn, self.forward
 
         def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-            for pair in not_none(fn(key, value), "flat_map"):
+            for pair in iterable(fn(key, value), "flat_map"):
                 if pair.__class__ is not tuple:
-                    pair = checked_pair(pair, "flat_map")
+                    pair = checked_pair(pair, "flat_map", _PAIRS)
                 new_key, new_value = pair
                 forward(new_key, new_value, timestamp, headers)
 
         self.process = process  # type: ignore[method-assign]
 
 
-def not_none(results: Iterable[Any] | None, operator: str) -> Iterable[Any]:
-    """Refuses None: in Kafka Streams too, no results are an empty iterable."""
+def iterable(results: Iterable[Any] | None, operator: str) -> Iterable[Any]:
+    """Refuses None, too: as in Kafka Streams, no results are an empty iterable."""
     if results is None:
         raise NullArgumentError(
             "null-result",
             f"the function of {operator} returned None",
             fix="return an iterable; an empty one for no records",
+        )
+    if not hasattr(results, "__iter__"):
+        raise InvalidArgumentError(
+            "not-iterable",
+            f"the function of {operator} returned {results!r}, which is not iterable",
+            fix="return a list, or yield results one by one",
         )
     return results

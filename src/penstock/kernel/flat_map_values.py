@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.flat_map import not_none
+from penstock.kernel.flat_map import iterable
 from penstock.model.record import Headers
 from penstock.topology.nodes.flat_map_values import FlatMapValues
 
@@ -18,11 +18,11 @@ class FlatMapValuesExecutor(Executor[FlatMapValues]):
         fn, forward = self.node.fn, self.forward
 
         def of_value(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-            for new_value in not_none(fn(value), "flat_map_values"):
+            for new_value in iterable(fn(value), "flat_map_values"):
                 forward(key, new_value, timestamp, headers)
 
         def of_key_and_value(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-            for new_value in not_none(fn(key, value), "flat_map_values"):
+            for new_value in iterable(fn(key, value), "flat_map_values"):
                 forward(key, new_value, timestamp, headers)
 
         self.process = (  # type: ignore[method-assign]

@@ -27,7 +27,9 @@ class MapExecutor(Executor[Map]):
         self.process = process  # type: ignore[method-assign]
 
 
-def checked_pair(pair: Any, operator: str) -> tuple[Any, Any]:
+def checked_pair(
+    pair: Any, operator: str, fix: str = "return a (key, value) pair"
+) -> tuple[Any, Any]:
     """Takes what unpacks like a pair on purpose; text of two characters does so by accident."""
     if pair is None:
         raise NullArgumentError(
@@ -38,7 +40,8 @@ def checked_pair(pair: Any, operator: str) -> tuple[Any, Any]:
     if not isinstance(pair, (tuple, list)):
         raise InvalidArgumentError(
             "not-a-pair",
-            f"the function of {operator} returned {pair!r} of type {type(pair).__name__}",
-            fix="return a (key, value) pair",
+            f"the function of {operator} returned {pair!r} of type {type(pair).__name__}"
+            " where a (key, value) pair is wanted",
+            fix=fix,
         )
     return tuple(pair)

@@ -11,6 +11,8 @@ from penstock.model.record import FixedKeyRecord, Headers, Record
 from penstock.processor.processor import FixedKeyProcessor, Processor
 from penstock.topology.nodes.process import Process
 
+_MISSING = (None, Processor.process, FixedKeyProcessor.process)
+
 
 @executes(Process)
 class ProcessExecutor(Executor[Process]):
@@ -43,11 +45,13 @@ class ProcessExecutor(Executor[Process]):
 
     def _make(self) -> Any:
         processor = self.node.supplier()
-        if not callable(getattr(processor, "process", None)):
+        process = getattr(type(processor), "process", None)
+        if process in _MISSING:
+            what = "None" if processor is None else f"an instance of {type(processor).__name__}"
             raise StreamsError(
                 "bad-processor",
-                f"the supplier of {self.node.name!r} gave {processor!r}, which has no process()",
-                fix="return a new Processor or FixedKeyProcessor from the supplier",
+                f"the supplier of {self.node.name!r} gave {what}, which has no process()",
+                fix="give a new Processor each time, whose class has process(self, record)",
                 at=self.node.site,
             )
         return processor

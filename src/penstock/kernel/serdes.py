@@ -12,11 +12,11 @@ def required_serde(
     serde: Serde[Any] | None, defaults: SerdeDefaults, part: str, what: str, at: str | None = None
 ) -> Serde[Any]:
     """Gives the serde with its open parts filled in; raises when neither side names one."""
+    given = defaults.key if part == "key" else defaults.value
     if serde is not None:
-        return serde.with_defaults(defaults)
-    default = defaults.key if part == "key" else defaults.value
-    if default is not None:
-        return default
+        given = serde.with_defaults(defaults)
+    if given is not None and not given.is_open:
+        return given
     setting = f"default.{part}.serde"
     missing = ConfigError(
         "missing-serde", f"{setting} is not set", f"set {setting}, for instance to 'string'"

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.errors import SerializationError, StreamsError
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.serdes import required_serde
+from penstock.model.change import Change
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers, Record, RecordContext
 from penstock.serde.base import Serde
@@ -81,10 +82,20 @@ class SinkExecutor(Executor[Sink]):
         partitioner = self.node.partitioner
         if partitioner is None:
             return self._windowed_partition(topic, key)
-        chosen = partitioner(topic, key, value, self.task.collector.partitions(topic))
+        count = self.task.collector.partitions(topic)
+        chosen = partitioner(topic, key, value, count)
         if chosen is None:
             return None
-        return (chosen,) if isinstance(chosen, int) else sorted(set(chosen))
+        partitions = _numbers(chosen)
+        if partitions is None or not all(0 <= each < count for each in partitions):
+            raise StreamsError(
+                "partitioner",
+                f"the partitioner of sink {self.node.name!r} returned {chosen!r}, topic {topic!r}"
+                f" has {count} partition{'s' * (count != 1)}",
+                f"return numbers from 0 to {count - 1}, or None for the default",
+                self.node.site,
+            )
+        return partitions
 
     def _windowed_partition(self, topic: str, key: Any) -> Iterable[int] | None:
         """All windows of a key go to the partition of the key itself, as in Java."""
@@ -115,8 +126,24 @@ class SinkExecutor(Executor[Sink]):
     ) -> SerializationError:
         return SerializationError(
             "serialization",
-            f"sink {self.node.name!r} cannot write the {part} {item!r} ({type(item).__name__}) to"
-            f" topic {topic!r} with {type(serde).__name__}: {error}",
-            f"give the sink the serde of its {part}s: .to({topic!r}, {part}_serde=…)",
+            f"sink {self.node.name!r} cannot write the {part} {_plain(item)!r} to topic {topic!r}"
+            f" with {type(serde).__name__}: {error}",
+            f"name the serde of the {part}s in this line: {part}_serde=…",
             self.node.site,
         )
+
+
+def _numbers(chosen: Iterable[int] | int) -> list[int] | None:
+    """The chosen partitions in order; None if they are no numbers."""
+    if isinstance(chosen, int):
+        return [chosen]
+    numbers = set(chosen) if hasattr(chosen, "__iter__") else set()
+    are_numbers = all(isinstance(each, int) for each in numbers)
+    return sorted(numbers) if are_numbers and hasattr(chosen, "__iter__") else None
+
+
+def _plain(item: Any) -> Any:
+    """What the user's function made of it: a table's change has the new value, or the old."""
+    if isinstance(item, Change):
+        return item.old if item.new is None else item.new
+    return item

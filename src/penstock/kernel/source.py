@@ -62,9 +62,9 @@ class SourceDecoder:
 
     def _timestamp(self, record: ConsumerRecord[Any, Any], partition_time: int) -> int:
         try:
-            return self._extract(record, partition_time)
-        except StreamsError:
-            raise
+            timestamp = self._extract(record, partition_time)
+        except StreamsError as error:
+            raise error.located(self._node.site) from error.__cause__
         except Exception as error:
             raise StreamsError(
                 "timestamp-extractor",
@@ -74,6 +74,16 @@ class SourceDecoder:
                 "make the extractor return a timestamp for every record, -1 to drop it",
                 self._node.site,
             ) from error
+        if isinstance(timestamp, int):
+            return timestamp
+        raise StreamsError(
+            "timestamp-extractor",
+            f"the timestamp extractor of source {self._node.name!r} returned {timestamp!r}"
+            f"\n  record: topic {record.topic!r} partition {record.partition}"
+            f" offset {record.offset}",
+            "return milliseconds since the epoch as an int, -1 to drop the record",
+            self._node.site,
+        )
 
 
 def _reader(serde: Serde[Any]) -> Read:

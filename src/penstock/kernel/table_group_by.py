@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.errors import StreamsError
 from penstock.kernel.executor import Executor, executes
+from penstock.kernel.map import checked_pair
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.topology.nodes.table_group_by import TableGroupBy
@@ -25,7 +26,10 @@ class TableGroupByExecutor(Executor[TableGroupBy]):
     def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
         if key is None:
             raise StreamsError(
-                "null-key", f"node {self.node.name!r} got a row without a key", at=self.node.site
+                "null-key",
+                f"node {self.node.name!r} got a row without a key",
+                fix="keep None out of the keys of the table above it",
+                at=self.node.site,
             )
         latest = value.is_latest
         if self._versioned and not latest:
@@ -43,6 +47,8 @@ class TableGroupByExecutor(Executor[TableGroupBy]):
         if value is None:
             return None
         pair = self._fn(key, value)
+        if pair is not None and pair.__class__ is not tuple:  # type: ignore[redundant-expr]
+            pair = checked_pair(pair, "group_by")
         # A row without a new key or value belongs to no group. Functions of users may return
         # None although their type says otherwise.
         if pair is None or pair[0] is None or pair[1] is None:  # type: ignore[redundant-expr]

@@ -111,12 +111,11 @@ class StreamTask:
             try:
                 self._executors[queue.source].forward(head.key, head.value, head.timestamp, headers)
             except FailedProcessingError as failed:
-                raise processing_error(failed, RawRecord(*head.raw)) from failed.error
-            except StreamsError:
-                raise
+                raise processing_error(failed, raw_key) from failed.error
             except Exception as error:
-                at_source = FailedProcessingError(self._graph.nodes[queue.source], error)
-                raise processing_error(at_source, RawRecord(*head.raw)) from error
+                source = self._graph.nodes[queue.source]
+                at_source = FailedProcessingError(source, error, context)
+                raise processing_error(at_source, raw_key) from error
         self.consumed_offsets[topic, partition] = offset
 
     def punctuate_stream_time(self) -> bool:
@@ -133,7 +132,8 @@ class StreamTask:
         try:
             self._stores.flush()
         except FailedProcessingError as failed:
-            raise processing_error(failed, None) from failed.error
+            when = ", whose result left a cache at a commit"
+            raise processing_error(failed, when=when) from failed.error
         self.commit_requested = False
 
     def clocks(self) -> Clocks:
@@ -174,15 +174,19 @@ class StreamTask:
 
     def close_processors(self) -> None:
         """Closes every processor, even when one of them fails; the stores stay open."""
-        failure: Exception | None = None
+        failure: StreamsError | None = None
         for executor in self._executors.values():
+            node = executor.node
             try:
                 executor.close()
             except Exception as error:
-                log.exception("node %r failed to close", executor.node.name)
-                failure = failure or error
+                log.exception("node %r failed to close", node.name)
+                message = f"node {node.name!r} failed to close: {error!r}"
+                if failure is None:
+                    failure = StreamsError("close", message, "make close() succeed", node.site)
+                    failure.__cause__ = error
         if failure is not None:
-            raise StreamsError("close", f"a processor failed to close: {failure!r}") from failure
+            raise failure
 
     # What executors ask for (TaskServices)
 
@@ -244,9 +248,9 @@ class StreamTask:
         try:
             callback(time)
         except FailedProcessingError as failed:
-            raise processing_error(failed, None) from failed.error
+            raise processing_error(failed) from failed.error
         except Exception as error:  # noqa: BLE001 - user code; the handler decides
             try:
                 self.failures.punctuation(self._graph.nodes[node], error)
             except FailedProcessingError as failed:
-                raise processing_error(failed, None) from failed.error
+                raise processing_error(failed) from failed.error

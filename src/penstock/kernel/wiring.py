@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import StreamsError
+from penstock.errors import PenstockError, StreamsError
 from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.registry import executor_for
 from penstock.model.record import Headers
@@ -74,14 +74,22 @@ def _nowhere(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
 
 
 def _init(executor: Executor[Any]) -> None:
+    site = executor.node.site
     try:
         executor.init()
-    except StreamsError:
-        raise
+    except StreamsError as error:
+        if error.at is not None:
+            raise
+        raise error.located(site) from error
+    except PenstockError as error:
+        message, name = error.message, executor.node.name
+        if name not in message:
+            message = f"node {name!r}: {message}"
+        raise StreamsError(error.code, message, error.fix, error.at or site) from error
     except Exception as error:
         raise StreamsError(
             "init",
             f"node {executor.node.name!r} failed to initialise: {error!r}",
-            "see the cause of this error",
-            executor.node.site,
+            "make init() and the supplier succeed: the cause of this error says where they failed",
+            site,
         ) from error

@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 from penstock.errors import InvalidArgumentError
+from penstock.model.site import caller_site
 
 Duration = timedelta | int | str
 
@@ -53,4 +54,5 @@ def _not_a_duration(value: object, what: str) -> InvalidArgumentError:
         "bad-duration",
         f"{what} {value!r} is not a duration",
         fix='give a timedelta, milliseconds as int, or text such as "5m" or "1h 30m"',
+        at=caller_site(),
     )

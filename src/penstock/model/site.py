@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import sys
 from pathlib import Path
+from types import CodeType
 
-_PACKAGE = str(Path(__file__).resolve().parents[1])
+_PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 
 
 def caller_site() -> str | None:
     """Gives ``file.py:12`` of the nearest caller outside this package, or None."""
     frame = sys._getframe(1)
     while frame is not None:
-        filename = frame.f_code.co_filename
-        # Frames such as the __init__ that dataclasses generate have no file of their own.
-        if not filename.startswith((_PACKAGE, "<")):
-            return f"{Path(filename).name}:{frame.f_lineno}"
+        if not _is_between(frame.f_code):
+            return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def _is_between(code: CodeType) -> bool:
+    """Whether the frame is this package's, or that of a dataclass which is being made."""
+    if code.co_filename.startswith(_PACKAGE) or code.co_filename == dataclasses.__file__:
+        return True
+    return code.co_filename == "<string>" and code.co_name == "__init__"

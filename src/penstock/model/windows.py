@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 
 from penstock.errors import InvalidArgumentError
 from penstock.model.duration import MAX_LONG, Duration, to_ms
+from penstock.model.site import caller_site
 from penstock.model.windowed import Window
 
 _DAY_MS = 86_400_000
 
 
-def _bad(code: str, message: str, fix: str | None = None) -> InvalidArgumentError:
-    return InvalidArgumentError(code, message, fix)
+def _bad(code: str, message: str, fix: str) -> InvalidArgumentError:
+    return InvalidArgumentError(code, message, fix, caller_site())
 
 
 def _check_grace(grace_ms: int) -> int:
@@ -40,7 +41,11 @@ class TimeWindows:
     def of_size_and_grace(size: Duration, grace: Duration) -> TimeWindows:
         size_ms = to_ms(size, "window size")
         if size_ms <= 0:
-            raise _bad("bad-window-size", f"window size {size_ms} ms is not larger than zero")
+            raise _bad(
+                "bad-window-size",
+                f"window size {size_ms} ms is not larger than zero",
+                "give 1 ms or more",
+            )
         return TimeWindows(size_ms, size_ms, _check_grace(to_ms(grace, "grace period")))
 
     @staticmethod
@@ -93,7 +98,7 @@ class UnlimitedWindows:
 
     def start_on(self, start_ms: int) -> UnlimitedWindows:
         if start_ms < 0:
-            raise _bad("bad-window-start", f"window start {start_ms} is negative")
+            raise _bad("bad-window-start", f"window start {start_ms} is negative", "give 0 or more")
         return UnlimitedWindows(start_ms)
 
     def windows_for(self, timestamp: int) -> list[Window]:
@@ -115,7 +120,11 @@ class SlidingWindows:
     def of_time_difference_and_grace(difference: Duration, grace: Duration) -> SlidingWindows:
         difference_ms = to_ms(difference, "time difference")
         if difference_ms < 0:
-            raise _bad("bad-time-difference", f"time difference {difference_ms} ms is negative")
+            raise _bad(
+                "bad-time-difference",
+                f"time difference {difference_ms} ms is negative",
+                "give 0 or more",
+            )
         return SlidingWindows(difference_ms, _check_grace(to_ms(grace, "grace period")))
 
     def grace(self, grace: Duration) -> SlidingWindows:
@@ -140,6 +149,7 @@ class SessionWindows:
             raise _bad(
                 "bad-inactivity-gap",
                 f"inactivity gap {gap_ms} ms is negative",
+                "give 0 or more",
             )
         return SessionWindows(gap_ms, _check_grace(to_ms(grace, "grace period")))
 
@@ -165,8 +175,9 @@ class JoinWindows:
         if self.before_ms + self.after_ms < 0:
             raise _bad(
                 "bad-join-window",
-                f"join window from -{self.before_ms} to +{self.after_ms} ms ends before it starts",
-                "before + after must be 0 or more",
+                f"a join window of {self.before_ms} ms before and {self.after_ms} ms after ends"
+                " before it starts",
+                "give times whose sum is 0 or more",
             )
 
     @staticmethod

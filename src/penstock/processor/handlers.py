@@ -25,6 +25,8 @@ class HandlerResult(Enum):
     RETRY = "retry"
 
 
+_BY_NAME = {result.value: result for result in HandlerResult}
+
 FAIL = HandlerResult.FAIL
 CONTINUE = HandlerResult.CONTINUE
 RETRY = HandlerResult.RETRY
@@ -160,6 +162,6 @@ def as_response(given: HandlerResult | Response | str | None) -> Response:
         return given
     if isinstance(given, HandlerResult):
         return Response(given)
-    if isinstance(given, str):
-        return Response(HandlerResult(given.lower()))
-    raise TypeError(f"a handler must return FAIL, CONTINUE or a Response, not {given!r}")
+    if isinstance(given, str) and given.lower() in _BY_NAME:
+        return Response(_BY_NAME[given.lower()])
+    raise TypeError(f"it returned {given!r}, which says nothing")

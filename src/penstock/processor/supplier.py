@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, NullArgumentError
-from penstock.model.record import FixedKeyRecord, Record
+from penstock.model.site import caller_site
 from penstock.processor.processor import Processor
 from penstock.state.spec import StoreSpec
 
@@ -41,30 +41,37 @@ class _FunctionProcessor(Processor[Any, Any, Any, Any]):
 
 
 def _records(result: Any) -> Iterable[Any]:
+    """What is no record is handed on as one, so that the context says what is wrong with it."""
     if result is None:
         return ()
-    return (result,) if isinstance(result, Record | FixedKeyRecord) else result
+    is_many = hasattr(result, "__iter__") and not isinstance(result, str | bytes)
+    return result if is_many else (result,)
 
 
 def as_supplier(given: Any, at: str | None = None) -> Supplier:
     """Gives a factory that makes a new processor each time it is called."""
     if given is None:
-        raise NullArgumentError("missing-processor", "the processor is None", at=at)
+        raise NullArgumentError(
+            "missing-processor",
+            "the processor is None",
+            fix="pass a Processor class, a function that makes one, or a function of a record",
+            at=at,
+        )
     if inspect.isclass(given):
         make: Supplier = given
         return make
     if not callable(given):
+        what = type(given).__name__
         raise InvalidArgumentError(
             "bad-processor",
-            f"{given!r} is neither a Processor class, a function that makes one, nor a function of"
+            f"an instance of {what} is neither a Processor class, a function that makes one, nor a function of"
             " a record",
-            fix="pass the class itself (MyProcessor), or a lambda: MyProcessor(…)",
+            fix=f"pass the class itself, or a lambda that makes a new one: lambda: {what}(…)",
             at=at,
         )
     required = _required_parameters(given)
     if required == 0:
-        factory: Supplier = given
-        return factory
+        return _checked(given, at)
     if required in (1, 2):
         return FunctionSupplier(given, required == 2)
     raise InvalidArgumentError(
@@ -73,6 +80,26 @@ def as_supplier(given: Any, at: str | None = None) -> Supplier:
         fix="give a factory without arguments, fn(record) or fn(record, context)",
         at=at,
     )
+
+
+def _checked(factory: Supplier, at: str | None) -> Supplier:
+    """Refuses a factory that always gives the same: tasks must not share a processor.
+
+    As in Kafka Streams the factory is asked twice. One that fails here may succeed where it runs.
+    """
+    try:
+        one, other = factory(), factory()
+    except Exception:  # noqa: BLE001 - user code; it is called again where the processor runs
+        return factory
+    if one is other:
+        what = "None" if one is None else f"the same {type(one).__name__}"
+        raise InvalidArgumentError(
+            "single-processor",
+            f"the supplier gives {what} each time",
+            fix="make a new processor in the supplier: each task needs its own",
+            at=at,
+        )
+    return factory
 
 
 def supplier_stores(supplier: Any) -> tuple[StoreSpec, ...]:
@@ -88,6 +115,7 @@ def supplier_stores(supplier: Any) -> tuple[StoreSpec, ...]:
             f"stores() of {supplier!r} must be callable without arguments and give store builders:"
             f" {error}",
             fix="make stores a static or class method of a processor class",
+            at=caller_site(),
         ) from error
 
 

@@ -10,6 +10,7 @@ from penstock import config as settings
 from penstock.config import Setting, StreamsConfig
 from penstock.errors import ConfigError, InvalidArgumentError
 from penstock.kernel.settings import TaskSettings
+from penstock.model.site import caller_site
 from penstock.processor.functions import (
     FailOnInvalidTimestamp,
     LogAndSkipOnInvalidTimestamp,
@@ -78,7 +79,7 @@ def _serde(config: StreamsConfig, setting: Setting[Any]) -> Serde[Any] | None:
         return resolve_serde(config[setting])
     except InvalidArgumentError as error:
         raise ConfigError(
-            "bad-setting", f"setting {setting.name!r}: {error.message}", error.fix
+            "bad-setting", f"setting {setting.name!r}: {error.message}", error.fix, error.at
         ) from error
 
 
@@ -110,6 +111,7 @@ def _named(name: str, known: dict[str, Any], setting: Setting[Any]) -> Any:
             "bad-setting",
             f"setting {setting.name!r} cannot be {name!r}",
             fix=f"use one of {', '.join(map(repr, known))}, a class or a function",
+            at=caller_site(),
         )
     return known[name]
 
@@ -121,5 +123,6 @@ def _made(given: Any, setting: Setting[Any]) -> Any:
             "bad-setting",
             f"setting {setting.name!r} cannot be {given!r}",
             fix="give a function, or a class whose instances can be called",
+            at=caller_site(),
         )
     return made

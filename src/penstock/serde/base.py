@@ -49,3 +49,8 @@ class Serde(ABC, Generic[T]):
     def with_defaults(self, defaults: SerdeDefaults) -> Serde[T]:
         """Fills inner serdes that were left open from the configuration's defaults."""
         return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an inner serde is still missing, so that nothing can be written or read."""
+        return False

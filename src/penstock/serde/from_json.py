@@ -19,6 +19,7 @@ from typing import (
 )
 
 from penstock.errors import InvalidArgumentError
+from penstock.model.site import caller_site
 from penstock.serde import json_readers as readers
 from penstock.serde.json_readers import (
     PARSED,
@@ -98,6 +99,7 @@ def _object(cls: Any, known: Known) -> ObjectReader:
             "unknown-type-name",
             f"a type of {cls.__name__} cannot be found: {error}",
             fix="define the types that it names at the top level of its module",
+            at=caller_site(),
         ) from None
     reader.members = tuple(
         (name, _exact(hints[name]), _reader(hints[name], known), is_required)
@@ -123,6 +125,7 @@ def _members(cls: Any) -> dict[str, bool]:
                 "private-json-member",
                 f"field {field.name!r} of {cls!r} would be missing from the JSON text",
                 fix="give it a name without underscore, or declare it with field(init=False)",
+                at=caller_site(),
             )
     return {
         field.name: field.default is MISSING and field.default_factory is MISSING for field in given
@@ -149,4 +152,5 @@ def _unsupported(declared: Any) -> InvalidArgumentError:
         "unsupported-json-type",
         f"type {declared!r} has no JSON form",
         fix="use dataclasses, pydantic models, standard collections and standard scalars",
+        at=caller_site(),
     )

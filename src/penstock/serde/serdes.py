@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_origin, is_typeddict
 from uuid import UUID
 
 from penstock.errors import InvalidArgumentError
+from penstock.model.site import caller_site
 from penstock.serde.base import Serde
 from penstock.serde.functions import FunctionSerde, serde_from
 from penstock.serde.json import JsonSerde, json_serde
@@ -244,4 +245,4 @@ def _is_json_type(spec: Any) -> bool:
 
 
 def _unknown(what: str, fix: str) -> InvalidArgumentError:
-    return InvalidArgumentError("unknown-serde", f"{what} is not a serde", fix=fix)
+    return InvalidArgumentError("unknown-serde", f"{what} is not a serde", fix, caller_site())

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from penstock.errors import InvalidArgumentError
 from penstock.model.duration import MAX_LONG, Duration, to_ms
 from penstock.model.record import Headers
+from penstock.model.site import caller_site
 from penstock.model.windowed import Window, Windowed
 from penstock.serde.base import Serde, SerdeDefaults
 from penstock.serde.inner import filled, inner_bytes, required
@@ -36,7 +37,10 @@ class TimeWindowedSerde(Serde[Windowed[K]]):
     def __post_init__(self) -> None:
         if self.window_size_ms < 0:
             raise InvalidArgumentError(
-                "bad-window-size", f"window size {self.window_size_ms} ms is negative"
+                "bad-window-size",
+                f"window size {self.window_size_ms} ms is negative",
+                "give the size of the windows that made the keys",
+                caller_site(),
             )
 
     def encode(self, value: Windowed[K]) -> bytes:
@@ -65,6 +69,10 @@ class TimeWindowedSerde(Serde[Windowed[K]]):
 
     def with_defaults(self, defaults: SerdeDefaults) -> TimeWindowedSerde[K]:
         return replace(self, inner=filled(self.inner, defaults.key, defaults))
+
+    @property
+    def is_open(self) -> bool:
+        return self.inner is None
 
     def _write(self, topic: str, value: Windowed[K], headers: Headers) -> bytes:
         return _base_key(self.inner, topic, value, headers) + _START.pack(value.window.start)
@@ -106,6 +114,10 @@ class SessionWindowedSerde(Serde[Windowed[K]]):
 
     def with_defaults(self, defaults: SerdeDefaults) -> SessionWindowedSerde[K]:
         return replace(self, inner=filled(self.inner, defaults.key, defaults))
+
+    @property
+    def is_open(self) -> bool:
+        return self.inner is None
 
     def _write(self, topic: str, value: Windowed[K], headers: Headers) -> bytes:
         key = _base_key(self.inner, topic, value, headers)

@@ -34,6 +34,8 @@ class Codec:
 
     def unfit(self, value: object, error: Exception) -> SerializationError:
         """The error for a value that the serde cannot write."""
+        if isinstance(value, ValueAndTimestamp):
+            value = value.value
         return SerializationError(
             "store-serde-mismatch",
             f"store {self.store!r}: {self.part} {_short(value)} of type {type(value).__name__!r}"
@@ -83,18 +85,22 @@ class Codec:
 
 def key_codec(spec: StoreSpec, env: StoreEnvironment) -> Codec:
     """Binds the store's key serde, or the configured default; raises if there is neither."""
-    serde = spec.key_serde or env.defaults.key
-    if serde is None:
-        raise _missing_serde(spec, "key")
-    return _bind(serde.with_defaults(env.defaults), spec, env, "key")
+    return _bind(_found(spec.key_serde or env.defaults.key, spec, env, "key"), spec, env, "key")
 
 
 def value_codec(spec: StoreSpec, env: StoreEnvironment) -> Codec:
     """Binds the store's value serde, or the configured default; raises if there is neither."""
-    serde = spec.value_serde or env.defaults.value
-    if serde is None:
-        raise _missing_serde(spec, "value")
-    return _bind(serde.with_defaults(env.defaults), spec, env, "value")
+    serde = _found(spec.value_serde or env.defaults.value, spec, env, "value")
+    return _bind(serde, spec, env, "value")
+
+
+def _found(
+    serde: Serde[Any] | None, spec: StoreSpec, env: StoreEnvironment, part: str
+) -> Serde[Any]:
+    filled = None if serde is None else serde.with_defaults(env.defaults)
+    if filled is None or filled.is_open:
+        raise _missing_serde(spec, part)
+    return filled
 
 
 def timestamped(codec: Codec) -> Codec:
@@ -149,9 +155,10 @@ def _never_none(write: Callable[[Any], bytes | None]) -> Callable[[Any], bytes]:
 def _missing_serde(spec: StoreSpec, part: str) -> StreamsError:
     error = StreamsError(
         "missing-serde",
-        f"store {spec.name!r} has no {part} serde",
+        f"store {spec.name!r} has no {part} serde, and default.{part}.serde is not set",
         fix=f"give {part}_serde= where the store is made (Materialized, Stores.*_builder),"
-        f" or set 'default.{part}.serde' in the configuration",
+        f" or set default.{part}.serde",
+        at=spec.site,
     )
     error.__cause__ = ConfigError(
         "missing-setting", f"'default.{part}.serde' is not set, and store {spec.name!r} needs it"

@@ -39,7 +39,5 @@ class StoreEnvironment:
     #: Called with the store's name for each record that is older than what the store keeps.
     expired: Callable[[str], None] = _ignore
     #: The topic name serdes see for a store's bytes.
-    changelog_topic: Callable[[str], str] = field(
-        default=lambda store: f"{store}-changelog"
-    )
+    changelog_topic: Callable[[str], str] = field(default=lambda store: f"{store}-changelog")
     configs: dict[str, Any] = field(default_factory=dict)

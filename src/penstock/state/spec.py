@@ -6,7 +6,7 @@ How it is opened: ``penstock.state.open``. Factories users call: ``penstock.stat
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -54,17 +54,15 @@ class StoreSpec:
     time_ordered: bool = False
     #: Only for joins: the value serde of the other side (outer-join store).
     other_value_serde: Serde[Any] | None = None
+    #: The user's line that made the store; two stores are the same wherever they were made.
+    site: str | None = field(default=None, compare=False)
 
     @property
     def is_window(self) -> bool:
         return self.kind in (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW)
 
-    def with_logging_enabled(
-        self, config: Mapping[str, Any] | None = None
-    ) -> StoreSpec:
-        topic_config = tuple(
-            sorted((key, str(value)) for key, value in (config or {}).items())
-        )
+    def with_logging_enabled(self, config: Mapping[str, Any] | None = None) -> StoreSpec:
+        topic_config = tuple(sorted((key, str(value)) for key, value in (config or {}).items()))
         return replace(self, logging=True, changelog_config=topic_config)
 
     def with_logging_disabled(self) -> StoreSpec:

@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.model.duration import Duration, to_ms
+from penstock.model.site import caller_site
 from penstock.serde.serdes import SerdeLike, resolve_serde
 from penstock.state.segments import default_segment_interval_ms
 from penstock.state.spec import StoreKind, StoreSpec
@@ -105,7 +106,8 @@ class Stores:
     @staticmethod
     def lru_map(name: str, max_cache_size: int) -> KeyValueBytesStoreSupplier:
         """A key-value store in memory that keeps the ``max_cache_size`` entries used last."""
-        _check(max_cache_size >= 0, name, f"max_cache_size {max_cache_size} is negative")
+        problem = f"max_cache_size {max_cache_size} is negative"
+        _check(max_cache_size >= 0, name, problem, "give 0 or more")
         return KeyValueBytesStoreSupplier(
             name=_named(name), persistent=False, max_entries=max_cache_size
         )
@@ -126,7 +128,8 @@ class Stores:
             interval_ms = default_versioned_interval_ms(history_ms)
         else:
             interval_ms = _duration(name, segment_interval, "segment_interval")
-            _check(interval_ms >= 1, name, f"segment_interval {interval_ms} ms is below 1 ms")
+            problem = f"segment_interval {interval_ms} ms is below 1 ms"
+            _check(interval_ms >= 1, name, problem, "give 1 ms or more")
         return VersionedBytesStoreSupplier(
             name=name, history_retention_ms=history_ms, segment_interval_ms=interval_ms
         )
@@ -244,6 +247,7 @@ class Stores:
             value_serde=resolve_serde(value_serde),
             history_retention_ms=supplier.history_retention_ms,
             segment_interval_ms=supplier.segment_interval_ms,
+            site=caller_site(),
         )
 
     @staticmethod
@@ -282,6 +286,7 @@ class Stores:
             value_serde=resolve_serde(value_serde),
             retention_ms=supplier.retention_ms,
             segment_interval_ms=supplier.segment_interval_ms,
+            site=caller_site(),
         )
 
 
@@ -299,6 +304,7 @@ def key_value_spec(
         key_serde=resolve_serde(key_serde),
         value_serde=resolve_serde(value_serde),
         max_entries=supplier.max_entries,
+        site=caller_site(),
     )
 
 
@@ -322,6 +328,7 @@ def window_spec(
         window_size_ms=supplier.window_size_ms,
         segment_interval_ms=supplier.segment_interval_ms,
         retain_duplicates=supplier.retain_duplicates,
+        site=caller_site(),
     )
 
 
@@ -333,40 +340,56 @@ def _window_times(name: str, retention: Duration, size: Duration) -> tuple[int, 
             "store-retention-too-short",
             f"store {name!r} keeps {retention_ms} ms, its window size is {size_ms} ms",
             fix=f"give {name!r} a retention_period of {size_ms} ms or more",
+            at=caller_site(),
         )
     return retention_ms, size_ms
 
 
 def _named(name: str) -> str:
     if name is None:
-        raise NullArgumentError("null-argument", "the name of a store is None")
+        raise NullArgumentError(
+            "null-argument", "the name of a store is None", "give the store a name", caller_site()
+        )
     return name
 
 
 def _supplied(supplier: object, kind: type[Any]) -> None:
     if supplier is None:
-        raise NullArgumentError("null-argument", "the supplier of a store is None")
+        raise NullArgumentError(
+            "null-argument",
+            "the supplier of a store is None",
+            "give what a factory of Stores makes, such as Stores.in_memory_key_value_store(name)",
+            caller_site(),
+        )
     if not isinstance(supplier, kind):
         raise InvalidArgumentError(
             "wrong-supplier",
             f"the store builder needs a {kind.__name__}, not {supplier!r}",
             fix="use the builder that fits the supplier, such as window_store_builder for"
             " persistent_window_store",
+            at=caller_site(),
         )
 
 
 def _duration(name: str, duration: Duration, what: str) -> int:
     if duration is None:
-        raise InvalidArgumentError("bad-duration", f"store {name!r}: {what} is None")
+        raise InvalidArgumentError(
+            "bad-duration",
+            f"store {name!r}: {what} is None",
+            'give a timedelta, milliseconds as int, or text such as "5m"',
+            caller_site(),
+        )
     return to_ms(duration, what)
 
 
 def _not_negative(name: str, duration: Duration, what: str) -> int:
     duration_ms = _duration(name, duration, what)
-    _check(duration_ms >= 0, name, f"{what} {duration_ms} ms is negative")
+    _check(duration_ms >= 0, name, f"{what} {duration_ms} ms is negative", "give 0 or more")
     return duration_ms
 
 
-def _check(holds: bool, name: str, problem: str) -> None:
+def _check(holds: bool, name: str, problem: str, fix: str) -> None:
     if not holds:
-        raise InvalidArgumentError("bad-store-argument", f"store {name!r}: {problem}")
+        raise InvalidArgumentError(
+            "bad-store-argument", f"store {name!r}: {problem}", fix, caller_site()
+        )

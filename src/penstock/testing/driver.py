@@ -11,14 +11,16 @@ from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.errors import InvalidArgumentError
 from penstock.model.duration import Duration, to_ms
 from penstock.model.record import Headers
+from penstock.model.site import caller_site
 from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.outbox import InputRecord, ProducedRecord
 from penstock.serde.serdes import resolve_serde
 from penstock.state.plain_view import plain_view
 from penstock.state.spec import StoreKind
 from penstock.testing.rows import Row, TextTable, to_row
-from penstock.testing.topic_serdes import TopicSerdes
+from penstock.testing.topic_serdes import TopicSerdes, read, written
 from penstock.testing.topics import TestInputTopic, TestOutputTopic, TestRecord
+from penstock.topology.nodes import Sink
 from penstock.topology.topology import Topology
 from penstock.topology.validate import nearest
 
@@ -63,6 +65,7 @@ class TopologyTestDriver:
             topology, StreamsConfig(given), now_ms, on_disk=on_disk
         )
         self._serdes = TopicSerdes(self._application.graph, self._application.settings)
+        self._dead_letters = self._application.settings.dead_letter_topic
         self._unread: dict[str, deque[ProducedRecord]] = {}
         self._sorted = 0
         self._time_ms: dict[str, int] = {}
@@ -151,7 +154,10 @@ class TopologyTestDriver:
         milliseconds = to_ms(duration)
         if milliseconds < 0:
             raise InvalidArgumentError(
-                "bad-duration", f"the wall clock cannot go back by {-milliseconds} ms"
+                "bad-duration",
+                f"the wall clock cannot go back by {-milliseconds} ms",
+                fix="give 0 or more; event time may go back, the wall clock does not",
+                at=caller_site(),
             )
         self._application.advance(milliseconds)
 
@@ -235,6 +241,7 @@ class TopologyTestDriver:
                 "unknown-store",
                 f"the topology has no state store {name!r}{nearest(name, stores)}",
                 fix=f"name the store where it is made; the topology has {known}",
+                at=caller_site(),
             )
         return stores[name]
 
@@ -275,8 +282,8 @@ class TopologyTestDriver:
         if timestamp is None:
             timestamp = self._time_ms.get(topic, self._application.now_ms - 1) + 1
         self._time_ms[topic] = timestamp
-        key = key_serde.serialize(topic, record.key, record.headers)
-        value = value_serde.serialize(topic, record.value, record.headers)
+        key = written(key_serde, topic, record.key, record.headers, "key")
+        value = written(value_serde, topic, record.value, record.headers, "value")
         return InputRecord(topic, key, value, timestamp, tuple(record.headers))
 
     def _records(self, topic: str, value: Any, key: Any) -> Iterable[TestRecord]:
@@ -290,8 +297,8 @@ class TopologyTestDriver:
 
     def _decode(self, record: ProducedRecord, key_serde: Any, value_serde: Any) -> TestRecord:
         return TestRecord(
-            key_serde.deserialize(record.topic, record.key, record.headers),
-            value_serde.deserialize(record.topic, record.value, record.headers),
+            read(key_serde, record.topic, record.key, record.headers, "key"),
+            read(value_serde, record.topic, record.value, record.headers, "value"),
             record.timestamp,
             record.headers,
         )
@@ -301,14 +308,32 @@ class TopologyTestDriver:
         for record in produced[self._sorted :]:
             self._unread.setdefault(record.topic, deque()).append(record)
         self._sorted = len(produced)
+        if topic not in self._unread:
+            self._check_output(topic)
         return self._unread.setdefault(topic, deque())
+
+    def _check_output(self, topic: str) -> None:
+        """Refuses a topic that nothing can have written to: a slip of the pen reads as empty."""
+        sinks = [n for n in self._application.graph.nodes.values() if isinstance(n, Sink)]
+        known = sorted(sink.topic for sink in sinks if sink.topic is not None)
+        is_certain = all(sink.topic is not None for sink in sinks)
+        internal = self._application.is_internal_topic(topic)
+        if is_certain and not internal and topic not in (*known, self._dead_letters):
+            raise InvalidArgumentError(
+                "unknown-topic",
+                f"no sink of the topology writes topic {topic!r}{nearest(topic, known)}",
+                fix=f"read one of: {', '.join(known) or 'none, the topology has no sink'}",
+                at=caller_site(),
+            )
 
     def _store_of(self, name: str, *kinds: StoreKind) -> Any:
         store = self.get_state_store(name)
         if store.kind not in kinds:
             raise InvalidArgumentError(
                 "wrong-store-kind",
-                f"state store {name!r} is a {store.kind} store",
+                f"state store {name!r} is of the kind {store.kind.value!r}, this getter is for"
+                f" {' and '.join(repr(kind.value) for kind in kinds)}",
                 fix="use the getter of its kind, or get_state_store(name)",
+                at=caller_site(),
             )
         return store

@@ -10,6 +10,7 @@ from typing import Any
 from penstock.errors import InvalidArgumentError, InvalidStateError, UnknownStoreError
 from penstock.model.duration import Duration, to_ms
 from penstock.model.record import FixedKeyRecord, Record, RecordContext, RecordMetadata
+from penstock.model.site import caller_site
 from penstock.model.task_id import TaskId
 from penstock.processor.context import PunctuationType, Punctuator
 from penstock.serde.base import SerdeDefaults
@@ -108,6 +109,7 @@ class MockProcessorContext:
                 "unknown-store",
                 f"the mock context has no state store {name!r}; it has: {known}",
                 fix=f"call add_state_store with a store or a builder named {name!r}",
+                at=caller_site(),
             )
         return self._stores[name]
 
@@ -120,6 +122,7 @@ class MockProcessorContext:
                 "bad-interval",
                 f"interval {interval!r} is shorter than 1 ms",
                 fix="give an interval of 1 ms or more",
+                at=caller_site(),
             )
         punctuator = CapturedPunctuator(interval_ms, kind, callback)
         self._punctuators.append(punctuator)
@@ -206,6 +209,9 @@ class MockProcessorContext:
 def _given(time: int | None, what: str, setter: str) -> int:
     if time is None:
         raise InvalidStateError(
-            "time-not-set", f"the mock context has no {what}", fix=f"call {setter}(...) first"
+            "time-not-set",
+            f"the mock context has no {what}",
+            fix=f"call {setter}(...) first",
+            at=caller_site(),
         )
     return time

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.errors import InvalidArgumentError
+from penstock.model.site import caller_site
 from penstock.model.windowed import Windowed
 from penstock.serde.base import Serde
 from penstock.testing.topics import TestRecord
@@ -68,10 +69,9 @@ class TextTable:
         self._lines = filled[1:]
         unknown = [name for name in self._header if name not in _COLUMNS]
         if unknown:
-            raise InvalidArgumentError(
-                "bad-table",
+            raise _bad_table(
                 f"a text table has no column {unknown[0]!r}",
-                fix=f"use the columns {', '.join(sorted(_COLUMNS))}",
+                f"use the columns {', '.join(sorted(_COLUMNS))}",
             )
 
     @staticmethod
@@ -86,9 +86,9 @@ class TextTable:
         for line in self._lines:
             cells = [cell.strip() for cell in line.split("|")]
             if len(cells) != len(self._header):
-                raise InvalidArgumentError(
-                    "bad-table",
+                raise _bad_table(
                     f"line {line!r} has {len(cells)} columns, the header {len(self._header)}",
+                    "give every line a cell per column, with | between them",
                 )
             yield {n: _cell(n, text) for n, text in zip(self._header, cells, strict=True)}
 
@@ -111,6 +111,9 @@ def _cell(column: str, text: str) -> Any:
 def _milliseconds(text: str) -> int:
     clock = _CLOCK.fullmatch(text)
     if clock is None:
+        if not text.removeprefix("-").isdecimal():
+            fix = "write minutes and seconds (1:05), hours before them, or milliseconds (250)"
+            raise _bad_table(f"{text!r} is no time", fix)
         return int(text)
     hours, minutes, seconds, fraction = clock.groups()
     total = (int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)
@@ -125,4 +128,18 @@ def _fitting(text: str | None, serde: Serde[Any]) -> Any:
         serde.encode(text)
         return text
     except (TypeError, ValueError):
+        return _from_json(text, serde)
+
+
+def _from_json(text: str, serde: Serde[Any]) -> Any:
+    try:
         return json.loads(text)
+    except ValueError:
+        raise _bad_table(
+            f"{type(serde).__name__} takes no text, and {text!r} is no JSON",
+            "write numbers, true, false, or JSON objects where the topic has no text",
+        ) from None
+
+
+def _bad_table(message: str, fix: str) -> InvalidArgumentError:
+    return InvalidArgumentError("bad-table", message, fix, caller_site())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, SerializationError
 from penstock.kernel.settings import TaskSettings
+from penstock.model.record import Headers
+from penstock.model.site import caller_site
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes
 from penstock.topology.graph import Graph
@@ -54,5 +56,35 @@ class TopicSerdes:
                 "missing-serde",
                 f"the topology names no serde for topic {topic!r}",
                 fix="use create_input_topic or create_output_topic with serdes",
+                at=caller_site(),
             )
         return Serdes.bytes()
+
+
+def written(serde: Serde[Any], topic: str, item: Any, headers: Headers, part: str) -> bytes | None:
+    """The bytes of what a test pipes; an error names the test's line."""
+    try:
+        return serde.serialize(topic, item, headers)
+    except (TypeError, ValueError) as error:
+        raise SerializationError(
+            "serialization",
+            f"topic {topic!r} is read with {type(serde).__name__}, which cannot write the {part}"
+            f" {item!r}: {error}",
+            fix=f"pipe a {part} of the type that the source reads, or give the source another"
+            f" {part}_serde",
+            at=caller_site(),
+        ) from error
+
+
+def read(serde: Serde[Any], topic: str, data: bytes | None, headers: Headers, part: str) -> Any:
+    """The value that a test reads; an error names the test's line."""
+    try:
+        return serde.deserialize(topic, data, headers)
+    except (TypeError, ValueError) as error:
+        raise SerializationError(
+            "deserialization",
+            f"{type(serde).__name__} cannot read the {part} {data!r} of topic {topic!r}: {error}",
+            fix=f"read the topic with the serde it was written with: create_output_topic({topic!r},"
+            f" {part}_serde=…)",
+            at=caller_site(),
+        ) from error

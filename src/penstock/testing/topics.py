@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import InvalidStateError
 from penstock.model.duration import Duration, to_ms
 from penstock.model.record import Headers
+from penstock.model.site import caller_site
 from penstock.serde.base import Serde
+from penstock.testing.topic_serdes import read, written
 
 if TYPE_CHECKING:
     from penstock.testing.driver import TopologyTestDriver
@@ -62,8 +64,8 @@ class TestInputTopic:
         if timestamp is None:
             timestamp = self._now_ms
             self._now_ms += self._auto_advance_ms
-        key_bytes = self._key.serialize(self._topic, key, headers)
-        value_bytes = self._value.serialize(self._topic, value, headers)
+        key_bytes = written(self._key, self._topic, key, headers, "key")
+        value_bytes = written(self._value, self._topic, value, headers, "value")
         self._driver.pipe_bytes(self._topic, key_bytes, value_bytes, timestamp, headers)
 
     def pipe_value_list(self, values: Iterable[Any]) -> None:
@@ -108,10 +110,11 @@ class TestOutputTopic:
                 "empty-topic",
                 f"topic {self._topic!r} has no unread record",
                 fix="ask is_empty first, or check that the topology wrote what the test expects",
+                at=caller_site(),
             )
         return TestRecord(
-            self._key.deserialize(record.topic, record.key, record.headers),
-            self._value.deserialize(record.topic, record.value, record.headers),
+            read(self._key, record.topic, record.key, record.headers, "key"),
+            read(self._value, record.topic, record.value, record.headers, "value"),
             record.timestamp,
             record.headers,
         )

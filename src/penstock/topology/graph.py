@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.errors import TopologyError
+from penstock.errors import InvalidArgumentError, TopologyError
+from penstock.model.site import caller_site
 from penstock.state.spec import StoreSpec
 from penstock.topology.nodes import Node, Sink, Source
 from penstock.topology.validate import (
@@ -33,7 +34,8 @@ class Graph:
 
     ``internal_topics`` maps repartition topics (without the application's prefix) to the number
     of partitions asked for. ``source_changelogs`` maps stores to the source topic that serves as
-    their changelog. ``copartitioned`` are groups of sources that need equal partition counts.
+    their changelog. ``copartitioned`` are groups of sources that need equal partition counts, and
+    ``copartition_sites`` the user's lines that made it so.
     """
 
     nodes: Mapping[str, Node]
@@ -42,6 +44,7 @@ class Graph:
     internal_topics: Mapping[str, int | None]
     source_changelogs: Mapping[str, str]
     copartitioned: tuple[frozenset[str], ...]
+    copartition_sites: Mapping[frozenset[str], str]
 
     def children(self, name: str) -> list[str]:
         """The nodes that have this one as a parent, in the order they were added."""
@@ -61,6 +64,7 @@ class GraphBuilder:
     internal_topics: dict[str, int | None] = field(default_factory=dict)
     source_changelogs: dict[str, str] = field(default_factory=dict)
     copartitioned: list[frozenset[str]] = field(default_factory=list)
+    copartition_sites: dict[frozenset[str], str] = field(default_factory=dict)
 
     def freeze(self) -> Graph:
         return Graph(
@@ -70,6 +74,7 @@ class GraphBuilder:
             internal_topics=dict(self.internal_topics),
             source_changelogs=dict(self.source_changelogs),
             copartitioned=tuple(self.copartitioned),
+            copartition_sites=dict(self.copartition_sites),
         )
 
     def copy(self) -> GraphBuilder:
@@ -81,6 +86,7 @@ class GraphBuilder:
             dict(self.internal_topics),
             dict(self.source_changelogs),
             list(self.copartitioned),
+            dict(self.copartition_sites),
         )
 
     def add_node(self, node: Node) -> None:
@@ -96,12 +102,20 @@ class GraphBuilder:
 
     def add_store(self, spec: StoreSpec, *processors: str) -> None:
         """Adds a store and connects processors to it; the same spec again only connects."""
+        if not isinstance(spec, StoreSpec):
+            raise InvalidArgumentError(
+                "not-a-store",
+                f"{spec!r} is no state store",
+                fix="give what a builder of Stores makes: Stores.key_value_store_builder(…), say",
+                at=caller_site(),
+            )
         known = self.stores.get(spec.name)
         if (known is not None and known != spec) or spec.name in self.global_stores:
             raise TopologyError(
                 "duplicate-store",
                 f"a different state store has already been added with the name {spec.name!r}",
                 fix="give one of the two stores another name, or share one store builder",
+                at=caller_site(),
             )
         self.stores[spec.name] = spec
         for processor in processors:
@@ -111,7 +125,10 @@ class GraphBuilder:
         """Lets a processor use stores that have been added."""
         if not stores:
             raise TopologyError(
-                "no-stores", f"no state stores were given to connect to processor {processor!r}"
+                "no-stores",
+                f"no state stores were given to connect to processor {processor!r}",
+                fix="name one or more stores that have been added",
+                at=caller_site(),
             )
         for store in stores:
             self._connect(processor, store)
@@ -149,11 +166,19 @@ class GraphBuilder:
     def connect_source_store_and_topic(self, store: str, topic: str) -> None:
         """Lets the source topic serve as the store's changelog."""
         if store in self.source_changelogs:
-            raise TopologyError("duplicate-store", f"source store {store!r} is already added")
+            raise TopologyError(
+                "duplicate-store",
+                f"store {store!r} mirrors topic {self.source_changelogs[store]!r} already",
+                fix="give one of the two stores another name",
+                at=caller_site(),
+            )
         self.source_changelogs[store] = topic
 
-    def copartition(self, *sources: str) -> None:
-        self.copartitioned.append(frozenset(sources))
+    def copartition(self, *sources: str, site: str | None = None) -> None:
+        group = frozenset(sources)
+        self.copartitioned.append(group)
+        if site is not None:
+            self.copartition_sites.setdefault(group, site)
 
     def _check_topics(self, source: Source) -> None:
         if source.pattern is not None:
@@ -161,18 +186,24 @@ class GraphBuilder:
             return
         if not source.topics:
             raise TopologyError(
-                "no-topics", f"source {source.name!r} reads no topic", at=source.site
+                "no-topics",
+                f"source {source.name!r} reads no topic",
+                fix="name one or more topics, or a pattern",
+                at=source.site,
             )
         for topic in source.topics:
             check_topic_is_free(topic, source, self.nodes)
 
     def _connect(self, processor: str, store: str) -> None:
+        node = self.nodes.get(processor)
+        site = caller_site() if node is None else node.site
         if store in self.global_stores:
             raise TopologyError(
                 "global-store-connected",
                 f"global store {store!r} is readable everywhere and cannot be connected"
                 f" to processor {processor!r}",
                 fix=f"take {store!r} out of the list of stores",
+                at=site,
             )
         if store not in self.stores:
             raise TopologyError(
@@ -180,13 +211,14 @@ class GraphBuilder:
                 f"state store {store!r} is not added yet, so processor {processor!r}"
                 f" cannot use it{nearest(store, self.stores)}",
                 fix=f"add it first: add_state_store(Stores.key_value_store_builder(… {store!r} …))",
+                at=site,
             )
-        node = self.nodes.get(processor)
         if node is None:
             raise TopologyError(
                 "unknown-processor",
                 f"processor {processor!r} is not added yet{nearest(processor, self.nodes)}",
                 fix="add the processor before the stores that it uses",
+                at=site,
             )
         if isinstance(node, Source | Sink):
             raise TopologyError(
@@ -194,7 +226,7 @@ class GraphBuilder:
                 f"state store {store!r} cannot be connected to {processor!r},"
                 " which is a source or a sink",
                 fix="connect stores to processors only",
-                at=node.site,
+                at=caller_site(),
             )
         if store not in node.stores:
             self.nodes[processor] = replace(node, stores=(*node.stores, store))

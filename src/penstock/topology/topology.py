@@ -232,4 +232,5 @@ def check_runnable(graph: Graph) -> None:
             "no-source",
             "the topology has no source: it reads no topic and builds no global table",
             fix="start with builder.stream(topic), builder.table(topic) or add_source(...)",
+            at=caller_site(),
         )

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import InvalidArgumentError, UnknownStoreError, UnsupportedOperationError
 from penstock.kernel.context import NodeContext
-from penstock.model.record import RecordMetadata
+from penstock.model.record import Record, RecordMetadata
 from penstock.model.task_id import TaskId
 from penstock.processor.context import PunctuationType
 from penstock.state.spec import StoreKind, StoreSpec
@@ -109,6 +109,8 @@ def test_an_interval_below_a_millisecond_is_refused(interval: Any) -> None:
         context.schedule(interval, PunctuationType.STREAM_TIME, lambda time: None)
 
 
-def test_a_context_without_forward_is_for_those_who_return_their_result() -> None:
-    """A table's transformer must not forward past the table."""
-    assert not hasattr(NodeContext, "forward")
+def test_a_table_transformer_cannot_forward() -> None:
+    """It gives one value per row; what it forwards would go past the table."""
+    _, context = start()
+    with pytest.raises(UnsupportedOperationError, match="cannot forward"):
+        context.forward(Record("k", "v", 0))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import StreamsError
+from penstock.errors import InvalidArgumentError, StreamsError
 from penstock.model.record import FixedKeyRecord, Record
 from penstock.processor.context import PunctuationType
 from penstock.processor.processor import FixedKeyProcessor, Processor
@@ -56,10 +56,16 @@ def test_init_and_close_may_be_left_out() -> None:
     assert Minimal.seen == ["v"]
 
 
-def test_a_supplier_that_makes_no_processor_fails_at_the_start() -> None:
+def test_a_supplier_that_makes_no_processor_is_refused() -> None:
     """A lambda that returns None is a common mistake."""
-    with pytest.raises(StreamsError, match="gave None, which has no process"):
+    with pytest.raises(InvalidArgumentError, match="gives None each time"):
         start(lambda: None)
+
+
+def test_a_processor_without_process_fails_at_the_start() -> None:
+    """Not at the first record, which may come much later."""
+    with pytest.raises(StreamsError, match="gave an instance of Processor, which has no process"):
+        start(Processor)
 
 
 def test_closing_before_the_start_is_harmless() -> None:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from penstock.errors import TopologyError
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import Sink, Source
+from penstock.topology.nodes import Sink, Source, TableSource
 from penstock.topology.subtopology import SubTopology, subtopologies
 
 
@@ -255,13 +255,23 @@ def _check_copartitioning(graph: Graph, partitions: Mapping[str, int]) -> None:
     for group in graph.copartitioned:
         sizes = {topic: partitions[topic] for topic in sorted(_topics_of(graph, group))}
         if len(set(sizes.values())) > 1:
-            listed = ", ".join(f"{topic!r} ({size} partitions)" for topic, size in sizes.items())
-            sites = [s for name in sorted(group) if (s := graph.nodes[name].site)]
+            tables = _table_topics(graph)
+            listed = " and ".join(
+                f"{'table' if topic in tables else 'stream'} {topic!r} ({size} partitions)"
+                for topic, size in sizes.items()
+            )
             most = max(sizes.values())
             raise TopologyError(
                 "co-partitioning",
                 f"{listed} cannot be joined: they need the same number of partitions",
                 fix="give the topics the same number of partitions, or repartition the smaller"
                 f" side before the join: .repartition(num_partitions={most})",
-                at=", ".join(sites) or None,
+                at=graph.copartition_sites.get(group),
             )
+
+
+def _table_topics(graph: Graph) -> set[str]:
+    """The topics that are read as tables."""
+    tables = [node for node in graph.nodes.values() if isinstance(node, TableSource)]
+    sources = [graph.nodes[parent] for table in tables for parent in table.parents]
+    return {topic for source in sources if isinstance(source, Source) for topic in source.topics}

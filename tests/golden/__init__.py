@@ -1,0 +1,1 @@
+"""Texts that are promised. ``python -m tests.golden`` writes them anew; review the difference."""
