@@ -1,5 +1,6 @@
 """The first programs a newcomer copies work."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -29,5 +30,5 @@ def test_readme_configuration_is_accepted() -> None:
     """The program on Spark is run by the example tests; here its settings are checked."""
     _, on_spark, _ = programs()
     config = re.findall(r"^config = (\{.*\})$", on_spark, re.MULTILINE)[0]
-    assert StreamsConfig(eval(config))["application.id"] == "wordcount"
+    assert StreamsConfig(ast.literal_eval(config))["application.id"] == "wordcount"
     assert Path(ROOT / "examples" / "word_count.py").exists()
