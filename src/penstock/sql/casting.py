@@ -131,7 +131,10 @@ def read_decimal(text: str) -> Decimal:
 
 
 def read_boolean(text: str) -> bool | None:
-    """Reads any beginning of true, yes, false or no, in any case; None for other text."""
+    """Reads any beginning of true, yes, false or no, in any case; None for other text.
+
+    That is how a literal becomes a BOOLEAN without a CAST; CAST knows only ``true``.
+    """
     word = text.strip().lower()
     if not word:
         return None
@@ -179,7 +182,7 @@ _SCALARS: dict[tuple[SqlType, SqlType], Convert] = {
     (BIGINT, DOUBLE): float,
     (DOUBLE, INTEGER): lambda value: java.saturate(value, java.MIN_INT, java.MAX_INT),
     (DOUBLE, BIGINT): lambda value: java.saturate(value, java.MIN_LONG, java.MAX_LONG),
-    (STRING, BOOLEAN): lambda text: bool(read_boolean(text)),
+    (STRING, BOOLEAN): lambda text: text.strip().lower() == "true",
     (STRING, INTEGER): _read_int,
     (STRING, BIGINT): _read_long,
     (STRING, DOUBLE): read_double,

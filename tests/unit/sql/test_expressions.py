@@ -114,6 +114,7 @@ def test_comparisons(text: str, result: bool) -> None:
         ("STRUCT()", {}),
         ("ARRAY[1, 1 / 0, NULL]", [1, None, None]),
         ("ARRAY[1, '2', 3.5]", [Decimal("1.0"), Decimal("2.0"), Decimal("3.5")]),
+        ("ARRAY['1', 2, TRUE]", ["1", "2", "true"]),
         ("TIMESTAMP '1970-01-01T00:00:00' AT TIME ZONE 'Asia/Tokyo'", 9 * 3_600_000),
         ("CASE 3 WHEN 1 THEN 'one' WHEN 3 THEN 'three' END", "three"),
         ("CASE WHEN FALSE THEN 1 END", None),

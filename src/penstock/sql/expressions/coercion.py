@@ -40,10 +40,11 @@ def coerce_list(
 ) -> tuple[SqlType | None, list[Evaluate]]:
     """Compiles all members to one type; that type is None when all are NULL.
 
-    The first member that is no text literal says what kind of type it is; text literals are read
-    as that type, and literals of other kinds are written as text where the kind is STRING.
+    The first member that is not NULL says what kind of type it is: text literals are read as that
+    type, and where the kind is STRING other literals are written as text.
     """
-    target = hint
+    first = next((node for node in nodes if not isinstance(node, ast.NullLiteral)), None)
+    target = hint if hint or not isinstance(first, ast.StringLiteral) else STRING
     compiled: dict[int, Compiled] = {}
     for wave in (_is_firm, _is_constructor, _is_text):
         for i, node in enumerate(nodes):

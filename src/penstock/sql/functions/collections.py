@@ -50,12 +50,10 @@ def array_distinct(array: list[Any]) -> list[Any]:
     return distinct(array)
 
 
-@scalar("ARRAY_EXCEPT", _TWO_ARRAYS, takes_null=True)
-def array_except(left: list[Any] | None, right: list[Any] | None) -> list[Any] | None:
+@scalar("ARRAY_EXCEPT", _TWO_ARRAYS)
+def array_except(left: list[Any], right: list[Any]) -> list[Any]:
     """Gives the distinct elements of the first array that are not in the second."""
-    if left is None:
-        return None
-    without = {key_of(value) for value in right or ()}
+    without = {key_of(value) for value in right}
     return [value for value in distinct(left) if key_of(value) not in without]
 
 

@@ -208,6 +208,8 @@ def log(value: float) -> float:
 def log_to(base: float, value: float) -> float:
     if base <= 0 or base == 1:
         return math.nan
+    if value == 0:
+        return -math.inf
     return java.divide_doubles(ln(value), ln(base))
 
 

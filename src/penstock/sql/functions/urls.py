@@ -75,8 +75,8 @@ def url_extract_fragment(url: str) -> str | None:
 def url_extract_parameter(url: str, name: str) -> str | None:
     """Gives the value of a parameter in a URL's query."""
     for pair in (_part(url, 4) or "").split("&"):
-        key, _, value = pair.partition("=")
-        if unquote(key) == name:
+        key, equals, value = pair.partition("=")
+        if equals and unquote(key) == name:
             return unquote(value)
     return None
 
