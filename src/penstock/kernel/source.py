@@ -10,7 +10,8 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.record_queue import Head, RawRecord
 from penstock.kernel.serdes import required_serde
 from penstock.model.record import ConsumerRecord, Headers
-from penstock.processor.functions import TimestampExtractor
+from penstock.processor.functions import FailOnInvalidTimestamp, TimestampExtractor
+from penstock.processor.handlers import LogAndFailExceptionHandler
 from penstock.serde.base import Serde
 from penstock.topology.nodes import Source
 
@@ -59,6 +60,24 @@ class SourceDecoder:
             self._task.dropped(self._node.name, "negative-timestamp")
             return None
         return Head(raw, key, value, timestamp)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every record is taken as it is: none is skipped or gets another time."""
+        return isinstance(self._extract, FailOnInvalidTimestamp) and isinstance(
+            self._task.settings.on_deserialization, LogAndFailExceptionHandler
+        )
+
+    def restored(self, raw: RawRecord, partition_time: int) -> int | None:
+        """The time of a record that was processed in an earlier life; None if it was skipped."""
+        try:
+            key = self._key(raw.topic, raw.key, raw.headers)
+            value = self._value(raw.topic, raw.value, raw.headers)
+        except Exception:  # noqa: BLE001 - the handler was asked when the record was processed
+            return None
+        record = ConsumerRecord(*raw[:4], key, value, raw.headers)
+        timestamp = self._timestamp(record, partition_time)
+        return None if timestamp < 0 else timestamp
 
     def _timestamp(self, record: ConsumerRecord[Any, Any], partition_time: int) -> int:
         try:

@@ -12,6 +12,7 @@ from penstock.errors import StoreError
 from penstock.kernel.clocks import Clocks
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
+from penstock.kernel.source import SourceDecoder
 from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.model.task_id import TaskId
@@ -115,15 +116,15 @@ class TaskState:
     def _engine(self, store: str) -> PendingStore:
         if store not in self._engines:
             folder = self._directory / str(self.task_id) / "rocksdb" / store
-            self._engines[store] = PendingStore(self._open_rocks(folder, store))
+            self._engines[store] = PendingStore(self._opened(folder, store))
         return self._engines[store]
 
-    def _open_rocks(self, folder: Path, store: str) -> BytesStore:
+    def _opened(self, folder: Path, store: str) -> BytesStore:
         """Waits a while for a former owner that is still on its way out."""
         deadline = time.monotonic() + _LOCK_PATIENCE_S
         while True:
             try:
-                return open_rocks(folder, store, self._settings.configs)
+                return self._open_engine(folder, store, self._settings.configs)
             except StoreError as error:
                 if error.code != "store-locked" or time.monotonic() > deadline:
                     raise
@@ -147,10 +148,13 @@ class TaskState:
                 continue
             topic = source or self._settings.changelog_topic(name)
             low, end = marks(topic, self.task_id.partition)
+            as_read = None
             if source is not None:
                 end = order.ranges.get((source, self.task_id.partition), (end, end))[0]
+                as_read = self._as_read(source)
             start = 0 if engine is None else engine.checkpoint.changelog_offset
-            self._replay(store, engine, topic, range(max(start, low), end), order, reader)
+            offsets = range(max(start, low), end)
+            self._replay(store, engine, topic, offsets, order, reader, as_read)
         self.output.forget_changelogs()
 
     def _replay(
@@ -161,12 +165,15 @@ class TaskState:
         offsets: range,
         order: Order,
         reader: Reader,
+        as_read: Callable[[RawRecord], RawRecord | None] | None,
     ) -> None:
         part = (topic, self.task_id.partition)
         for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
             stop = min(start + _RESTORE_CHUNK, offsets.stop)
             records = reader.read({part: (start, stop)})[part]
             fitting = [r for r in records if not _belongs_to(r, order.batch)]
+            if as_read is not None:
+                fitting = [r for r in map(as_read, fitting) if r is not None]
             store.restore((r.key, r.value, r.timestamp) for r in fitting if r.key is not None)
             self.restored += len(fitting)
             if engine is not None:
@@ -174,6 +181,29 @@ class TaskState:
                 engine.apply()
         if offsets:
             log.info("task %s: restored %d records of %s", self.task_id, self.restored, topic)
+
+    def _as_read(self, topic: str) -> Callable[[RawRecord], RawRecord | None] | None:
+        """Sees records of a source topic as the source did: with its times, without skipped ones.
+
+        None means that it takes them as they are.
+        """
+        node = self._plan.graph.nodes[self._sources[topic]]
+        assert isinstance(node, Source)
+        assert self.kernel is not None
+        decoder = SourceDecoder(node, self.kernel)
+        if decoder.keeps_all:
+            return None
+        partition_time = -1
+
+        def as_read(raw: RawRecord) -> RawRecord | None:
+            nonlocal partition_time
+            timestamp = decoder.restored(raw, partition_time)
+            if timestamp is None:
+                return None
+            partition_time = max(partition_time, timestamp)
+            return raw._replace(timestamp=timestamp)
+
+        return as_read
 
     # Running
 
