@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
-from penstock.dsl.builder import StreamsBuilder
-from penstock.dsl.global_ktable import GlobalKTable
-from penstock.dsl.kgrouped_stream import KGroupedStream
-from penstock.dsl.kstream import KStream
-from penstock.dsl.ktable import KTable
-from penstock.dsl.options import Consumed
-from penstock.model.windowed import Windowed
-from penstock.model.windows import SessionWindows, TimeWindows
-from penstock.serde.serdes import Serdes
+from penstock import (
+    Consumed,
+    GlobalKTable,
+    KGroupedStream,
+    KStream,
+    KTable,
+    Serdes,
+    SessionWindows,
+    StreamsBuilder,
+    TimeWindows,
+    Windowed,
+)
 
 
 def test_source_types_come_from_serdes_and_types() -> None:
