@@ -6,6 +6,7 @@ import re
 from typing import assert_never
 
 from penstock.sql.ast import expressions as ast
+from penstock.sql.ast.chains import chain
 from penstock.sql.ast.types import ArrayOf, MapOf, NamedType, StructOf, TypeNode
 from penstock.sql.lexer import RESERVED
 from penstock.sql.parser import keywords
@@ -69,10 +70,10 @@ def _all(nodes: tuple[ast.Expression, ...]) -> str:
 def _text(node: ast.Expression) -> tuple[str, int]:
     """Gives the text of an expression and how tightly it binds."""
     match node:
-        case ast.Or(left, right):
-            return f"{_at(left, _OR)} OR {_at(right, _AND)}", _OR
-        case ast.And(left, right):
-            return f"{_at(left, _AND)} AND {_at(right, _NOT)}", _AND
+        case ast.Or():
+            return _joined(node, " OR ", _OR), _OR
+        case ast.And():
+            return _joined(node, " AND ", _AND), _AND
         case ast.Not(operand):
             return f"NOT {_at(operand, _NOT)}", _NOT
         case ast.Comparison() | ast.Between() | ast.In() | ast.Like() | ast.IsNull():
@@ -89,6 +90,11 @@ def _text(node: ast.Expression) -> tuple[str, int]:
             return text, _SIGNED if text.startswith("-") else _PRIMARY
         case _:
             return _primary(node), _PRIMARY
+
+
+def _joined(node: ast.Or | ast.And, word: str, level: int) -> str:
+    first, *rest = chain(node)
+    return word.join([_at(first, level), *(_at(part, level + 1) for part in rest)])
 
 
 def _predicate(

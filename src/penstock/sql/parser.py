@@ -118,13 +118,6 @@ def _parse(lexemes: list[Lexeme], start: str) -> Any:
         return build(_grammar().parse(cast(Any, lexemes), start=start))
     except UnexpectedToken as error:
         raise _unexpected(error, lexemes, start) from None
-    except RecursionError:
-        raise ParseError(
-            "nested-too-deeply",
-            "the statement is nested too deeply to be read",
-            fix="split it into several statements",
-            span=lexemes[0].span if lexemes else None,
-        ) from None
 
 
 def _within(lexemes: Iterable[Lexeme], start: int, end: int) -> list[Lexeme]:

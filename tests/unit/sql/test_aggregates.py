@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.sql.errors import AnalysisError, SqlTypeError
+from penstock.sql.functions.exact import exact_count_distinct
 from penstock.sql.functions.registry import Aggregator
 from tests.unit.sql.kit import FUNCTIONS, sql_type
 
@@ -168,6 +169,27 @@ def test_count_distinct_estimates_large_sets() -> None:
     """Beyond its sketch the count is near the truth."""
     assert result(bind("COUNT_DISTINCT", "INT"), range(2000)) == 2000
     assert abs(result(bind("COUNT_DISTINCT", "INT"), range(6000)) - 6000) < 600
+
+
+def test_arguments_are_converted_to_what_the_function_takes() -> None:
+    """A DECIMAL is averaged as a DOUBLE, and an INT correlates with a DOUBLE."""
+    assert result(bind("AVG", "DECIMAL(3,1)"), [Decimal("1.5"), Decimal("2.5"), None]) == 2.0
+    correlation = bind("CORRELATION", "INT", "DOUBLE")
+    assert result(correlation, [(1, 2.0), (2, 4.0)]) == 1.0
+    assert correlation.undo is not None
+    assert correlation.arity == 2
+    assert bind("TOPK", "INT", "INT", values=(None, 3)).arity == 1
+
+
+def test_exact_count_of_distinct_values() -> None:
+    """COUNT(DISTINCT x) is exact, merges and undoes."""
+    aggregator = exact_count_distinct(sql_type("ARRAY<INT>"))
+    state = fold(aggregator, [[1], [2], None, [1]])
+    assert aggregator.map(state) == 2
+    assert aggregator.undo is not None
+    assert aggregator.map(aggregator.undo(state, [1])) == 2
+    assert aggregator.map(aggregator.undo(aggregator.undo(state, [1]), [1])) == 1
+    assert aggregator.map(aggregator.merge(state, fold(aggregator, [[3]]))) == 3
 
 
 def test_wrong_calls_are_refused() -> None:

@@ -14,6 +14,7 @@ from penstock.sql.functions.extensions import load_extensions
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.parser import parse_expression
+from penstock.sql.types import ArrayType
 from tests.unit.sql.kit import FUNCTIONS, sql_type
 
 T = TypeVar("T")
@@ -138,6 +139,42 @@ def test_aggregate_function() -> None:
     aggregator = registry.bind_aggregate("JOIN_ALL", [text, text], [None, "-"])
     state = aggregator.aggregate(aggregator.aggregate(aggregator.initialize(), "a"), "b")
     assert (aggregator.map(state), aggregator.undo, str(aggregator.type)) == ("a-b", None, "STRING")
+
+
+def test_types_may_depend_on_arguments() -> None:
+    """A function of the arguments' types gives the result's, and the state's, type."""
+
+    @udf(signature="A -> A", returns=lambda types: ArrayType(types[0]))
+    def wrap(value: Any) -> Any:
+        return [value]
+
+    @udaf(
+        signature="A, INTEGER, INTEGER... -> A",
+        state=lambda types: ArrayType(types[0]),
+        returns=lambda types: ArrayType(types[0]),
+        columns=1,
+    )
+    class Rest:
+        def __init__(self, *values: int) -> None:
+            self.values = values
+
+        def initialize(self) -> list[Any]:
+            return []
+
+        def aggregate(self, state: list[Any], value: Any) -> list[Any]:
+            return [*state, value, *self.values]
+
+        def merge(self, a: list[Any], b: list[Any]) -> list[Any]:
+            return a + b
+
+    registry = built_in_functions()
+    Rest.register(registry)
+    wrap.register(registry)
+    number = sql_type("INT")
+    bound = registry.bind_aggregate("REST", [number] * 3, [None, 7, 8])
+    assert (bound.aggregate([], 1), str(bound.state_type)) == ([1, 7, 8], "ARRAY<INTEGER>")
+    compiled = compile_expression(parse_expression("WRAP('a')"), Scope((), registry))
+    assert (str(compiled.type), compiled.evaluate(())) == ("ARRAY<STRING>", ["a"])
 
 
 def test_extensions_are_loaded_from_a_folder(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from lark import Token, Tree
 
 from penstock.sql.ast.node import Span
+from penstock.sql.errors import ParseError
 
 Builder = Callable[..., Any]
 
@@ -25,12 +26,40 @@ def builds(*rules: str) -> Callable[[Builder], Builder]:
     return register
 
 
+# Deeper trees would exhaust Python's stack in one of the walks that follow.
+MAX_DEPTH = 150
+# Long chains of these are walked in a loop, so that they are not deep.
+_CHAINS = frozenset(("or_", "and_"))
+
+
 def build(tree: Any) -> Any:
-    """Builds the node of a parse tree; tokens stay, missing parts stay None."""
+    """Builds the node of a parse tree; tokens stay, missing parts stay None.
+
+    Works from the leaves up in a loop, so that depth is an error of ours and not Python's.
+    """
     if not isinstance(tree, Tree):
         return tree
-    children = [build(child) for child in tree.children]
-    return BUILDERS[str(tree.data)](_span(tree), *children)
+    built: dict[int, tuple[Any, int]] = {}
+    for subtree in tree.iter_subtrees():
+        rule = str(subtree.data)
+        children = [built.get(id(c), (c, 0)) for c in subtree.children]
+        span = _span(subtree)
+        depth = _depth(rule, subtree.children, [depth for _, depth in children])
+        if depth > MAX_DEPTH:
+            raise ParseError(
+                "nested-too-deeply",
+                f"the statement is nested more than {MAX_DEPTH} levels deep",
+                fix="split it into several statements",
+                span=span,
+            )
+        built[id(subtree)] = BUILDERS[rule](span, *(node for node, _ in children)), depth
+    return built[id(tree)][0]
+
+
+def _depth(rule: str, children: list[Any], depths: list[int]) -> int:
+    if rule in _CHAINS and isinstance(children[0], Tree) and children[0].data == rule:
+        return max(depths[0], depths[1] + 1)
+    return 1 + max(depths, default=0)
 
 
 def token_span(token: Token) -> Span:

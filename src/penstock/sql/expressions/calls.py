@@ -13,17 +13,16 @@ from penstock.sql.format_expression import format_expression
 from penstock.sql.functions.registry import Function, ScalarOverload
 from penstock.sql.functions.signature import (
     INTERVAL_UNIT,
-    AnyOf,
     Argument,
     Bindings,
     LambdaArgument,
     LambdaOf,
     Pattern,
-    Variable,
     fit,
     substitute,
+    target_type,
 )
-from penstock.sql.types import DecimalType, Scalar, SqlType, as_decimal
+from penstock.sql.types import SqlType
 
 _UNITS = frozenset(
     f"{unit}{plural}"
@@ -93,14 +92,8 @@ def _converted(
     evaluate = compiled.evaluate
     if type_ is None or isinstance(type_, LambdaArgument):
         return evaluate
-    target: SqlType = type_
-    if isinstance(pattern, Variable):
-        target = bound[pattern.name]
-    elif pattern == AnyOf("DECIMAL"):
-        target = type_ if isinstance(type_, DecimalType) else as_decimal(type_)
-    elif isinstance(pattern, Scalar | DecimalType):
-        target = pattern
-    if target == type_:
+    target = target_type(pattern, type_, bound)
+    if target is None or target == type_:
         return evaluate
     cast = caster(type_, target)
     return lambda row: cast(evaluate(row))

@@ -7,13 +7,15 @@ from typing import Any
 from penstock.sql.ast import expressions as ast
 from penstock.sql.errors import SqlTypeError
 from penstock.sql.expressions.arithmetic import converted
+from penstock.sql.expressions.comparison import compare
 from penstock.sql.expressions.scope import Compiled, Row, Scope
 from penstock.sql.format_expression import format_expression
 from penstock.sql.types import BOOLEAN, SqlType, merge
 
 
 def compile_case(node: ast.Case, scope: Scope, compile_node: Any) -> Compiled:
-    conditions = [_condition(node, when, scope, compile_node) for when in node.whens]
+    operand = compile_node(node.operand, scope) if node.operand is not None else None
+    conditions = [_condition(node, when, operand, scope, compile_node) for when in node.whens]
     results = [compile_node(when.result, scope) for when in node.whens]
     default = compile_node(node.default or ast.NullLiteral(), scope)
     type_ = _result_type(node, [*results, default])
@@ -32,15 +34,18 @@ def compile_case(node: ast.Case, scope: Scope, compile_node: Any) -> Compiled:
     return Compiled(type_, evaluate)
 
 
-def _condition(node: ast.Case, when: ast.When, scope: Scope, compile_node: Any) -> Compiled:
-    condition = when.condition
-    if node.operand is not None:
-        condition = ast.Comparison("=", node.operand, when.condition, span=when.span)
-    compiled: Compiled = compile_node(condition, scope)
+def _condition(
+    node: ast.Case, when: ast.When, operand: Compiled | None, scope: Scope, compile_node: Any
+) -> Compiled:
+    compiled: Compiled = compile_node(when.condition, scope)
+    if node.operand is not None and operand is not None:
+        comparison = ast.Comparison("=", node.operand, when.condition, span=when.span)
+        return compare(comparison, operand, compiled)
     if compiled.type != BOOLEAN:
         raise SqlTypeError(
             "condition-not-boolean",
-            f"WHEN takes a BOOLEAN, {format_expression(condition)} is {compiled.type or 'NULL'}",
+            f"WHEN takes a BOOLEAN, {format_expression(when.condition)}"
+            f" is {compiled.type or 'NULL'}",
             span=when.span,
         )
     return compiled

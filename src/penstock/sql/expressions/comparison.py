@@ -46,28 +46,33 @@ _ORDERED: frozenset[SqlType] = frozenset((STRING, BYTES, DATE, TIME, TIMESTAMP))
 
 
 def compile_comparison(node: ast.Comparison, scope: Scope, compile_node: Any) -> Compiled:
-    left, right = _sides(node.left, node.right, scope, compile_node)
-    a, b = comparable(node, node.operator, left, right)
+    left, right = compile_node(node.left, scope), compile_node(node.right, scope)
+    return compare(node, left, right)
+
+
+def compare(node: ast.Comparison, left: Compiled, right: Compiled) -> Compiled:
+    """Compares two sides that are compiled already."""
+    a, b = comparable(
+        node,
+        node.operator,
+        _as_time(node.left, left, node.right, right),
+        _as_time(node.right, right, node.left, left),
+    )
     if node.operator in _COMPARES:
         return Compiled(BOOLEAN, _null_is_false(_COMPARES[node.operator], a, b))
     return Compiled(BOOLEAN, _distinct(a, b, wanted=node.operator == "IS DISTINCT FROM"))
 
 
 def compile_between(node: ast.Between, scope: Scope, compile_node: Any) -> Compiled:
-    value, low = _sides(node.value, node.low, scope, compile_node)
-    _, high = _sides(node.value, node.high, scope, compile_node)
-    at_least = _null_is_false(operator.ge, *comparable(node, ">=", value, low))
-    at_most = _null_is_false(operator.le, *comparable(node, "<=", value, high))
+    value = compile_node(node.value, scope)
+    low, high = compile_node(node.low, scope), compile_node(node.high, scope)
+    lowest = ast.Comparison(">=", node.value, node.low, span=node.span)
+    highest = ast.Comparison("<=", node.value, node.high, span=node.span)
+    at_least = compare(lowest, value, low).evaluate
+    at_most = compare(highest, value, high).evaluate
     if node.negated:
         return Compiled(BOOLEAN, lambda row: not (at_least(row) and at_most(row)))
     return Compiled(BOOLEAN, lambda row: at_least(row) and at_most(row))
-
-
-def _sides(
-    left: ast.Expression, right: ast.Expression, scope: Scope, compile_node: Any
-) -> tuple[Compiled, Compiled]:
-    a, b = compile_node(left, scope), compile_node(right, scope)
-    return _as_time(left, a, right, b), _as_time(right, b, left, a)
 
 
 def _as_time(

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from penstock.sql.ast import expressions as ast
+from penstock.sql.ast.chains import chain
 from penstock.sql.errors import SqlTypeError
 from penstock.sql.expressions.coercion import coerce_list
 from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
@@ -16,31 +17,33 @@ from penstock.sql.types import BOOLEAN, STRING, SqlType
 
 
 def compile_and(node: ast.And, scope: Scope, compile_node: Any) -> Compiled:
-    left, right = (_boolean(side, scope, compile_node) for side in (node.left, node.right))
+    parts = [_boolean(part, scope, compile_node) for part in chain(node)]
 
     def evaluate(row: Row) -> bool | None:
-        a = left(row)
-        if a is False:
-            return False
-        b = right(row)
-        if b is False:
-            return False
-        return None if a is None or b is None else True
+        result: bool | None = True
+        for part in parts:
+            value = part(row)
+            if value is False:
+                return False
+            if value is None:
+                result = None
+        return result
 
     return Compiled(BOOLEAN, evaluate)
 
 
 def compile_or(node: ast.Or, scope: Scope, compile_node: Any) -> Compiled:
-    left, right = (_boolean(side, scope, compile_node) for side in (node.left, node.right))
+    parts = [_boolean(part, scope, compile_node) for part in chain(node)]
 
     def evaluate(row: Row) -> bool | None:
-        a = left(row)
-        if a is True:
-            return True
-        b = right(row)
-        if b is True:
-            return True
-        return None if a is None or b is None else False
+        result: bool | None = False
+        for part in parts:
+            value = part(row)
+            if value is True:
+                return True
+            if value is None:
+                result = None
+        return result
 
     return Compiled(BOOLEAN, evaluate)
 

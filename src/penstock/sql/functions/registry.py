@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+from penstock.sql.casting import caster
 from penstock.sql.errors import AnalysisError, SqlTypeError, did_you_mean
-from penstock.sql.functions.signature import AnyOf, Argument, Bindings, Signature, substitute
+from penstock.sql.functions.signature import (
+    AnyOf,
+    Argument,
+    Bindings,
+    Signature,
+    substitute,
+    target_type,
+)
 from penstock.sql.types import BIGINT, INTEGER, SqlType
 
 Settings = Mapping[str, str]
@@ -43,7 +51,8 @@ class Aggregator:
 
     ``aggregate`` and ``undo`` take the state and then the values; they return a new state and
     leave the old one alone, for a store may still hold it. Without ``undo`` the function cannot
-    aggregate a table, where values are also taken back.
+    aggregate a table, where values are also taken back. ``arity`` is how many arguments of the
+    call are values; the literals behind them are bound already.
     """
 
     initialize: Callable[[], Any]
@@ -53,19 +62,26 @@ class Aggregator:
     state_type: SqlType
     type: SqlType
     undo: Callable[..., Any] | None = None
+    arity: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateOverload:
     """One way to call an aggregate function.
 
-    The last ``constants`` arguments are literals. ``bind`` takes the types of the others, the
-    values of the literals and the query's settings.
+    The last ``constants`` arguments are literals; where ``columns`` is given, so are all but the
+    first so many. ``bind`` takes the types of the others, the values of the literals and the
+    query's settings.
     """
 
     signature: Signature
     bind: Callable[[Sequence[Any], Sequence[Any], Settings], Aggregator]
     constants: int = 0
+    columns: int | None = None
+
+    def arity(self, count: int) -> int:
+        """Gives how many of ``count`` arguments are values and not literals."""
+        return count - self.constants if self.columns is None else min(count, self.columns)
 
 
 Overload = TypeVar("Overload", ScalarOverload, TableOverload, AggregateOverload)
@@ -108,6 +124,31 @@ class Function(Generic[Overload]):
             f"several functions {self.name} take parameters ({_shown(arguments)})",
             fix="CAST an argument to the type that is meant",
         )
+
+
+def _converting(
+    aggregator: Aggregator, types: Sequence[SqlType | None], targets: Sequence[SqlType | None]
+) -> Aggregator:
+    """Gives an aggregator that converts its arguments where their types are not the wanted."""
+    casts = [
+        caster(type_, target) if type_ is not None and target is not None else None
+        for type_, target in zip(types, targets, strict=True)
+    ]
+    aggregator = replace(aggregator, arity=len(types))
+    if list(types) == list(targets):
+        return aggregator
+
+    def converted(step: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda state, *values: step(
+            state, *(c(v) if c else v for c, v in zip(casts, values, strict=True))
+        )
+
+    undo = aggregator.undo
+    return replace(
+        aggregator,
+        aggregate=converted(aggregator.aggregate),
+        undo=converted(undo) if undo else None,
+    )
 
 
 def _shown(arguments: Sequence[Argument]) -> str:
@@ -207,15 +248,18 @@ class FunctionRegistry:
         function = self.aggregates.get(name)
         if function is None:
             raise self.unknown(name)
-        overload, _ = function.choose(types)
-        cut = len(types) - overload.constants
+        overload, bound = function.choose(types)
+        cut = overload.arity(len(types))
         constants = list(values)[cut:] if values else []
-        if len(constants) < overload.constants or any(value is None for value in constants):
+        if len(constants) < len(types) - cut or any(value is None for value in constants):
             raise SqlTypeError(
                 "aggregate-needs-literal",
-                f"the last {overload.constants} argument(s) of {name} must be literals",
+                f"the last {len(types) - cut} argument(s) of {name} must be literals",
             )
-        return overload.bind(list(types)[:cut], constants, settings or {})
+        patterns = overload.signature.expanded(len(types)) or ()
+        targets = [target_type(p, t, bound) for p, t in zip(patterns, types, strict=True)][:cut]
+        aggregator = overload.bind(targets, constants, settings or {})
+        return _converting(aggregator, types[:cut], targets)
 
     def bind_table(
         self, name: str, types: Sequence[SqlType | None]

@@ -312,6 +312,17 @@ def substitute(pattern: Pattern, bound: Bindings, arguments: Sequence[Argument] 
             return pattern
 
 
+def target_type(pattern: Pattern, type_: SqlType | None, bound: Bindings) -> SqlType | None:
+    """Gives the type an argument is converted to where a pattern takes it."""
+    if type_ is None:
+        return None
+    if isinstance(pattern, Variable):
+        return bound[pattern.name]
+    if pattern == AnyOf("DECIMAL"):
+        return as_decimal(type_)
+    return pattern if isinstance(pattern, Scalar | DecimalType) else type_
+
+
 def _decimal_of(arguments: Sequence[Argument]) -> DecimalType:
     """Gives the type of a DECIMAL result: that of the first argument that is one."""
     for argument in arguments:

@@ -67,6 +67,9 @@ _HINTS: dict[Any, Pattern] = {
 }
 
 
+TypeOf = Callable[[Sequence[Any]], SqlType]
+
+
 @dataclass(frozen=True, slots=True)
 class UserFunction:
     """A function of a user under its SQL name, ready to be added to a registry.
@@ -98,7 +101,7 @@ def udf(
     *,
     name: str | None = None,
     signature: str | None = None,
-    returns: str | None = None,
+    returns: str | TypeOf | None = None,
     takes_null: bool = False,
 ) -> Callable[[Callable[..., Any]], UserFunction]:
     """Makes a Python function a scalar function of SQL.
@@ -107,7 +110,8 @@ def udf(
         description: what DESCRIBE FUNCTION shows.
         name: the SQL name; the Python name otherwise.
         signature: parameters and result, such as ``"ARRAY<A>, A... -> A"``, instead of hints.
-        returns: the result's type as SQL, for types that hints cannot say: ``"DECIMAL(10, 2)"``.
+        returns: the result's type as SQL, for types that hints cannot say: ``"DECIMAL(10, 2)"``,
+            or a function that gives it from the arguments' types.
         takes_null: calls the function with None for NULL; otherwise NULL gives NULL.
     """
 
@@ -118,7 +122,8 @@ def udf(
         def bind(arguments: Sequence[Any]) -> Callable[..., Any]:
             return _converted(function, shape, arguments)
 
-        overload = ScalarOverload(shape, bind, takes_null, is_typed=True)
+        type_of = None if returns is None or isinstance(returns, str) else returns
+        overload = ScalarOverload(shape, bind, takes_null, is_typed=True, returns=type_of)
         return UserFunction(
             sql_name, function, lambda r: r.add_scalar(sql_name, overload, description)
         )
@@ -153,28 +158,35 @@ def udtf(
     return declare
 
 
-C = TypeVar("C", bound=type)
-
-
 def udaf(
     description: str = "",
     *,
     signature: str,
-    state: str,
+    state: str | TypeOf,
     name: str | None = None,
+    returns: TypeOf | None = None,
     constants: int = 0,
+    columns: int | None = None,
 ) -> Callable[[type], UserFunction]:
     """Makes a class an aggregate function.
 
     The class has ``initialize()``, ``aggregate(state, *values)``, ``merge(a, b)``, ``map(state)``
-    and, to aggregate tables, ``undo(state, *values)``. Each group's state is a value of the SQL
-    type ``state``. ``constants`` last arguments of a call are literals, given to the class.
+    and, to aggregate tables, ``undo(state, *values)``.
+
+    Args:
+        description: what DESCRIBE FUNCTION shows.
+        signature: parameters and result, such as ``"ARRAY<A>, INTEGER -> A"``.
+        state: the SQL type of each group's state, or a function of the arguments' types.
+        name: the SQL name; the class's name otherwise.
+        returns: the result's type from the arguments' types, where the signature cannot say it.
+        constants: how many last arguments of a call are literals, given to the class.
+        columns: how many first arguments are not literals, when any number of literals follows.
     """
 
     def declare(class_: type) -> UserFunction:
         shape = parse_signature(signature)
         sql_name = _name(class_, name)
-        state_type = resolve(parse_type(state))
+        state_of: TypeOf = _fixed(state) if isinstance(state, str) else state
 
         def bind(arguments: Sequence[Any], values: Sequence[Any], _: Settings) -> Aggregator:
             one = class_(*values)
@@ -185,17 +197,22 @@ def udaf(
                 one.aggregate,
                 one.merge,
                 getattr(one, "map", lambda value: value),
-                state_type,
-                substitute(shape.result, bound, arguments),
+                state_of(arguments),
+                returns(arguments) if returns else substitute(shape.result, bound, arguments),
                 getattr(one, "undo", None),
             )
 
-        overload = AggregateOverload(shape, bind, constants)
+        overload = AggregateOverload(shape, bind, constants, columns)
         return UserFunction(
             sql_name, class_, lambda r: r.add_aggregate(sql_name, overload, description)
         )
 
     return declare
+
+
+def _fixed(text: str) -> TypeOf:
+    type_ = resolve(parse_type(text))
+    return lambda _: type_
 
 
 def _name(function: Callable[..., Any], name: str | None) -> str:
@@ -228,7 +245,7 @@ def _converted(
 def _shape(
     function: Callable[..., Any],
     signature: str | None,
-    returns: str | None,
+    returns: str | TypeOf | None,
     *,
     is_table: bool = False,
 ) -> Signature:
@@ -242,8 +259,10 @@ def _shape(
             variadic = len(patterns)
         patterns.append(_pattern(function, parameter.name, hints.get(parameter.name)))
     result: Pattern | SqlType
-    if returns is not None:
+    if isinstance(returns, str):
         result = resolve(parse_type(returns))
+    elif returns is not None:
+        result = AnyOf("ANY")
     else:
         result = _pattern(function, "return", hints.get("return"))
         if is_table and isinstance(result, ListOf):
