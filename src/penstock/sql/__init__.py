@@ -7,7 +7,7 @@ Text becomes a tree, the tree is checked against columns and types, expressions 
     whose statements define variables that later ones use.
 ``ast``
     Frozen dataclasses with source spans: ``statements`` (``Statement`` is the union of all),
-    ``administration``, ``queries``, ``expressions``, ``types``.
+    ``administration``, ``queries``, ``expressions``, ``types``; ``walk`` finds and replaces nodes.
 ``format``
     AST to text that parses back to the same AST.
 ``types``, ``casting``, ``calendar``, ``java``, ``values``
