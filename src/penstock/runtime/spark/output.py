@@ -16,6 +16,7 @@ from penstock.model.task_id import TaskId
 from penstock.runtime.spark.orders import Part
 from penstock.runtime.spark.plan import Plan
 from penstock.runtime.spark.rows import FOR_SPARK, RowBuffer, ShuffleRow, encode_headers
+from penstock.state.spec import StoreKind
 from penstock.topology.nodes.to_spark import SPARK_TOPIC
 
 FAST_WRITING: dict[str, Any] = {
@@ -173,7 +174,12 @@ class TaskOutput:
         self.slots = slots
         self._sequence = 0
         self._internal = {settings.topic(name): name for name in plan.graph.internal_topics}
-        self._logged: dict[str, dict[bytes, tuple[bytes | None, int]]] = {}
+        self._logged: dict[str, dict[Any, tuple[bytes, bytes | None, int]]] = {}
+        self._versioned = {
+            name
+            for name, spec in plan.graph.stores.items()
+            if spec.kind is StoreKind.VERSIONED_KEY_VALUE
+        }
         self.batch = 0
         self.is_replay = False
         self.sent = 0
@@ -202,7 +208,9 @@ class TaskOutput:
         return self.writer.partitions(topic)
 
     def log(self, store: str, key: bytes, value: bytes | None, timestamp: int) -> None:
-        self._logged.setdefault(store, {})[key] = (value, timestamp)
+        # Every version of a key is a fact of its own; elsewhere only the last value counts.
+        place = (key, timestamp) if store in self._versioned else key
+        self._logged.setdefault(store, {})[place] = (key, value, timestamp)
 
     def write_changelogs(self, ends: dict[str, int]) -> int:
         """Sends the collected changelog records; ``ends`` learns each changelog's next offset."""
@@ -211,7 +219,7 @@ class TaskOutput:
         for store, entries in self._logged.items():
             topic = self._settings.changelog_topic(store)
             last = len(entries) - 1
-            for number, (key, (value, timestamp)) in enumerate(entries.items()):
+            for number, (key, value, timestamp) in enumerate(entries.values()):
                 noted = _noting(ends, store) if number == last else None
                 self.writer.send(topic, key, value, timestamp, header, self._task.partition, noted)
             count += len(entries)
