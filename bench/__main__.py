@@ -1,0 +1,101 @@
+"""``python -m bench latency`` and ``python -m bench profile w2``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bench.latency import measure
+from bench.profiling import profile
+from bench.workloads import WORKLOADS
+from penstock.kafka.embedded import EmbeddedBroker
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+console = Console()
+
+Bootstrap = Annotated[str, typer.Option(help="A broker; without one a private one is started.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the figures here as JSON.")]
+
+
+@contextlib.contextmanager
+def broker(bootstrap: str) -> Iterator[str]:
+    if bootstrap:
+        yield bootstrap
+        return
+    with EmbeddedBroker() as private:
+        yield private.bootstrap_servers
+
+
+@app.command()
+def latency(
+    workload: Annotated[str, typer.Argument(help="w1 or w2.")] = "w1",
+    rate: Annotated[int, typer.Option(help="Records per second.")] = 1_000,
+    seconds: Annotated[float, typer.Option(help="How long to measure.")] = 30.0,
+    warm: Annotated[float, typer.Option(help="Seconds before the measurement.")] = 5.0,
+    commit_ms: Annotated[int, typer.Option(help="commit.interval.ms")] = 100,
+    bootstrap: Bootstrap = "",
+    json: JsonFile = None,
+) -> None:
+    """From the producer to committed output, exactly once, at a steady rate."""
+    with broker(bootstrap) as servers:
+        found = measure(servers, workload, rate, seconds, warm, commit_ms)
+    table = Table(title=f"{workload} at {rate:,}/s for {seconds:.0f} s, commit {commit_ms} ms")
+    for column in ("p50 ms", "p95 ms", "p99 ms", "max ms", "answered", "first answer s"):
+        table.add_column(column, justify="right")
+    table.add_row(
+        f"{found.p50_ms:,.0f}", f"{found.p95_ms:,.0f}", f"{found.p99_ms:,.0f}",
+        f"{found.max_ms:,.0f}", f"{found.answered:,} of {found.sent:,}",
+        f"{found.first_answer_s:.1f}",
+    )  # fmt: skip
+    console.print(table)
+    _write(json, found.to_dict())
+
+
+@app.command(name="profile")
+def profile_command(
+    workload: Annotated[str, typer.Argument(help=f"One of {', '.join(WORKLOADS)}.")],
+    records: Annotated[int, typer.Option(help="Input records; lines for w5.")] = 200_000,
+    batches: Annotated[int, typer.Option(help="Batches that they come in.")] = 2,
+    kafka: Annotated[bool, typer.Option(help="Read from and write to a real broker.")] = False,
+    bootstrap: Bootstrap = "",
+    top: Annotated[int, typer.Option(help="How many functions to list.")] = 15,
+    json: JsonFile = None,
+) -> None:
+    """Where the time goes in a worker: one slot in this process, without Spark."""
+    with broker(bootstrap) if kafka or bootstrap else contextlib.nullcontext(None) as servers:
+        found = profile(workload, records, batches, servers, top)
+    rate, cpu_rate = found.records / found.seconds, found.records / found.cpu_seconds
+    console.print(
+        f"{workload}: {found.records:,} records in {found.seconds:.2f} s: {rate:,.0f}/s,"
+        f" {cpu_rate:,.0f} per CPU second; {found.profiled_seconds:.2f} s with the profiler"
+    )
+    table = Table(title="parts of the data path")
+    for column in ("part", "%", "µs per record"):
+        table.add_column(column, justify="left" if column == "part" else "right")
+    total = sum(found.parts.values())
+    for part, spent in found.parts.items():
+        table.add_row(part, f"{100 * spent / total:.1f}", f"{spent / found.records * 1e6:.2f}")
+    console.print(table)
+    table = Table(title="functions by their own time")
+    for column in ("function", "part", "calls", "s"):
+        table.add_column(column, justify="left" if column in ("function", "part") else "right")
+    for name, part, calls, spent in found.functions:
+        table.add_row(name, part, f"{calls:,}", f"{spent:.3f}")
+    console.print(table)
+    _write(json, found.to_dict())
+
+
+def _write(file: Path | None, content: dict[str, Any]) -> None:
+    if file is not None:
+        file.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,43 @@
+"""The peers' input, record by record: 100k users, amounts in quarters, lines of 8 skewed words."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+USERS, SPAN_MS, LINE_WORDS, VOCABULARY = 100_000, 600_000, 8, 20_000
+COUNTRIES = ("DE", "FR", "US", "GB", "IN", "BR", "JP", "CN")
+
+#: Key, value and timestamp.
+Pair = tuple[bytes, bytes, int]
+
+
+def events(count: int, base_ms: int) -> Iterator[Pair]:
+    chance = random.Random(7)
+    for number in range(count):
+        user = f"u{chance.randrange(USERS)}"
+        at = base_ms + number * SPAN_MS // count
+        amount, country = chance.randrange(400) / 4, COUNTRIES[chance.randrange(8)]
+        value = f'{{"user":"{user}","amount":{amount},"country":"{country}","ts":{at}}}'
+        yield user.encode(), value.encode(), at
+
+
+def lines(count: int, base_ms: int) -> Iterator[Pair]:
+    chance = random.Random(7)
+    for number in range(count):
+        words = (f"word{int(VOCABULARY * chance.random() ** 3)}" for _ in range(LINE_WORDS))
+        yield str(number).encode(), " ".join(words).encode(), base_ms + number
+
+
+def users(base_ms: int, count: int = USERS) -> Iterator[Pair]:
+    for number in range(count):
+        value = f'{{"user":"u{number}","name":"Name {number}","tier":"t{number % 5}"}}'
+        yield f"u{number}".encode(), value.encode(), base_ms - 60_000
+
+
+def inputs(workload: str, count: int, base_ms: int) -> dict[str, Iterator[Pair]]:
+    """The records of a workload by kind of topic, ``input`` and for w4 ``table``."""
+    found = {"input": (lines if workload == "w5" else events)(count, base_ms)}
+    if workload == "w4":
+        found["table"] = users(base_ms)
+    return found

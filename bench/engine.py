@@ -1,0 +1,94 @@
+"""The engine that the peers' bench starts, next to Java Kafka Streams, PySpark and Quix.
+
+    python -m bench.engine BOOTSTRAP WORKLOAD INPUT_TOPIC OUTPUT_TOPIC TABLE_TOPIC GROUP STATE_DIR
+
+What is not given as an argument is taken from the variable of that name, and so are GUARANTEE,
+COMMIT_MS, THREADS, STYLE and MODE (``latency`` runs until SIGTERM; otherwise it ends with the
+input). Variables such as ``SPARK_CONF_spark.driver.memory=2g`` reach Spark, and
+``PENSTOCK_CONF_...`` the application.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+import sys
+import time
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from bench.workloads import Topics, build
+from penstock import KafkaStreams
+
+NAMES = (
+    "BOOTSTRAP", "WORKLOAD", "INPUT_TOPIC", "OUTPUT_TOPIC", "TABLE_TOPIC", "GROUP", "STATE_DIR",
+)  # fmt: skip
+
+
+def mark(name: str, time_ms: int) -> None:
+    print(name, time_ms, flush=True)
+
+
+def settings(given: dict[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "application.id": given["GROUP"],
+        "bootstrap.servers": given["BOOTSTRAP"],
+        "state.dir": given["STATE_DIR"],
+        "processing.guarantee": os.environ.get("GUARANTEE", "exactly_once_v2"),
+        "commit.interval.ms": int(os.environ.get("COMMIT_MS", "1000")),
+        "num.stream.threads": int(os.environ.get("THREADS", "2")),
+        "spark.ui.enabled": "false",
+    }
+    for name, value in os.environ.items():
+        for prefix in ("SPARK_CONF_", "PENSTOCK_CONF_"):
+            if name.startswith(prefix):
+                found[name.removeprefix(prefix)] = value
+    return found
+
+
+def batches(query: Any) -> list[Any]:
+    """Spark's word on each batch that ran; the last one's may still be on its way."""
+    deadline = time.monotonic() + 10
+    while True:
+        found = [each for each in query.recentProgress if "addBatch" in each["durationMs"]]
+        if found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.05)
+
+
+def triggered_ms(batch: Any) -> int:
+    """When a batch was begun, which is before anything of it was read."""
+    text = batch["timestamp"].replace("Z", "+00:00")
+    return int(datetime.datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def main(arguments: list[str]) -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+    given = {name: os.environ.get(name, "") for name in NAMES}
+    given |= dict(zip(NAMES, arguments, strict=False))
+    if os.environ.get("STYLE") != "lambda":
+        print("there are no expressions yet: this runs the lambdas", file=sys.stderr)
+    topics = Topics(given["INPUT_TOPIC"], given["OUTPUT_TOPIC"], given["TABLE_TOPIC"])
+    streams = KafkaStreams(build(given["WORKLOAD"], topics), settings(given))
+    if os.environ.get("MODE") == "latency":
+        streams.run()
+        return
+    mark("STARTED", time.time_ns() // 1_000_000)
+    streams.start()
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    query = session.streams.active[0]
+    assert streams.run_until_idle()
+    mark("LAST_COMMITTED", time.time_ns() // 1_000_000)
+    ran = batches(query)
+    mark("FIRST_CONSUMED", triggered_ms(ran[0]))
+    for batch in ran:
+        print("BATCH", dict(batch["durationMs"]), flush=True)
+    streams.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,226 @@
+"""One slot in this process: the worker's real code without Spark, and without Kafka if wished.
+
+The slot, its tasks, stores, changelogs and markers are those of the Spark runtime. Input comes
+from memory and output goes nowhere, or both are Kafka's.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from confluent_kafka import Producer
+
+from bench.data import inputs
+from bench.workloads import Topics, build
+from penstock.config import StreamsConfig
+from penstock.kafka.admin import Admin
+from penstock.kafka.admin_answers import PartitionState, Topic
+from penstock.kafka.client_config import consumer_settings, producer_settings
+from penstock.kafka.clients import new_consumer
+from penstock.kernel.record_queue import RawRecord
+from penstock.model.partitioning import partition_for
+from penstock.runtime.spark.batch_log import LogState
+from penstock.runtime.spark.clients import Clients, KafkaClients
+from penstock.runtime.spark.orders import Application, Order, Part
+from penstock.runtime.spark.plan import make_plan
+from penstock.runtime.spark.rows import REPORT, reports
+from penstock.runtime.spark.slot import Slot
+from penstock.runtime.spark.topics import batches_topic, internal_topics, source_partitions
+
+PARTITIONS = 4
+TOPICS = Topics("bench-input", "bench-output", "bench-table")
+
+Log = dict[Part, list[RawRecord]]
+
+
+class _Delivery(NamedTuple):
+    at: int
+
+    def offset(self) -> int:
+        return self.at
+
+
+class NullWriter:
+    """Counts what it is given."""
+
+    is_transactional = True
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self._waiting: list[Any] = []
+
+    def begin(self) -> None:
+        return None
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Any,
+        partition: int | None,
+        on_delivery: Any = None,
+    ) -> None:
+        self.sent += 1
+        if on_delivery is not None:
+            self._waiting.append((on_delivery, self.sent))
+
+    def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+        for on_delivery, at in self._waiting:
+            on_delivery(None, _Delivery(at))
+        self._waiting.clear()
+
+    def flush(self) -> None:
+        return None
+
+    def abort(self) -> None:
+        return None
+
+    def partitions(self, topic: str) -> int:
+        return PARTITIONS
+
+
+class MemoryReader:
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def read(self, ranges: Mapping[Part, tuple[int, int]]) -> Log:
+        return {part: self._log[part][start:end] for part, (start, end) in ranges.items()}
+
+    def close(self) -> None:
+        return None
+
+
+class MemoryClients:
+    """Input from memory, output to nowhere, changelogs that are empty."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def writer(self, slot: int) -> NullWriter:
+        return NullWriter()
+
+    def reader(self) -> MemoryReader:
+        return MemoryReader(self._log)
+
+    def restorer(self) -> MemoryReader:
+        return MemoryReader(self._log)
+
+    def watermarks(self, topic: str, partition: int) -> tuple[int, int]:
+        return 0, 0
+
+    def batch_log(self) -> LogState:
+        return LogState()
+
+    def close(self) -> None:
+        return None
+
+
+class OneSlot:
+    """A workload over generated input, run in batches as the driver would order them."""
+
+    def __init__(self, workload: str, records: int, bootstrap: str | None = None) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="penstock-profile-"))
+        application_id = f"profile-{workload}-{time.time_ns()}"
+        topics = TOPICS
+        if bootstrap is not None:
+            topics = Topics(*(f"{application_id}-{name}" for name in ("in", "out", "table")))
+        self._topics = topics
+        config = StreamsConfig(
+            {
+                "application.id": application_id,
+                "bootstrap.servers": bootstrap or "nowhere:9092",
+                "state.dir": str(self._folder),
+                "processing.guarantee": "exactly_once_v2",
+            }
+        )
+        log = _generated(workload, records, topics)
+        self.ends = {part: len(kept) for part, kept in log.items()}
+        self.records = sum(n for (topic, _), n in self.ends.items() if topic == topics.input)
+        parts = tuple(PartitionState(n, 0, (0,), (0,)) for n in range(PARTITIONS))
+        existing = {topic: Topic(topic, parts) for topic, _ in log}
+        graph = build(workload, topics).graph
+        plan = make_plan(graph, source_partitions(graph, existing))
+        self._application = Application(
+            id=application_id, plan=plan, config=dict(config), state_dir=str(self._folder),
+            exactly_once=True, consumer=consumer_settings(config),
+            producer=producer_settings(config), epoch="profile",
+            batches_topic=batches_topic(application_id),
+        )  # fmt: skip
+        self._clients: Clients = MemoryClients(log)
+        self._group: Any = None
+        if bootstrap is not None:
+            self._to_kafka(bootstrap, config, log)
+        self._slot = Slot(self._application, 0, self._clients)
+        self._clocks: dict[Any, Any] = {}
+
+    def run(self, batches: int) -> tuple[float, float]:
+        """Runs all the input in this many batches; gives the seconds and the CPU seconds."""
+        began, cpu = time.perf_counter(), time.process_time()
+        at = dict.fromkeys(self.ends, 0)
+        for number in range(batches):
+            until = {part: end * (number + 1) // batches for part, end in self.ends.items()}
+            if number == 0:
+                # A table comes first, as its timestamps do.
+                until |= {p: end for p, end in self.ends.items() if p[0] == self._topics.table}
+            self._run_batch(number, {part: (at[part], until[part]) for part in at})
+            at = until
+        return time.perf_counter() - began, time.process_time() - cpu
+
+    def _run_batch(self, number: int, ranges: Mapping[Part, tuple[int, int]]) -> None:
+        rows: list[pa.RecordBatch] = []
+        for stage in range(self._application.plan.stages):
+            order = Order(
+                batch=number, stage=stage, slots=1, clock_ms=1, ranges=ranges,
+                clocks=self._clocks, group=self._group,
+            )  # fmt: skip
+            rows = list(self._slot.run(order, rows))
+        for batch in rows:
+            for report in reports(row for row in batch.to_pylist() if row["stage"] == REPORT):
+                self._clocks[report.task] = report.clocks
+
+    def close(self) -> None:
+        self._slot.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _to_kafka(self, bootstrap: str, config: StreamsConfig, log: Log) -> None:
+        admin = Admin({"bootstrap.servers": bootstrap})
+        for topic in {topic for topic, _ in log} | {self._topics.output}:
+            admin.create_topic(topic, partitions=PARTITIONS)
+        admin.create_topics(internal_topics(self._application.plan, config))
+        producer = Producer(
+            {"bootstrap.servers": bootstrap, "queue.buffering.max.messages": 10_000_000,
+             "linger.ms": 50}
+        )  # fmt: skip
+        for (topic, number), kept in log.items():
+            for record in kept:
+                producer.produce(
+                    topic, record.value, record.key, number, timestamp=record.timestamp
+                )
+            producer.poll(0)
+        producer.flush()
+        self._clients = KafkaClients(self._application)
+        consumer = new_consumer(self._application.consumer)
+        self._group = consumer.consumer_group_metadata()
+        consumer.close()
+
+
+def _generated(workload: str, records: int, topics: Topics) -> Log:
+    names = {"input": topics.input, "table": topics.table}
+    base_ms = time.time_ns() // 1_000_000 // 3_600_000 * 3_600_000 - 3_600_000
+    log: Log = {}
+    for kind, pairs in inputs(workload, records, base_ms).items():
+        for number in range(PARTITIONS):
+            log[names[kind], number] = []
+        for key, value, at in pairs:
+            number = partition_for(key, PARTITIONS)
+            kept = log[names[kind], number]
+            kept.append(RawRecord(names[kind], number, len(kept), at, key, value))
+    return log

@@ -1,0 +1,158 @@
+"""Where the time goes: a workload through one slot, by part of the data path and by function."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.one_slot import OneSlot
+
+Function = tuple[str, int, str]
+
+#: The first rule whose file part and function fit decides; an empty function fits all.
+_RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("spark/reader.py", (), "read"),
+    ("bench/one_slot.py", ("read",), "read"),
+    ("spark/rows.py", (), "shuffle"),
+    ("spark/output.py", ("_shuffle", "_row", "add"), "shuffle"),
+    ("spark/task_state.py", ("_by_upstream", "_received"), "shuffle"),
+    ("pyarrow/", (), "shuffle"),
+    ("spark/output.py", ("write_changelogs", "log", "_noting", "delivered"), "changelog"),
+    ("spark/task_state.py", ("append",), "changelog"),
+    ("state/changelogged.py", (), "changelog"),
+    ("spark/output.py", ("commit", "flush", "begin"), "commit"),
+    ("spark/markers.py", (), "commit"),
+    ("spark/task_state.py", ("prepare", "seal"), "state"),
+    ("penstock/state/", (), "state"),
+    ("spark/output.py", ("send", "partitions"), "output"),
+    ("kernel/sink.py", (), "output"),
+    ("model/partitioning.py", (), "output"),
+    ("kernel/source.py", (), "decode"),
+    ("serde/", ("encode", "serialize", "dumps"), "encode"),
+    ("serde/", (), "decode"),
+    ("bench/workloads.py", (), "process"),
+    ("penstock/kernel/", (), "process"),
+    ("penstock/processor/", (), "process"),
+    ("penstock/model/", (), "process"),
+    ("spark/task_state.py", ("run",), "process"),
+)
+PARTS = (
+    "read", "decode", "process", "state", "changelog", "encode", "output", "shuffle", "commit",
+    "rest",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """``seconds`` and ``cpu_seconds`` are without the profiler, which slows calls down."""
+
+    workload: str
+    records: int
+    seconds: float
+    cpu_seconds: float
+    profiled_seconds: float
+    parts: dict[str, float]
+    functions: list[tuple[str, str, int, float]]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "workload": self.workload,
+            "records": self.records,
+            "records_per_second": round(self.records / self.seconds),
+            "records_per_cpu_second": round(self.records / self.cpu_seconds),
+            "parts_us_per_record": {
+                part: round(seconds / self.records * 1e6, 3) for part, seconds in self.parts.items()
+            },
+            "functions": [
+                {"function": name, "part": part, "calls": calls, "seconds": round(seconds, 4)}
+                for name, part, calls, seconds in self.functions
+            ],
+        }
+
+
+def profile(workload: str, records: int, batches: int, bootstrap: str | None, top: int) -> Profile:
+    """Runs the workload twice, each time from nothing: once for the time, once for its parts."""
+    plain = OneSlot(workload, records, bootstrap)
+    seconds, cpu_seconds = plain.run(batches)
+    plain.close()
+    slot = OneSlot(workload, records, bootstrap)
+    profiler = cProfile.Profile()
+    profiled_seconds, _ = profiler.runcall(slot.run, batches)
+    slot.close()
+    stats = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
+    shares = _Shares(stats)
+    parts: Counter[str] = Counter()
+    functions = []
+    for function, (_, calls, own_s, _, _) in stats.items():
+        share = shares.of(function)
+        for part, fraction in share.items():
+            parts[part] += own_s * fraction
+        functions.append((_name(function), max(share, key=share.__getitem__), calls, own_s))
+    functions.sort(key=lambda each: -each[3])
+    return Profile(
+        workload, slot.records, seconds, cpu_seconds, profiled_seconds,
+        {part: parts[part] for part in PARTS}, functions[:top],
+    )  # fmt: skip
+
+
+class _Shares:
+    """Which parts a function's own time belongs to; what C does belongs to its callers."""
+
+    def __init__(self, stats: dict[Function, Any]) -> None:
+        self._stats = stats
+        self._known: dict[Function, dict[str, float]] = {}
+
+    def of(self, function: Function) -> dict[str, float]:
+        if function not in self._known:
+            # A circle of callers ends in the rest.
+            self._known[function] = {"rest": 1.0}
+            part = _part(function)
+            self._known[function] = {part: 1.0} if part else self._of_callers(function)
+        return self._known[function]
+
+    def _of_callers(self, function: Function) -> dict[str, float]:
+        callers = self._stats[function][4]
+        total = sum(times[2] for times in callers.values())
+        found: Counter[str] = Counter()
+        for caller, times in callers.items():
+            weight = times[2] / total if total else 1 / len(callers)
+            for part, fraction in self.of(caller).items():
+                found[part] += weight * fraction
+        return dict(found) or {"rest": 1.0}
+
+
+def _part(function: Function) -> str | None:
+    file, _, name = function
+    if file == "~":
+        return None
+    if name == "send" and _is_writer(function):
+        return None
+    for path, names, part in _RULES:
+        if path in file and (not names or any(each in name for each in names)):
+            return part
+    return None
+
+
+def _is_writer(function: Function) -> bool:
+    """The writer's ``send`` serves the output and the changelogs; the task's own comes later."""
+    file, line, _ = function
+    if "bench/one_slot.py" in file:
+        return True
+    return "spark/output.py" in file and line < _first_line_of_task_output(file)
+
+
+def _first_line_of_task_output(file: str) -> int:
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return lines.index("class TaskOutput:")
+
+
+def _name(function: Function) -> str:
+    file, line, name = function
+    if file == "~":
+        return name.strip("<>")
+    path = Path(file)
+    return f"{path.parent.name}/{path.name}:{line} {name}"

@@ -1,0 +1,97 @@
+"""The five workloads of the peers' bench, the same work as their Java and Quix programs do.
+
+w1 filter and map JSON, w2 count per key, w3 sum per key and minute, w4 stream-table join,
+w5 word count with a repartition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import penstock as ps
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    input: str
+    output: str
+    table: str = "bench-users"
+
+
+def slim(event: dict[str, Any]) -> dict[str, Any]:
+    amount = event["amount"]
+    band = "high" if amount > 75 else "mid"
+    return {"user": event["user"], "amount": amount, "band": band, "ts": event["ts"]}
+
+
+def w1(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    (
+        builder.stream(topics.input, key="string", value="json")
+        .filter(lambda _, event: event["amount"] > 50)
+        .map_values(slim)
+        .to(topics.output, key_serde="string", value_serde="json")
+    )
+
+
+def w2(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    (
+        builder.stream(topics.input, key="string", value="bytes")
+        .group_by_key()
+        .count("counts")
+        .to_stream()
+        .map_values(str)
+        .to(topics.output, key_serde="string", value_serde="string")
+    )
+
+
+def w3(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    (
+        builder.stream(topics.input, key="string", value="json")
+        .group_by_key()
+        .windowed_by(ps.TimeWindows.of_size_and_grace("1m", "30s"))
+        .aggregate(
+            lambda: 0.0,
+            lambda _, event, total: total + event["amount"],
+            ps.Materialized(name="sums", key_serde="string", value_serde="double"),
+        )
+        .to_stream(lambda windowed, _: f"{windowed.key}@{windowed.start}")
+        .map_values(str)
+        .to(topics.output, key_serde="string", value_serde="string")
+    )
+
+
+def w4(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    users = builder.table(topics.table, materialized="users", key="string", value="json")
+    (
+        builder.stream(topics.input, key="string", value="json")
+        .join(users, lambda event, user: {**event, "name": user["name"], "tier": user["tier"]})
+        .to(topics.output, key_serde="string", value_serde="json")
+    )
+
+
+def w5(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    (
+        builder.stream(topics.input, key="string", value="string")
+        .flat_map_values(lambda line: line.split(" "))
+        .group_by(
+            lambda _, word: word,
+            ps.Grouped(name="word", key_serde="string", value_serde="string"),
+        )
+        .count("wc")
+        .to_stream()
+        .map_values(str)
+        .to(topics.output, key_serde="string", value_serde="string")
+    )
+
+
+WORKLOADS: dict[str, Callable[[ps.StreamsBuilder, Topics], None]] = {
+    "w1": w1, "w2": w2, "w3": w3, "w4": w4, "w5": w5,
+}  # fmt: skip
+
+
+def build(workload: str, topics: Topics) -> ps.Topology:
+    builder = ps.StreamsBuilder()
+    WORKLOADS[workload](builder, topics)
+    return builder.build()
