@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.joiner import join_of
+from penstock.kernel.operator_clock import OperatorClock
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
 from penstock.state.outer_join import OuterJoinKey, OuterJoinStore
@@ -145,7 +146,7 @@ class StreamSelfJoinExecutor(Executor[StreamSelfJoin]):
         self._before_ms = node.windows.before_ms
         self._after_ms = node.windows.after_ms
         self._retention_ms = node.windows.size_ms + node.windows.grace_ms
-        self._stream_time = -1
+        self.clock = OperatorClock()
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if key is None or value is None:
@@ -153,8 +154,7 @@ class StreamSelfJoinExecutor(Executor[StreamSelfJoin]):
             return
         join, forward_at = self._join, self.forward_at
         itself = join(key, value, value)
-        self._stream_time = max(self._stream_time, timestamp)
-        is_pending = timestamp > self._stream_time - self._retention_ms + 1
+        is_pending = timestamp > self.clock.advance(timestamp) - self._retention_ms + 1
         start, end = timestamp - self._before_ms, timestamp + self._after_ms
         with self._fetch(key, max(0, start), max(0, end)) as others:
             for time, other in others:

@@ -208,9 +208,10 @@ class TaskOutput:
         return self.writer.partitions(topic)
 
     def log(self, store: str, key: bytes, value: bytes | None, timestamp: int) -> None:
-        # Every version of a key is a fact of its own; elsewhere only the last value counts.
-        place = (key, timestamp) if store in self._versioned else key
-        self._logged.setdefault(store, {})[place] = (key, value, timestamp)
+        entries = self._logged.setdefault(store, {})
+        # What a versioned put does depends on those before it; elsewhere the last value counts.
+        place = len(entries) if store in self._versioned else key
+        entries[place] = (key, value, timestamp)
 
     def write_changelogs(self, ends: dict[str, int]) -> int:
         """Sends the collected changelog records; ``ends`` learns each changelog's next offset."""
