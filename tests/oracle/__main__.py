@@ -7,6 +7,7 @@ import dataclasses
 import logging
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.oracle.cases import Case, CaseFileError, case_files, load
@@ -19,6 +20,7 @@ from tests.oracle.report import (
     summary,
     text_of,
 )
+from tests.oracle.staged import STAGINGS, Staging
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,7 +39,15 @@ def main(arguments: list[str] | None = None) -> int:
         # Cases drop and skip records on purpose; the library's warnings about it are no news.
         logging.disable(logging.CRITICAL)
     jobs = options.jobs or default_jobs(len(wanted))
-    return _check(wanted, dataclasses.replace(settings, jobs=jobs), options)
+    settings = dataclasses.replace(settings, jobs=jobs)
+    if options.spark:
+        return _check_on_spark(_sample(wanted, options.sample), options)
+    if options.staged:
+        return max(
+            _check(wanted, dataclasses.replace(settings, staging=staging), options, str(staging))
+            for staging in (options.staging or STAGINGS)
+        )
+    return _check(wanted, settings, options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,6 +64,19 @@ def _parser() -> argparse.ArgumentParser:
         "--strict", action="store_true",
         help="compare the order across topics and the record counts of internal topics too",
     )  # fmt: skip
+    parser.add_argument(
+        "--staged", action="store_true",
+        help="run as on Spark, stage by stage, without Spark and Kafka",
+    )  # fmt: skip
+    parser.add_argument(
+        "--staging", action="append", type=_staging, metavar="B,P,S,D",
+        help="with --staged: only this way: records per batch (a number, random, all), partitions,"
+        " slots, and after every batch nothing, restart, lose, crash or fail (repeat)",
+    )  # fmt: skip
+    parser.add_argument("--spark", action="store_true", help="run on real Spark and real Kafka")
+    parser.add_argument(
+        "--sample", type=int, default=0, metavar="N", help="with --spark: N cases spread evenly"
+    )
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes")
     parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="per case")
     parser.add_argument("--list", action="store_true", help="list the cases, run nothing")
@@ -62,6 +85,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="name agreeing cases, too")
     return parser
+
+
+def _staging(text: str) -> Staging:
+    batches, partitions, slots, disturbance = (*text.split(","), "1", "1", "")[:4]
+    return Staging(batches, int(partitions), int(slots), disturbance)
+
+
+def _sample(cases: list[Case], count: int) -> list[Case]:
+    if not 0 < count < len(cases):
+        return cases
+    return [cases[number * len(cases) // count] for number in range(count)]
 
 
 def _is_wanted(case: Case, needles: list[str]) -> bool:
@@ -74,15 +108,34 @@ def _list(cases: list[Case]) -> int:
     return 0
 
 
-def _check(cases: list[Case], settings: Settings, options: argparse.Namespace) -> int:
+def _check(
+    cases: list[Case], settings: Settings, options: argparse.Namespace, title: str = ""
+) -> int:
+    return _judge(cases, check_all(cases, settings), options, title)
+
+
+def _check_on_spark(cases: list[Case], options: argparse.Namespace) -> int:
+    # Only this way of running needs Spark and a broker.
+    from tests.oracle.on_spark import check_on_spark  # noqa: PLC0415
+
+    return _judge(cases, check_on_spark(cases), options, "on Spark")
+
+
+def _judge(
+    cases: list[Case], checked: Iterator[Verdict], options: argparse.Namespace, title: str
+) -> int:
     verdicts = []
-    for verdict in check_all(cases, settings):
+    for verdict in checked:
         verdicts.append(verdict)
         if options.verbose and verdict.agrees:
             print(f"agree {cases[verdict.index].name}", flush=True)
-    wrong = sorted((v for v in verdicts if not v.agrees), key=lambda verdict: verdict.index)
+    in_order = sorted(verdicts, key=lambda each: each.index)
+    wrong = [each for each in in_order if not each.agrees and not each.is_excepted]
     _print_disagreements(cases, wrong, options.max_shown)
-    print(summary(verdicts))
+    for each in in_order:
+        if each.is_excepted:
+            print(f"excepted {cases[each.index].name}: {each.reason}")
+    print(f"{title}: {summary(verdicts)}" if title else summary(verdicts), flush=True)
     return 1 if wrong else 0
 
 

@@ -80,6 +80,33 @@ def restart_reason(case: Mapping[str, Any]) -> str | None:
     text = json.dumps(case["topology"])
     if '"logging": false' in text:
         return "nothing brings back a store without a changelog"
+    if "statestore.cache.max.bytes" in case.get("config", {}) and "windowed_by" in text:
+        return "the cache still shows windows that its store has let go; a restart empties it"
     if any(f"{kind}:" in text for kind in ("tick_stream_time", "tick_wall_clock")):
         return "the processor counts its ticks in a field, which a restart forgets"
     return None
+
+
+#: Operations and processors whose result depends on more than the records of one key.
+_BY_TIME = (
+    "windowed_by", "suppress", "emit_strategy", "stream_time", "wall_clock", "metadata", '"window"',
+    "versioned", "grace_ms", "use_partition_time", "partition_time_plus", "session", "dedup",
+)  # fmt: skip
+_BY_STORE = ("kv_commands", "window_commands", '"lru"', "store_count")
+_NEW_KEYS = ("map", "flat_map", "select_key", "group_by", "fk_join", "fk_left_join", "process")
+
+
+def partition_reason(case: Mapping[str, Any], plan: Plan | None, *, is_batched: bool) -> str | None:
+    """Gives why four partitions may differ from one, None if keys alone decide."""
+    text = json.dumps([case["topology"], case.get("config", {})])
+    if any(word in text for word in _BY_TIME):
+        return "every partition has a stream time of its own"
+    if any(word in text for word in _BY_STORE):
+        return "the processor reads other keys of the store, or counts them"
+    if '"partitions"' in text:
+        return "the case asks for a number of partitions of its own"
+    if not is_batched:
+        return None
+    if any(op["op"] in _NEW_KEYS for op in case["topology"]):
+        return "keys change: records that meet under one key come from several tasks"
+    return None if plan is None else _batch_reason(case, plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import penstock as ps
@@ -47,8 +48,20 @@ _topic = Registry(
         "key": lambda prefix: lambda k, _v, _context: prefix + fmt(k),
         "field": lambda name: lambda _k, v, _context: field(v, name),
         "source_topic": lambda prefix: lambda _k, _v, context: prefix + context.topic,
+        "prefixed": lambda rest: _prefixed(*rest.split(":", 1)),
     },
 )
+
+
+def _prefixed(prefix: str, spec: str) -> Callable[..., str]:
+    """Not in the format: where every topic has a prefix, extractors add it and see none."""
+    extract = _topic(spec)
+
+    def extracted(key: Any, value: Any, context: Any) -> str:
+        topic = (context.topic or "").removeprefix(prefix)
+        return prefix + extract(key, value, SimpleNamespace(topic=topic))
+
+    return extracted
 
 
 class TopicExtractor:

@@ -34,6 +34,21 @@ class Staging:
         return f"{where}, {self.disturbance}" if self.disturbance else where
 
 
+#: What ``--staged`` runs.
+STAGINGS = (
+    Staging("1"),
+    Staging("random"),
+    Staging("all"),
+    Staging("random", disturbance="restart"),
+    Staging("random", disturbance="lose"),
+    Staging("random", disturbance="crash"),
+    Staging("random", disturbance="fail"),
+    Staging("1", partitions=4, slots=2),
+    Staging("random", partitions=4, slots=2),
+    Staging("random", partitions=4, slots=2, disturbance="fail"),
+)
+
+
 @dataclass(slots=True)
 class StagedOutcome(Outcome):
     """What a case made, and how it was laid out."""
@@ -114,6 +129,8 @@ class _Run:
         self._application = application
         self.clock_ms = clock_ms
         self._random = random.Random(staging.seed)
+        # Of its own, so that a disturbed run is cut into the same batches.
+        self._chaos = random.Random(staging.seed + 1)
         self._nulls = 0
 
     def all(self, outcome: Outcome) -> None:
@@ -172,7 +189,7 @@ class _Run:
             return
         application.run_batch(self.clock_ms)
         if disturbance == "crash":
-            application.crash(lose_state=self._random.random() < 0.5)
+            application.crash(lose_state=self._chaos.random() < 0.5)
             application.run_again()
         elif disturbance in ("restart", "lose"):
             application.restart(lose_state=disturbance == "lose")
@@ -180,13 +197,13 @@ class _Run:
     def _failing_batch(self) -> None:
         application, kafka = self._application, self._application.kafka
         commits = application.plan.stages * application.slots
-        wanted = kafka.commits + self._random.randrange(commits)
-        when = self._random.choice(["before", "after"])
+        wanted = kafka.commits + self._chaos.randrange(commits)
+        when = self._chaos.choice(["before", "after"])
         kafka.fault = lambda number: when if number == wanted else None
         try:
             application.run_batch(self.clock_ms)
         except InjectedFaultError:
-            application.crash(lose_state=self._random.random() < 0.3)
+            application.crash(lose_state=self._chaos.random() < 0.3)
             application.run_again()
         finally:
             kafka.fault = lambda number: None

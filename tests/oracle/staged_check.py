@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.oracle.cases import Case
 from tests.oracle.compare import Difference, compare, java_name, record_text
-from tests.oracle.exceptions import reason_for, restart_reason
+from tests.oracle.exceptions import partition_reason, reason_for, restart_reason
 from tests.oracle.run import Outcome
 from tests.oracle.staged import StagedOutcome, Staging, execute_staged
 
@@ -22,6 +22,11 @@ def check_staged(
         calm = execute_staged(case.data, replace(staging, disturbance=""), timeout_s=timeout_s)
         return _disturbed_differences(calm, outcome), restart_reason(case.data)
     is_batched = staging.batches != "1"
+    if staging.partitions > 1:
+        small = replace(staging, partitions=1, slots=1)
+        one = execute_staged(case.data, small, timeout_s=timeout_s)
+        reason = partition_reason(case.data, outcome.plan, is_batched=is_batched)
+        return _partition_differences(one, outcome), reason
     reason = reason_for(case.data, outcome.plan, is_batched=is_batched)
     if is_batched and case.golden.get("exception", {}).get("phase") == "run":
         return _failure_differences(case, outcome), reason
@@ -43,6 +48,17 @@ def _disturbed_differences(calm: StagedOutcome, disturbed: StagedOutcome) -> lis
     if calm.stores is not None:
         differences += compare({"stores": calm.stores}, disturbed, ("stores",))
     return differences
+
+
+def _partition_differences(one: StagedOutcome, many: StagedOutcome) -> list[Difference]:
+    """Every key has the same records in the same order; records without a key have no order."""
+    for outcome in (one, many):
+        outcome.outputs = sorted(outcome.outputs or [], key=_null_keys_by_text)
+    return _disturbed_differences(one, many)
+
+
+def _null_keys_by_text(record: Mapping[str, Any]) -> str:
+    return "" if record["key"] is not None else record_text(record)
 
 
 def _failure_differences(case: Case, outcome: Outcome) -> list[Difference]:

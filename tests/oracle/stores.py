@@ -101,3 +101,23 @@ def _key_serde(case: Mapping[str, Any], name: str) -> str | None:
 
 def _end(valid_to: int | None) -> int | None:
     return None if valid_to in (None, -1, MAX_LONG) else valid_to
+
+
+def read_view(
+    case: Mapping[str, Any], view: Any, name: str, expected: Mapping[str, Any], shift_ms: int
+) -> list[Entry] | None:
+    """Gives the entries of a store of a running application, without timestamps of their own.
+
+    Windows are shown as much earlier as the records were written later.
+    """
+    kind = expected["kind"]
+    if "entries" not in expected or kind not in (*_READ, "versioned_kv"):
+        return None
+    if kind == "versioned_kv":
+        return list(_versions(case, view, name))
+    has_window = "window" in kind or kind == "session"
+    read = _windowed if has_window else _key_value
+    entries = [read(key, value) for key, value in view.all()]
+    for entry in entries:
+        entry[2:] = [time - shift_ms for time in entry[2:]]
+    return sorted(entries, key=_order(kind))

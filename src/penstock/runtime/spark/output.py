@@ -90,7 +90,8 @@ class KafkaWriter:
         partition: int | None,
         on_delivery: Any = None,
     ) -> None:
-        options: dict[str, Any] = {"timestamp": timestamp}
+        # librdkafka takes 0 for "now", which is further off than a millisecond.
+        options: dict[str, Any] = {"timestamp": timestamp or 1}
         if partition is not None:
             options["partition"] = partition
         if headers:
