@@ -49,6 +49,12 @@ def test_every_operator_has_a_page() -> None:
     assert pages == NOUNS
 
 
+def test_every_operator_has_its_behaviour_tested() -> None:
+    """Who knows the operator's name has found what it does, in tables, for every engine."""
+    tests = {file.stem.removeprefix("test_") for file in (ROOT / "tests/operators").glob("test_*")}
+    assert NOUNS - tests == set()
+
+
 def test_page_index_lists_every_operator() -> None:
     """A page nobody links to is not found by reading."""
     index = (ROOT / "docs/reference/operators/index.md").read_text(encoding="utf-8")

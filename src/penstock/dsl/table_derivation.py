@@ -22,16 +22,19 @@ def derive(
     *,
     prefix: str,
     skips_number: bool = True,
+    keeps_values: bool = False,
     **more: Any,
 ) -> Table:
     """Adds an operator below the table; ``more`` goes to its ``Operator``.
 
-    The result has a store only if the user names one. The store takes its serdes from the options
-    alone; the result inherits the table's key serde, but no value serde.
+    The result has a store only if the user names one. Serdes that the options leave out are the
+    table's: of keys always, of values if the operator keeps them.
     """
+    value_serde = table.value_serde if keeps_values else None
     graph, store, queryable = table.graph, None, None
     if options is not None and options.store_name is not None:
-        store = key_value_store(materialize(graph, options, prefix))
+        wanted = materialize(graph, options, prefix)
+        store = key_value_store(wanted.with_serdes_or(table.key_serde, value_serde))
         queryable = store.name
     elif options is not None and skips_number:
         # The number of a store that is never made: names of programs must not change for it.
@@ -41,14 +44,14 @@ def derive(
     if options is not None:
         node.output_versioned = isinstance(options.store, VersionedBytesStoreSupplier)
     graph.add(node, table.node)
-    key_serde, value_serde = (options.key_serde, options.value_serde) if options else (None, None)
+    given = (None, None) if options is None else (options.key_serde, options.value_serde)
     return Table(
         name=node.name,
         node=node,
         graph=graph,
         sources=table.sources,
         state=state,
-        key_serde=resolve_serde(key_serde) or table.key_serde,
-        value_serde=resolve_serde(value_serde),
+        key_serde=resolve_serde(given[0]) or table.key_serde,
+        value_serde=resolve_serde(given[1]) or value_serde,
         queryable_store_name=queryable,
     )

@@ -32,9 +32,9 @@ def filter_table(
         options,
         name,
         prefix=_PREFIX,
+        keeps_values=True,
         follows_versions=True,
     )
-    filtered.value_serde = filtered.value_serde or table.value_serde
     # Where the table above has a store its old values cost nothing, and they save tombstones for
     # rows that were filtered out before.
     filtered.state.sends_old = table.state.send_old_values(force=False)

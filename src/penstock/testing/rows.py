@@ -1,7 +1,8 @@
 """Text tables in tests: a header line, then one record per line, columns separated by ``|``.
 
 Columns: ``key``, ``value``, ``time`` (``1:05`` is minutes and seconds, ``250`` milliseconds) and,
-in expected output, ``window`` (its start, in the same notation). ``#`` starts a comment.
+in expected output, ``window``: its start in the same notation, or start and end (``0:10-1:05``).
+``#`` starts a comment.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Row:
         if not isinstance(other, Row):
             return NotImplemented
         shared = self.cells.keys() & other.cells.keys()
-        return all(_same(self.cells[name], other.cells[name]) for name in shared)
+        return all(_same(name, self.cells[name], other.cells[name]) for name in shared)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -40,7 +41,9 @@ class Row:
         return " | ".join(f"{name}={value}" for name, value in self.cells.items())
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(column: str, one: Any, other: Any) -> bool:
+    if column == "window" and None in (one[1], other[1]):
+        return bool(one[0] == other[0])
     return one == other or str(one) == str(other)
 
 
@@ -50,7 +53,7 @@ def to_row(record: TestRecord) -> Row:
     cells = {"key": key, "value": record.value, "time": record.timestamp}
     if isinstance(key, Windowed):
         cells["key"] = key.key
-        cells["window"] = key.window.start
+        cells["window"] = key.window.start, key.window.end
     return Row(cells)
 
 
@@ -103,8 +106,11 @@ class TextTable:
 
 
 def _cell(column: str, text: str) -> Any:
-    if column in ("time", "window"):
+    if column == "time":
         return _milliseconds(text)
+    if column == "window":
+        start, _, end = text.partition("-")
+        return _milliseconds(start), _milliseconds(end) if end else None
     return None if text in ("null", "None") else text
 
 

@@ -1,0 +1,52 @@
+"""Joins of tables on a key that is in the value."""
+
+from penstock import StreamsBuilder, Topology
+from penstock.testing import rows
+from tests.operators.driver import Driver
+
+
+def joined(method: str = "join") -> Topology:
+    """Values of orders begin with their user: 'u1:tea'."""
+    builder = StreamsBuilder()
+    orders, users = builder.table("orders"), builder.table("users")
+    join = getattr(orders, method)
+    table = join(
+        users, lambda order, user: f"{order} for {user}", foreign_key=lambda o: o.split(":")[0]
+    )
+    table.to_stream().to("out")
+    return builder.build()
+
+
+def test_change_of_the_right_row_reaches_all_left_rows(driver: Driver) -> None:
+    """One user, many orders."""
+    driver.start(joined())
+    driver.pipe("orders", "key | value\no1 | u1:tea\no2 | u1:rum\no3 | u2:tea")
+    driver.pipe("users", "key | value\nu1 | Ann")
+    assert driver.read("out") == rows("key | value\no1 | u1:tea for Ann\no2 | u1:rum for Ann")
+
+
+def test_result_goes_when_the_right_row_goes(driver: Driver) -> None:
+    """TOP-4: an inner join retracts."""
+    driver.start(joined())
+    driver.pipe("users", "key | value\nu1 | Ann")
+    driver.pipe("orders", "key | value\no1 | u1:tea")
+    driver.pipe("users", "key | value\nu1 | null")
+    assert driver.read("out") == rows("key | value\no1 | u1:tea for Ann\no1 | null")
+
+
+def test_order_may_change_its_user(driver: Driver) -> None:
+    """The old user's changes no longer reach it."""
+    driver.start(joined())
+    driver.pipe("users", "key | value\nu1 | Ann\nu2 | Bob")
+    driver.pipe("orders", "key | value\no1 | u1:tea")
+    driver.pipe("orders", "key | value\no1 | u2:tea")
+    driver.pipe("users", "key | value\nu1 | Ann B")
+    assert driver.read("out")[-1:] == rows("key | value\no1 | u2:tea for Bob")
+
+
+def test_left_join_keeps_orders_without_a_user(driver: Driver) -> None:
+    """And deletes the row with the order."""
+    driver.start(joined("left_join"))
+    driver.pipe("orders", "key | value\no1 | u9:tea")
+    driver.pipe("orders", "key | value\no1 | null")
+    assert driver.read("out") == rows("key | value\no1 | u9:tea for None\no1 | null")

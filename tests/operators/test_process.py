@@ -1,0 +1,90 @@
+"""Processors: forwarding, stores, punctuation."""
+
+from typing import Any
+
+import pytest
+
+from penstock import Processor, PunctuationType, Record, Stores, StreamsBuilder, Topology
+from penstock.testing import rows
+from tests.operators.driver import Driver
+
+
+class Ticker(Processor[str, str, str, str]):
+    """Forwards what it has seen when its clock says so."""
+
+    kind = PunctuationType.STREAM_TIME
+
+    def init(self, context: Any) -> None:
+        self.seen: list[str] = []
+        context.schedule("10s", self.kind, self.tick)
+
+    def process(self, record: Record[str, str]) -> None:
+        self.seen.append(record.value)
+
+    def tick(self, now: int) -> None:
+        self.context.forward(Record("seen", "".join(self.seen), now))
+
+
+class WallTicker(Ticker):
+    kind = PunctuationType.WALL_CLOCK_TIME
+
+
+def ticking(processor: type[Ticker]) -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("in").process(processor).to("out")
+    return builder.build()
+
+
+def test_stream_time_punctuation_follows_records(driver: Driver) -> None:
+    """The first record fires it; after that once per interval that time has passed."""
+    driver.start(ticking(Ticker))
+    driver.pipe("in", "key | value | time\nk | a | 0:01\nk | b | 0:09\nk | c | 0:35\nk | d | 0:36")
+    assert driver.read("out") == rows("""
+        key  | value | time
+        seen | a     | 0:01
+        seen | abc   | 0:35   # one for all intervals that were missed
+    """)
+
+
+def test_wall_clock_punctuation_needs_no_records(driver: Driver) -> None:
+    """TOP-10: it fires with no input at all, and records do not move it."""
+    driver.start(ticking(WallTicker))
+    driver.pipe("in", "key | value | time\nk | a | 9:00")
+    assert driver.read("out") == []
+    driver.advance("10s")
+    assert driver.read("out") == rows("key | value | time\nseen | a | 0:10")
+
+
+def test_record_goes_to_the_child_that_is_named(driver: Driver) -> None:
+    """And to all of them, in the order they were added, if none is."""
+
+    class Sorter(Processor[str, str, str, str]):
+        def process(self, record: Record[str, str]) -> None:
+            self.context.forward(record, "even" if len(record.value) % 2 == 0 else None)
+
+    topology = Topology().add_source("source", "in").add_processor("sorter", Sorter, "source")
+    topology.add_sink("odd", "odd", "sorter").add_sink("even", "even", "sorter")
+    driver.start(topology)
+    driver.pipe("in", "key | value\nk | ab\nk | abc")
+    assert driver.read("even") == rows("key | value\nk | ab\nk | abc")
+    assert driver.read("odd") == rows("key | value\nk | abc")
+
+
+@pytest.mark.parametrize("value", ["b", "null"])
+def test_store_remembers_between_records(driver: Driver, value: str) -> None:
+    """A processor reads what it has written, at once."""
+
+    def last(record: Record[str, str], context: Any) -> Record[str, str]:
+        store = context.get_state_store("last")
+        before = store.get(record.key)
+        store.put(record.key, record.value)
+        return record.with_value(f"{before} {record.value}")
+
+    builder = StreamsBuilder()
+    supplier = Stores.in_memory_key_value_store("last")
+    builder.add_state_store(Stores.key_value_store_builder(supplier, "string", "string"))
+    builder.stream("in").process(last, "last").to("out")
+    driver.start(builder.build())
+    driver.pipe("in", f"key | value\nk | a\nk | {value}\nk | c")
+    middle, after = ("None", "None") if value == "null" else ("b", "b")
+    assert driver.read("out") == rows(f"key | value\nk | None a\nk | a {middle}\nk | {after} c")

@@ -1,0 +1,61 @@
+"""Sessions: bursts of activity that grow, and grow together."""
+
+from penstock import SessionWindows, StreamsBuilder, Topology
+from penstock.testing import rows
+from tests.operators.driver import Driver
+
+
+def counts(grace: str = "1h") -> Topology:
+    builder = StreamsBuilder()
+    windows = SessionWindows.of_inactivity_gap_and_grace("10s", grace)
+    builder.stream("in").group_by_key().windowed_by(windows).count().to_stream().to("out")
+    return builder.build()
+
+
+def test_record_within_the_gap_extends_the_session(driver: Driver) -> None:
+    """WT-05: the old session is deleted first, since its key, the window, has changed."""
+    driver.start(counts())
+    driver.pipe("in", "key | value | time\nann | x | 0:10\nann | x | 0:20\nann | x | 0:30.001")
+    assert driver.read("out") == rows("""
+        key | window            | value
+        ann | 0:10-0:10         | 1
+        ann | 0:10-0:10         | null
+        ann | 0:10-0:20         | 2
+        ann | 0:30.001-0:30.001 | 1      # one millisecond more than the gap
+    """)
+
+
+def test_record_between_two_sessions_merges_them(driver: Driver) -> None:
+    """TOP-4: both sessions get a tombstone before the merged one appears."""
+    driver.start(counts())
+    driver.pipe("in", "key | value | time\nann | x | 0:10\nann | x | 0:30\nann | x | 0:20")
+    assert driver.read("out")[2:] == rows("""
+        key | window    | value | time
+        ann | 0:10-0:10 | null  | 0:10   # the time of a session is its end
+        ann | 0:30-0:30 | null  | 0:30
+        ann | 0:10-0:30 | 3     | 0:30
+    """)
+
+
+def test_session_stays_open_at_equality(driver: Driver) -> None:
+    """XX-17: dropped if end < stream time - grace - gap."""
+    driver.start(counts(grace="5s"))
+    driver.pipe(
+        "in",
+        """
+        key | value | time
+        bob | x     | 0:35
+        ann | x     | 0:20       # 0:20 = 0:35 - 5 s - 10 s
+        cid | x     | 0:19.999   # one millisecond too late
+        """,
+    )
+    assert driver.read("out") == rows("key | window\nbob | 0:35\nann | 0:20")
+    assert driver.dropped() == {"expired-window": 1}
+
+
+def test_null_keys_are_dropped(driver: Driver) -> None:
+    """A session belongs to a key."""
+    driver.start(counts())
+    driver.pipe("in", "key | value | time\nnull | x | 0:10")
+    assert driver.read("out") == []
+    assert driver.dropped() == {"null-key": 1}

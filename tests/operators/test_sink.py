@@ -1,0 +1,36 @@
+"""Writing topics."""
+
+from penstock import StreamsBuilder
+from penstock.testing import rows
+from tests.operators.driver import Driver
+
+
+def test_topic_may_depend_on_the_record(driver: Driver) -> None:
+    """The extractor sees key, value and context."""
+    builder = StreamsBuilder()
+    builder.stream("in").to(lambda key, value, context: f"{context.topic}-{key}")
+    driver.start(builder.build())
+    driver.pipe("in", "key | value\na | 1\nb | 2")
+    assert driver.read("in-a") == rows("key | value\na | 1")
+    assert driver.read("in-b") == rows("key | value\nb | 2")
+
+
+def test_through_goes_on_with_what_was_written(driver: Driver) -> None:
+    """XX-15: a topic of the user's own between two parts of the program."""
+    builder = StreamsBuilder()
+    builder.stream("in").through("between").map_values(str.upper).to("out")
+    driver.start(builder.build())
+    driver.pipe("in", "key | value | time\na | x | 0:05")
+    assert driver.read("between") == rows("key | value | time\na | x | 0:05")
+    assert driver.read("out") == rows("key | value | time\na | X | 0:05")
+
+
+def test_partitioner_that_chooses_nothing_drops_the_record(driver: Driver) -> None:
+    """An empty set is a choice; None leaves it to the key."""
+    builder = StreamsBuilder()
+    builder.stream("in").to(
+        "out", partitioner=lambda topic, key, value, count: set() if value == "-" else None
+    )
+    driver.start(builder.build())
+    driver.pipe("in", "key | value\na | x\na | -")
+    assert driver.read("out") == rows("key | value\na | x")

@@ -1,0 +1,75 @@
+"""Joins of two streams within a time window."""
+
+from penstock import JoinWindows, StreamsBuilder, Topology
+from penstock.testing import rows
+from tests.operators.driver import Driver
+
+
+def joined(method: str = "join", windows: JoinWindows | None = None) -> Topology:
+    builder = StreamsBuilder()
+    windows = windows or JoinWindows.of_time_difference_and_grace("10s", "5s")
+    join = getattr(builder.stream("left"), method)
+    join(builder.stream("right"), lambda one, other: f"{one}+{other}", windows).to("out")
+    return builder.build()
+
+
+def test_records_join_up_to_the_difference(driver: Driver) -> None:
+    """Both bounds are inclusive; each pair is joined once, whoever comes first."""
+    driver.start(joined())
+    driver.pipe("left", "key | value | time\nann | L | 0:20")
+    driver.pipe(
+        "right",
+        """
+        key | value | time
+        ann | a     | 0:10
+        ann | b     | 0:30
+        ann | c     | 0:30.001
+        ann | d     | 0:09.999
+        """,
+    )
+    assert driver.read("out") == rows("key | value\nann | L+a\nann | L+b")
+
+
+def test_result_carries_the_later_time(driver: Driver) -> None:
+    """KS-26: the highest timestamp of the two records."""
+    driver.start(joined())
+    driver.pipe("left", "key | value | time\nann | L | 0:20")
+    driver.pipe("right", "key | value | time\nann | R | 0:12")
+    assert driver.read("out") == rows("key | value | time\nann | L+R | 0:20")
+
+
+def test_windows_may_be_asymmetric(driver: Driver) -> None:
+    """before and after count from the left record."""
+    windows = JoinWindows.of_time_difference_with_no_grace("10s").before("0s")
+    driver.start(joined(windows=windows))
+    driver.pipe("left", "key | value | time\nann | L | 0:20")
+    driver.pipe("right", "key | value | time\nann | a | 0:19\nann | b | 0:25")
+    assert driver.read("out") == rows("key | value\nann | L+b")
+
+
+def test_left_join_waits_until_no_partner_can_come(driver: Driver) -> None:
+    """A record without a partner is emitted once stream time passes its window and grace."""
+    driver.start(joined("left_join"))
+    driver.pipe("left", "key | value | time\nann | L | 0:20")
+    driver.pipe("right", "key | value | time\nbob | R | 0:35")
+    assert driver.read("out") == []
+    driver.pipe("right", "key | value | time\nbob | R | 0:35.001")
+    assert driver.read("out") == rows("key | value | time\nann | L+None | 0:20")
+
+
+def test_outer_join_waits_on_both_sides(driver: Driver) -> None:
+    """Either side may be the one that is missing."""
+    driver.start(joined("outer_join"))
+    driver.pipe("right", "key | value | time\nann | R | 0:20")
+    driver.pipe("left", "key | value | time\nbob | L | 1:00")
+    assert driver.read("out") == rows("key | value\nann | None+R")
+
+
+def test_null_values_are_dropped_and_null_keys_only_where_they_must(driver: Driver) -> None:
+    """TOP-3: an inner join drops both; a left join keeps a left record without a key."""
+    driver.start(joined())
+    driver.pipe("left", "key | value\nnull | L\nann | null")
+    assert driver.dropped() == {"null-key-or-value": 2}
+    driver.start(joined("left_join"))
+    driver.pipe("left", "key | value\nnull | L")
+    assert driver.read("out") == rows("key | value\nnull | L+None")
