@@ -70,7 +70,7 @@ def main(arguments: list[str]) -> None:
     given = {name: os.environ.get(name, "") for name in NAMES}
     given |= dict(zip(NAMES, arguments, strict=False))
     if os.environ.get("STYLE") != "lambda":
-        print("there are no expressions yet: this runs the lambdas", file=sys.stderr)
+        print("no workload has expressions yet: this runs the lambdas", file=sys.stderr)
     topics = Topics(given["INPUT_TOPIC"], given["OUTPUT_TOPIC"], given["TABLE_TOPIC"])
     streams = KafkaStreams(build(given["WORKLOAD"], topics), settings(given))
     if os.environ.get("MODE") == "latency":

@@ -200,6 +200,7 @@ class Leader:
             "admin": admin_settings(self._config),
             "start": start,
             "max_records": self._config[MAX_BATCH_RECORDS],
+            "is_ordered": any(len(plan.external_of(run)) > 1 for run in plan.runs),
             "global_parts": [[topic, number] for topic, number in self._global_parts(plan)],
             "wall_clock": has_wall_clock(plan.graph),
             "read_committed": bool(self.application and self.application.exactly_once),

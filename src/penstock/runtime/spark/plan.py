@@ -60,6 +60,10 @@ class Plan:
     def is_internal(self, topic: str) -> bool:
         return topic in self.graph.internal_topics
 
+    def external_of(self, run: Run) -> list[str]:
+        """The real topics among those that are read together."""
+        return [topic for topic in run.topics if not self.is_internal(topic)]
+
     @cached_property
     def external_topics(self) -> list[str]:
         """The real topics that tasks read, in a fixed order."""

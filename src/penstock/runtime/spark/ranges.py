@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ from penstock.kafka.admin import Admin
 FORMAT = "penstock-ranges"
 Offset = dict[str, Any]
 Part = tuple[str, int]
+_LATEST_MS = 1 << 43
+#: A batch that is as full as this needs no further search for its end.
+_FULL = 0.8
 
 
 class RangesDataSource(DataSource):
@@ -64,7 +67,7 @@ class RangesReader(DataSourceStreamReader):
     def _latest(self, start: Offset) -> Offset:
         parts = [(topic, number) for topic, number, _ in start["offsets"]]
         ends = self._ends(parts)
-        capped = cap(parts_of(start["offsets"]), ends, self._settings["max_records"])
+        capped = self._capped(parts_of(start["offsets"]), ends)
         result = {**start, "offsets": listed(capped)}
         if self._settings["global_parts"]:
             globals_ = [(topic, number) for topic, number in self._settings["global_parts"]]
@@ -76,10 +79,28 @@ class RangesReader(DataSourceStreamReader):
             result["clock_ms"] = max(start["clock_ms"], time.time_ns() // 1_000_000)
         return result
 
+    def _capped(self, start: Mapping[Part, int], ends: Mapping[Part, int]) -> dict[Part, int]:
+        most = self._settings["max_records"]
+        if not self._settings["is_ordered"]:
+            return cap(start, ends, most)
+
+        def offsets_at(time_ms: int) -> dict[Part, int]:
+            found = self._connected().offsets_at(start, time_ms)
+            # Late records may lie behind the start; what is not there yet comes after the end.
+            return {
+                part: ends[part] if at < 0 else min(max(at, start[part]), ends[part])
+                for part, at in found.items()
+            }
+
+        return cap_by_time(start, ends, most, offsets_at)
+
     def _ends(self, parts: list[Part]) -> dict[Part, int]:
+        return self._connected().end_offsets(parts, committed=self._settings["read_committed"])
+
+    def _connected(self) -> Admin:
         if self._admin is None:
             self._admin = Admin(self._settings["admin"])
-        return self._admin.end_offsets(parts, committed=self._settings["read_committed"])
+        return self._admin
 
 
 def cap(start: Mapping[Part, int], ends: Mapping[Part, int], most: int) -> dict[Part, int]:
@@ -90,6 +111,37 @@ def cap(start: Mapping[Part, int], ends: Mapping[Part, int], most: int) -> dict[
         return {part: at + waiting[part] for part, at in start.items()}
     share = most / total
     return {part: at + int(waiting[part] * share + 0.999) for part, at in start.items()}
+
+
+def cap_by_time(
+    start: Mapping[Part, int],
+    ends: Mapping[Part, int],
+    most: int,
+    offsets_at: Callable[[int], Mapping[Part, int]],
+) -> dict[Part, int]:
+    """Takes what is oldest over all partitions if there is more than a batch should hold.
+
+    Records of topics that are joined are processed in order of time, also over batches: an event
+    must not run ahead of the table row before it only because the topics differ in length.
+    """
+    if _distance(start, ends) <= most:
+        return dict(ends)
+    before, early, late = dict(start), 0, _LATEST_MS
+    while late - early > 1 and _distance(start, before) < most * _FULL:
+        middle = (early + late) // 2
+        found = offsets_at(middle)
+        if _distance(start, found) <= most:
+            before, early = dict(found), middle
+        else:
+            late = middle
+    if before != dict(start):
+        return before
+    # More records of one moment than a batch should hold.
+    return cap(start, offsets_at(late), most)
+
+
+def _distance(start: Mapping[Part, int], end: Mapping[Part, int]) -> int:
+    return sum(max(end[part] - at, 0) for part, at in start.items())
 
 
 def listed(offsets: Mapping[Part, int]) -> list[list[Any]]:
