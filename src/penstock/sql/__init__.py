@@ -10,12 +10,13 @@ Text becomes a tree, the tree is checked against columns and types, expressions 
     ``administration``, ``queries``, ``expressions``, ``types``; ``walk`` finds and replaces nodes.
 ``format``
     AST to text that parses back to the same AST.
-``types``, ``casting``, ``calendar``, ``java``, ``values``
-    SQL types and their Python values, CAST and implicit conversion, ISO dates, Java's numbers.
+``types``, ``casting``, ``calendar``, ``java``, ``values``, ``arrow``
+    SQL types and their Python values, CAST and implicit conversion, ISO dates, Java's numbers,
+    Arrow's types.
 ``expressions``
     ``compile_expression(node, Scope(columns, functions))`` gives a type and a function over a row
     (a list or tuple with one value for each column of the scope). An evaluation that fails gives
-    None and calls the scope's ``log``.
+    None and calls the scope's ``log``. ``compile_columns`` gives the same over Arrow columns.
 ``functions``
     ``library.built_in_functions()`` gives a ``FunctionRegistry``: ``scalar`` functions for
     expressions, ``bind_table`` for EXPLODE and its kin, ``bind_aggregate`` for an ``Aggregator``

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from typing import Any
@@ -34,7 +35,7 @@ def compile_binary(node: ast.Binary, scope: Scope, compile_node: Any) -> Compile
     type_ = _result_type(node, left.type, right.type)
     lift = strict if scope.lambda_columns else lifted
     if type_ in (STRING, BYTES):
-        return Compiled(type_, lift(lambda a, b: a + b, left.evaluate, right.evaluate))
+        return Compiled(type_, lift(operator.add, left.evaluate, right.evaluate))
     wide = wider_number(left.type, right.type)
     if not isinstance(wide, DecimalType):
         a, b = converted(left, wide), converted(right, wide)
@@ -138,15 +139,25 @@ def strict(operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
     return evaluate
 
 
-def _operation(operator: str, type_: SqlType) -> Operation:
+def _operation(symbol: str, type_: SqlType) -> Operation:
     if type_ == DOUBLE:
-        return _DOUBLES[operator]
-    wrap, plain = (java.wrap_int if type_ == INTEGER else java.wrap_long), _WHOLE[operator]
-    return lambda a, b: wrap(plain(a, b))
+        return _DOUBLES[symbol]
+    if type_ == INTEGER:
+        return _wrapped(_WHOLE[symbol], java.MIN_INT, java.MAX_INT, java.wrap_int)
+    return _wrapped(_WHOLE[symbol], java.MIN_LONG, java.MAX_LONG, java.wrap_long)
 
 
-def _decimal_operation(operator: str, type_: DecimalType) -> Operation:
-    plain, precision, scale = _DECIMALS[operator], type_.precision, type_.scale
+def _wrapped(plain: Operation, low: int, high: int, wrap: Callable[[int], int]) -> Operation:
+    def operation(a: int, b: int) -> int:
+        result: int = plain(a, b)
+        # Nearly every result fits: the comparison is cheaper than the call it saves.
+        return result if low <= result <= high else wrap(result)
+
+    return operation
+
+
+def _decimal_operation(symbol: str, type_: DecimalType) -> Operation:
+    plain, precision, scale = _DECIMALS[symbol], type_.precision, type_.scale
 
     def operation(a: Any, b: Any) -> Decimal:
         with localcontext(java.EXACT):
@@ -161,9 +172,9 @@ def _remainder(left: Decimal, right: Decimal) -> Decimal:
 
 
 _WHOLE: dict[str, Operation] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
     "/": java.divide,
     "%": java.remainder,
 }
@@ -172,4 +183,4 @@ _DOUBLES: dict[str, Operation] = {
     "/": java.divide_doubles,
     "%": java.remainder_doubles,
 }
-_DECIMALS: dict[str, Operation] = {**_WHOLE, "/": lambda a, b: a / b, "%": _remainder}
+_DECIMALS: dict[str, Operation] = {**_WHOLE, "/": operator.truediv, "%": _remainder}

@@ -141,6 +141,8 @@ def _invocation(
     if overload.is_typed:
         implementation = implementation(types)
     log, takes_null = scope.log, overload.takes_null
+    if len(evaluates) == 1 and not takes_null:
+        return _invocation_of_one(node, implementation, evaluates[0], scope)
 
     def call(row: Row) -> Any:
         try:
@@ -149,6 +151,24 @@ def _invocation(
                 return None
             return implementation(*values)
         # A bad value makes this call NULL, and an outer COALESCE may still replace it.
+        except Exception as error:  # noqa: BLE001
+            log(format_expression(node), error)
+            return None
+
+    return call
+
+
+def _invocation_of_one(
+    node: ast.FunctionCall, function: Callable[..., Any], evaluate: Evaluate, scope: Scope
+) -> Evaluate:
+    """The same for the most common shape: one argument, NULL gives NULL."""
+    log = scope.log
+
+    def call(row: Row) -> Any:
+        try:
+            value = evaluate(row)
+            return None if value is None else function(value)
+        # As above.
         except Exception as error:  # noqa: BLE001
             log(format_expression(node), error)
             return None

@@ -21,7 +21,6 @@ from penstock.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
 from penstock.sql.types import DecimalType, SqlType
 
-_EACH = ("INTEGER -> INTEGER", "BIGINT -> BIGINT", "DOUBLE -> DOUBLE", "DECIMAL -> DECIMAL")
 _SORTABLE = (
     "INTEGER",
     "BIGINT",
@@ -35,11 +34,21 @@ _SORTABLE = (
 )
 
 
-@scalar("ABS", *_EACH)
+@scalar("ABS", "DOUBLE -> DOUBLE", "DECIMAL -> DECIMAL")
 def absolute(value: Any) -> Any:
     """Gives the number without its sign."""
+    return abs(value)
+
+
+@scalar("ABS", "INTEGER -> INTEGER")
+def absolute_int(value: int) -> int:
     # The smallest whole number has no positive counterpart in Java and stays as it is.
-    return abs(value) if value != java.MIN_LONG else value
+    return java.wrap_int(abs(value))
+
+
+@scalar("ABS", "BIGINT -> BIGINT")
+def absolute_long(value: int) -> int:
+    return java.wrap_long(abs(value))
 
 
 @scalar("CEIL", "DOUBLE -> DOUBLE", "INTEGER -> INTEGER", "BIGINT -> BIGINT")

@@ -1,0 +1,100 @@
+"""SQL types and values as Arrow has them. Dates and times are whole numbers here too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.sql.errors import SqlTypeError
+from penstock.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+)
+
+_MAX_PRECISION = 76
+_SCALARS: dict[SqlType, Any] = {
+    BOOLEAN: pa.bool_(),
+    INTEGER: pa.int32(),
+    BIGINT: pa.int64(),
+    DOUBLE: pa.float64(),
+    STRING: pa.string(),
+    BYTES: pa.binary(),
+    DATE: pa.int32(),
+    TIME: pa.int32(),
+    TIMESTAMP: pa.int64(),
+}
+
+
+def arrow_type(type_: SqlType) -> Any:
+    """Gives the Arrow type of a column.
+
+    >>> arrow_type(ArrayType(INTEGER))
+    ListType(list<item: int32>)
+    """
+    match type_:
+        case DecimalType(precision, scale):
+            if precision > _MAX_PRECISION:
+                raise SqlTypeError("no-column-type", f"{type_} has more digits than Arrow holds")
+            return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, scale)
+        case ArrayType(element):
+            return pa.list_(arrow_type(element))
+        case MapType(key, value):
+            return pa.map_(arrow_type(key), arrow_type(value))
+        case StructType(fields):
+            return pa.struct([pa.field(f.name, arrow_type(f.type)) for f in fields])
+        case _:
+            return _SCALARS[type_]
+
+
+def to_array(values: Sequence[Any], type_: SqlType) -> Any:
+    """Gives an Arrow array of SQL values."""
+    return pa.array(values, arrow_type(type_), from_pandas=False)
+
+
+def to_values(array: Any, type_: SqlType) -> list[Any]:
+    """Gives the SQL values of an Arrow array."""
+    values: list[Any] = array.to_pylist()
+    convert = _converter(type_)
+    return values if convert is None else [convert(value) for value in values]
+
+
+def _converter(type_: SqlType) -> Callable[[Any], Any] | None:
+    """Gives what makes Arrow's Python value ours: only maps differ, as lists of pairs."""
+    match type_:
+        case MapType(_, value):
+            inner = _converter(value) or _same
+            return lambda pairs: None if pairs is None else {k: inner(v) for k, v in pairs}
+        case ArrayType(element):
+            each = _converter(element)
+            return each and _each(each)
+        case StructType(fields):
+            inners = {field.name: _converter(field.type) for field in fields}
+            if not any(inners.values()):
+                return None
+            return lambda s: (
+                None if s is None else {n: (inners[n] or _same)(v) for n, v in s.items()}
+            )
+        case _:
+            return None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _each(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda values: None if values is None else [convert(value) for value in values]

@@ -1,0 +1,75 @@
+"""Arrow kernels whose results equal the record path's, NULLs and overflow included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType
+
+Kernel = Callable[..., Any]
+
+
+def _known(kernel: Kernel) -> Kernel:
+    """Makes a comparison with NULL false instead of unknown."""
+    return lambda left, right: pc.fill_null(kernel(left, right), False)
+
+
+COMPARE_KERNELS: dict[str, Kernel] = {
+    "=": _known(pc.equal),
+    "<>": _known(pc.not_equal),
+    "<": _known(pc.less),
+    "<=": _known(pc.less_equal),
+    ">": _known(pc.greater),
+    ">=": _known(pc.greater_equal),
+}
+# Unchecked on purpose: they wrap around as Java does. Division would fail a whole batch for one
+# zero, and Arrow has no remainder, so both are left to the record path.
+NUMERIC_KERNELS: dict[str, Kernel] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+
+
+def _to(target: Any) -> Kernel:
+    return lambda values: pc.cast(values, target, safe=False)
+
+
+CAST_KERNELS: dict[tuple[SqlType, SqlType], Kernel] = {
+    (INTEGER, BIGINT): _to(pa.int64()),
+    (BIGINT, INTEGER): _to(pa.int32()),
+    (INTEGER, DOUBLE): _to(pa.float64()),
+    (BIGINT, DOUBLE): _to(pa.float64()),
+    (INTEGER, STRING): _to(pa.string()),
+    (BIGINT, STRING): _to(pa.string()),
+    (BOOLEAN, STRING): _to(pa.string()),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionKernel:
+    """A function over columns; ``type`` None is the type of its arguments."""
+
+    function: Kernel
+    type: SqlType | None = None
+    least: int = 1
+    most: int | None = 1
+
+    def takes(self, count: int) -> bool:
+        return self.least <= count and (self.most is None or count <= self.most)
+
+
+def _concat(*texts: Any) -> Any:
+    return pc.binary_join_element_wise(*texts, "", null_handling="skip")
+
+
+_SIMPLE = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
+
+FUNCTION_KERNELS: dict[tuple[str, SqlType], FunctionKernel] = {
+    ("LEN", STRING): FunctionKernel(pc.utf8_length, INTEGER),
+    ("CONCAT", STRING): FunctionKernel(_concat, STRING, most=None),
+    **{("COALESCE", t): FunctionKernel(pc.coalesce, most=None) for t in _SIMPLE},
+    **{("IFNULL", t): FunctionKernel(pc.coalesce, least=2, most=2) for t in _SIMPLE},
+    **{("ABS", t): FunctionKernel(pc.abs) for t in (INTEGER, BIGINT, DOUBLE)},
+}
