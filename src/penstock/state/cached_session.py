@@ -90,7 +90,7 @@ class CachedSessions:
     def _matching(
         self, keys: KeyRange, earliest_end: int, latest_start: int, reverse: bool
     ) -> Iterator[Cached[SessionEntry]]:
-        bounds = session_bounds(keys, max(earliest_end, 0), latest_start, self._latest_end)
+        bounds = session_bounds(keys, max(earliest_end, 0), self._latest_end)
         for data, entry in self._cached.scan(earliest_end, MAX_LONG, bounds, reverse=reverse):
             key, start, end = split_session_key(stored_key(data))
             if end >= earliest_end and start <= latest_start and is_within(key, keys):

@@ -69,6 +69,7 @@ class CachedWindows:
         self._layout = layout
         self._listener: WindowListener | None = None
         self._sends_old = False
+        self._latest_start = -1
         self._cache = cache.named(name, context, self._write_back)
         self._cached = CachedSegments(self._cache, interval_ms, self._time_of)
 
@@ -84,6 +85,7 @@ class CachedWindows:
         return self._layout.from_key(data)[1]
 
     def put(self, key: bytes, value: bytes | None, start: int) -> None:
+        self._latest_start = max(self._latest_start, start)
         self._cached.put(self._layout.to_key(key, start), value)
 
     def get(self, key: bytes, start: int) -> bytes | None:
@@ -127,7 +129,8 @@ class CachedWindows:
         low, high = keys
         if low is not None and _is_one(keys):
             return window_key(low, time_from), after(window_key(low, time_to, MAX_SEQUENCE))
-        return low, None if high is None else after(highest_window_key(high, time_to))
+        latest = min(time_to, self._latest_start)
+        return low, None if high is None else after(highest_window_key(high, latest))
 
     def _write_back(self, cache_key: bytes, entry: CacheEntry) -> None:
         key, start, _ = self._layout.from_key(stored_key(cache_key))

@@ -41,7 +41,7 @@ class SegmentedSessions:
         self, keys: KeyRange, earliest_end: int, latest_start: int, *, reverse: bool = False
     ) -> Iterator[SessionEntry]:
         earliest_end = max(earliest_end, self._segments.oldest_readable, 0)
-        bounds = session_bounds(keys, earliest_end, latest_start, self._segments.stream_time)
+        bounds = session_bounds(keys, earliest_end, self._segments.stream_time)
         for data, value in self._segments.scan(earliest_end, MAX_LONG, bounds, reverse=reverse):
             key, start, end = split_session_key(data)
             if end >= earliest_end and start <= latest_start and is_within(key, keys):
@@ -69,7 +69,7 @@ class SegmentedSessions:
         self._segments.close()
 
 
-def session_bounds(keys: KeyRange, earliest_end: int, latest_start: int, latest_end: int) -> Bounds:
+def session_bounds(keys: KeyRange, earliest_end: int, latest_end: int) -> Bounds:
     """Gives bounds inside a segment that leave out no session that is looked for.
 
     ``latest_end`` is the end of the last session there is: with it, the sessions of longer keys
@@ -78,4 +78,4 @@ def session_bounds(keys: KeyRange, earliest_end: int, latest_start: int, latest_
     low, high = keys
     if low is not None and low == high:
         return session_key(low, 0, earliest_end), after(session_key(low, MAX_LONG, latest_end))
-    return low, None if high is None else after(highest_session_key(high, latest_start))
+    return low, None if high is None else after(highest_session_key(high, latest_end))

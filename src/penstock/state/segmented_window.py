@@ -79,7 +79,8 @@ class SegmentedWindows:
         self, keys: KeyRange, time_from: int, time_to: int, reverse: bool
     ) -> Iterator[WindowEntry]:
         low, high = keys
-        bounds: Bounds = (low, None if high is None else after(highest_window_key(high, time_to)))
+        latest = min(time_to, self._segments.stream_time)
+        bounds: Bounds = (low, None if high is None else after(highest_window_key(high, latest)))
         for data, value in self._segments.scan(time_from, time_to, bounds, reverse=reverse):
             key, start, _ = split_window_key(data)
             if time_from <= start <= time_to and is_within(key, keys):

@@ -52,7 +52,7 @@ class TimeOrderedSessions:
     ) -> Iterator[SessionEntry]:
         segments = self._segments
         earliest_end = max(earliest_end, segments.oldest_readable, 0)
-        low, high = session_bounds(keys, earliest_end, latest_start, segments.stream_time)
+        low, high = session_bounds(keys, earliest_end, segments.stream_time)
         bounds = (
             KEY_FIRST + (low or b""),
             _BEHIND_KEY_FIRST if high is None else KEY_FIRST + high,

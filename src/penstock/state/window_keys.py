@@ -82,24 +82,21 @@ def time_first_bound(time: int) -> bytes:
     return TIME_FIRST + _LONG.pack(time)
 
 
-def highest_window_key(key: bytes, time_to: int) -> bytes:
-    """Gives a bound that no window key of a key up to ``key``, up to that time, exceeds."""
-    return _highest(key, _WINDOW_SUFFIX.pack(time_to, MAX_SEQUENCE))
+def highest_window_key(key: bytes, latest_start: int) -> bytes:
+    """Gives a bound that no window key of a key up to ``key``, up to that start, exceeds."""
+    return _highest(key, _WINDOW_SUFFIX.pack(max(latest_start, 0), MAX_SEQUENCE))
 
 
-def highest_session_key(key: bytes, latest_start: int) -> bytes:
-    """Gives a bound that no session key of a key up to ``key`` exceeds."""
-    return _highest(key, _SESSION_SUFFIX.pack(MAX_LONG, latest_start))
+def highest_session_key(key: bytes, latest_end: int) -> bytes:
+    """Gives a bound that no session key of a key up to ``key``, up to that end, exceeds."""
+    return _highest(key, _SESSION_SUFFIX.pack(max(latest_end, 0), MAX_LONG))
 
 
 def _highest(key: bytes, suffix: bytes) -> bytes:
-    # A shorter key is followed by its time where a longer one still has key bytes. Cutting the
-    # longer one at its first byte below the time's first byte leaves nothing above the bound.
-    # Keys have at least one byte, so the first one is never in doubt.
-    keep = 1
-    while keep < len(key) and key[keep] >= suffix[0]:
-        keep += 1
-    return (key[:keep] if suffix[0] else key) + suffix
+    # A shorter key is followed by its time where a longer one that begins alike still has key
+    # bytes, so any of them can have the highest composite. Kafka Streams takes the longest one
+    # when times begin with a zero byte, and so loses entries of keys before a zero byte.
+    return max(key[:size] + suffix for size in range(len(key) + 1))
 
 
 def after(data: bytes) -> bytes:

@@ -51,6 +51,19 @@ def test_ranges_come_by_key_on_disk_and_by_end_in_memory() -> None:
         assert keys(store.fetch_range("b", "a")) == []
 
 
+@BOTH
+@pytest.mark.parametrize("caching", [False, True])
+def test_range_has_every_key_up_to_its_bound(persistent: bool, caching: bool) -> None:
+    """Also the shorter ones that a zero byte separates from the bound, and the empty one."""
+    bench = Bench(session(persistent=persistent, caching=caching), cache_bytes=10_000)
+    for key in ["", "a", "a\0", "b"]:
+        bench.store.put(at(key, 180, 187), key)
+    bench.store.put(at("z", 268, 268), "z")
+    found = bench.store.fetch_range(None, "a\0")
+    assert sorted(value for _, value in found) == ["", "a", "a\0"]
+    assert len(list(bench.store.find_sessions_range("a", "a\0", 0, 300))) == 2
+
+
 def test_sessions_that_end_together_come_by_start_or_by_key() -> None:
     """On disk by start, then key; in memory by key, the latest start first."""
     together = [at("a", 1, 9), at("a", 4, 9), at("b", 0, 9)]

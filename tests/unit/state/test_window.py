@@ -127,6 +127,19 @@ def test_keys_that_begin_alike_do_not_leak_into_each_other(persistent: bool) -> 
         assert list(bench.store.fetch(key, 0, MAX_LONG)) == [(0, key), (98, key)]
 
 
+@BOTH
+@pytest.mark.parametrize("caching", [False, True])
+def test_range_has_every_key_up_to_its_bound(persistent: bool, caching: bool) -> None:
+    """Also the shorter ones that a zero byte separates from the bound, and the empty one."""
+    bench = Bench(window(persistent=persistent, caching=caching), cache_bytes=10_000)
+    for key in ["", "a", "a\0", "b"]:
+        bench.store.put(key, key, 187)
+    bench.store.put("z", "z", 268)
+    found = bench.store.fetch_range(None, "a\0", 163, 268)
+    assert sorted(value for _, value in found) == ["", "a", "a\0"]
+    assert len(list(bench.store.fetch_range("a", "a\0", 163, MAX_LONG))) == 2
+
+
 def test_timestamped_store_logs_the_value_without_its_time() -> None:
     """The changelog record carries the time instead, as in Kafka Streams."""
     bench = Bench(window(kind=StoreKind.TIMESTAMPED_WINDOW))
