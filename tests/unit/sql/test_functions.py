@@ -37,6 +37,7 @@ NUMBERS: list[tuple[str, Any]] = [
     ("PI()", math.pi),
     ("GREATEST(1, NULL, 3)", 3),
     ("LEAST('b', 'a')", "a"),
+    ("GREATEST(1.5, NULL, 0.25)", Decimal("1.50")),
     ("GREATEST(DATE '1970-01-02', '1970-01-05')", 4),
     ("GENERATE_SERIES(3, 1)", [3, 2, 1]),
     ("GENERATE_SERIES(1, 6, 2)", [1, 3, 5]),
@@ -246,7 +247,8 @@ def test_null_gives_null(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "type_"),
     [
-        ("ROUND(12.345)", "DECIMAL(3, 0)"),
+        ("ROUND(12.345)", "DECIMAL(2, 0)"),
+        ("GREATEST(1.5, 22.25)", "DECIMAL(4, 2)"),
         ("ROUND(12.345, 1)", "DECIMAL(5, 3)"),
         ("ROUND(1E0)", "BIGINT"),
         ("TRUNC(12.345)", "DECIMAL(2, 0)"),

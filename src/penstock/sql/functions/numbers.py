@@ -14,18 +14,18 @@ from decimal import (
     Decimal,
     localcontext,
 )
+from functools import reduce
 from typing import Any
 
 from penstock.sql import java
 from penstock.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
-from penstock.sql.types import DecimalType, SqlType
+from penstock.sql.types import DecimalType, SqlType, as_decimal, widen
 
-_SORTABLE = (
+_SORTABLE_BUT_DECIMAL = (
     "INTEGER",
     "BIGINT",
     "DOUBLE",
-    "DECIMAL",
     "STRING",
     "BYTES",
     "DATE",
@@ -89,14 +89,14 @@ def round_double(value: float, places: int) -> float:
     return float(_rounded(Decimal(repr(value)), places))
 
 
-def _whole_digits(types: Sequence[Any], extra: int) -> SqlType:
+def _whole_digits(types: Sequence[Any]) -> SqlType:
     type_ = types[0]
     if not isinstance(type_, DecimalType):
-        return DecimalType(19 + extra, 0)
-    return DecimalType(max(1, type_.precision - type_.scale + extra), 0)
+        return DecimalType(19, 0)
+    return DecimalType(max(1, type_.precision - type_.scale), 0)
 
 
-@scalar("ROUND", "DECIMAL -> DECIMAL", returns=lambda types: _whole_digits(types, 1))
+@scalar("ROUND", "DECIMAL -> DECIMAL", returns=_whole_digits)
 def round_decimal(value: Decimal) -> Decimal:
     return _rounded(value, 0)
 
@@ -119,7 +119,7 @@ def trunc_double(value: float, places: int) -> float:
     return float(_scaled(Decimal(repr(value)), places, ROUND_DOWN))
 
 
-@scalar("TRUNC", "DECIMAL -> DECIMAL", returns=lambda types: _whole_digits(types, 0))
+@scalar("TRUNC", "DECIMAL -> DECIMAL", returns=_whole_digits)
 def trunc_decimal(value: Decimal) -> Decimal:
     return _scaled(value, 0, ROUND_DOWN)
 
@@ -234,18 +234,43 @@ def random_() -> float:
     return random.random()
 
 
-@scalar("GREATEST", *(f"{t}, {t}... -> {t}" for t in _SORTABLE), takes_null=True)
+@scalar("GREATEST", *(f"{t}, {t}... -> {t}" for t in _SORTABLE_BUT_DECIMAL), takes_null=True)
 def greatest(*values: Any) -> Any:
     """Gives the largest argument that is not NULL."""
     present = [value for value in values if value is not None]
     return max(present) if present else None
 
 
-@scalar("LEAST", *(f"{t}, {t}... -> {t}" for t in _SORTABLE), takes_null=True)
+@scalar("LEAST", *(f"{t}, {t}... -> {t}" for t in _SORTABLE_BUT_DECIMAL), takes_null=True)
 def least(*values: Any) -> Any:
     """Gives the smallest argument that is not NULL."""
     present = [value for value in values if value is not None]
     return min(present) if present else None
+
+
+def _widest(types: Sequence[Any]) -> DecimalType:
+    return reduce(widen, (as_decimal(type_) for type_ in types if type_ is not None))
+
+
+def _fitted(choose: Callable[..., Any]) -> Callable[[Sequence[Any]], Callable[..., Any]]:
+    """Makes a choice among decimals give its value in the type that holds them all."""
+
+    def bind(types: Sequence[Any]) -> Callable[..., Any]:
+        precision, scale = _widest(types).precision, _widest(types).scale
+
+        def chosen(*values: Any) -> Decimal | None:
+            value = choose(*values)
+            return None if value is None else java.fit(value, precision, scale)
+
+        return chosen
+
+    return bind
+
+
+for _name, _choose in (("GREATEST", greatest), ("LEAST", least)):
+    scalar(
+        _name, "DECIMAL, DECIMAL... -> DECIMAL", takes_null=True, is_typed=True, returns=_widest
+    )(_fitted(_choose))
 
 
 _SERIES = "GENERATE_SERIES"
