@@ -10,6 +10,7 @@ from tempfile import mkdtemp
 
 from penstock.state.bytes_store import BytesStore
 from penstock.state.memory import MemoryStore
+from penstock.state.pending import PendingStore
 from penstock.state.rocks import open_rocks
 
 EngineFactory = Callable[[Path], BytesStore]
@@ -17,6 +18,8 @@ EngineFactory = Callable[[Path], BytesStore]
 ENGINES: dict[str, EngineFactory] = {
     "memory": lambda directory: MemoryStore(),
     "rocks": lambda directory: open_rocks(directory / "store", "store"),
+    # Writes of a batch that is not committed yet, over the committed map.
+    "pending": lambda directory: PendingStore(MemoryStore()),
 }
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from penstock.errors import UnsupportedOperationError
 from penstock.state.bytes_store import BytesStore, Entry, Write
+from penstock.state.closed import cut_off
 from penstock.state.overlay import overlaid
 from penstock.state.sorted_keys import SortedKeys
 
@@ -40,6 +41,7 @@ class PendingStore:
         self._keys = SortedKeys()
         self._ranges: list[tuple[bytes, bytes]] = []
         self._sealed: Checkpoint | None = None
+        self._is_closed = False
         self.checkpoint = _read_checkpoint(inner)
 
     # The batch's view
@@ -83,7 +85,13 @@ class PendingStore:
         if self._ranges:
             ranges = list(self._ranges)
             under = (e for e in under if not any(a <= e[0] < b for a, b in ranges))
-        return overlaid(over, under, reverse=reverse)
+        return overlaid(self._until_closed(over), under, reverse=reverse)
+
+    def _until_closed(self, writes: list[Write]) -> Iterator[Write]:
+        for write in writes:
+            if self._is_closed:
+                raise cut_off()
+            yield write
 
     def approximate_num_entries(self) -> int:
         return self._inner.approximate_num_entries() + len(self._writes)
@@ -92,6 +100,7 @@ class PendingStore:
         return None
 
     def close(self) -> None:
+        self._is_closed = True
         self._inner.close()
 
     # The batch's end
