@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import threading
@@ -17,13 +18,15 @@ from pyspark import StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
+from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
+from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.spark.batch_log import BatchLog, BatchPlan
 from penstock.runtime.spark.faults import fault_point, set_faults
-from penstock.runtime.spark.host import serve
-from penstock.runtime.spark.orders import Application, Order, Report
+from penstock.runtime.spark.host import ask_slot, serve, socket_path
+from penstock.runtime.spark.orders import Application, Order, Report, Restore
 from penstock.runtime.spark.ranges import parts_of
 from penstock.runtime.spark.rows import REPORT, SPARK_SCHEMA, reports
 from penstock.runtime.spark.to_spark import call_sinks, spark_sinks
@@ -75,6 +78,7 @@ class Driver:
         self._key = f"{application.id}-{application.epoch}"
         self._broadcast = spark.sparkContext.broadcast(cloudpickle.dumps(application))
         self.last_done = threading.Event()
+        self.restore_listener: StateRestoreListener | None = None
 
     # One batch
 
@@ -158,7 +162,8 @@ class Driver:
             self._owners[report.slot] = report.owner
             progress.sent += report.sent
             progress.logged += report.logged
-            progress.restored += report.restored
+            progress.restored += sum(each.records for each in report.restores)
+            self._tell(report.restores)
             progress.dropped.update(report.dropped)
         records = sum(report.records for report in received if report.stage == 0)
         progress.batches += 1
@@ -167,6 +172,25 @@ class Driver:
         progress.last_batch_seconds = seconds
         progress.position = dict(plan.end)
         self.last_done.set()
+
+    def _tell(self, restores: tuple[Restore, ...]) -> None:
+        listener = self.restore_listener
+        if listener is None:
+            return
+        for each in restores:
+            part = (each.topic, each.partition)
+            listener.on_restore_start(part, each.store, each.start, each.end)
+            listener.on_batch_restored(part, each.store, each.position, each.records)
+            listener.on_restore_end(part, each.store, each.records)
+
+    def restoring(self) -> list[Restore]:
+        """What the slots are reading back right now; none that cannot be reached."""
+        found: list[Restore] = []
+        for number in range(self.slots):
+            if socket_path(self._key, number).exists():
+                with contextlib.suppress(StreamsError, OSError):
+                    found += ask_slot(self._key, number, ("restoring",))
+        return found
 
     # The end
 

@@ -112,6 +112,8 @@ class SlotHost:
                 order, data = rest
                 batches = pa.ipc.open_stream(data) if data else ()
                 return "ok", _packed(self.slot.run(order, batches))
+            if kind == "restoring":
+                return "ok", self.slot.restoring()
             if kind == "close":
                 self.close()
                 return "ok", None

@@ -49,6 +49,19 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Restore:
+    """How far one store's changelog has been read back; ``position`` equals ``end`` when done."""
+
+    store: str
+    topic: str
+    partition: int
+    start: int
+    end: int
+    position: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What a worker says about one task after one stage."""
 
@@ -59,7 +72,7 @@ class Report:
     records: int
     sent: int
     logged: int
-    restored: int
+    restores: tuple[Restore, ...]
     seconds: float
     clocks: Clocks
     dropped: Mapping[tuple[str, str], int]

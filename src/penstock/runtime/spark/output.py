@@ -15,7 +15,7 @@ from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.orders import Part
 from penstock.runtime.spark.plan import Plan
-from penstock.runtime.spark.rows import FOR_SPARK, RowBuffer, ShuffleRow, encode_headers
+from penstock.runtime.spark.rows import FOR_SPARK, RowBuffer, encode_headers
 from penstock.state.spec import StoreKind
 from penstock.topology.nodes.to_spark import SPARK_TOPIC
 
@@ -30,6 +30,8 @@ FAST_WRITING: dict[str, Any] = {
 }
 #: Tells to which batch a changelog record belongs, so that a replay can leave it out.
 BATCH_HEADER = "penstock.batch"
+#: Keys whose partition is remembered, for each task and repartition topic.
+_MOST_PLACES = 50_000
 
 
 class Writer(Protocol):
@@ -174,7 +176,12 @@ class TaskOutput:
         self.rows = rows
         self.slots = slots
         self._sequence = 0
-        self._internal = {settings.topic(name): name for name in plan.graph.internal_topics}
+        self._shuffled = {
+            settings.topic(name): _ShuffledTopic(name, plan)
+            for run in plan.runs
+            for name in run.topics
+            if plan.is_internal(name)
+        }
         self._logged: dict[str, dict[Any, tuple[bytes, bytes | None, int]]] = {}
         self._versioned = {
             name
@@ -194,8 +201,13 @@ class TaskOutput:
         headers: Headers,
         partition: int | None = None,
     ) -> None:
-        if topic in self._internal:
-            self._shuffle(self._internal[topic], key, value, timestamp, headers, partition)
+        shuffled = self._shuffled.get(topic)
+        if shuffled is not None:
+            if partition is None:
+                partition = shuffled.partition_of(key or b"")
+            slot = partition % self.slots
+            stage, name = shuffled.stage, shuffled.name
+            self._row(stage, slot, name, partition, timestamp, key, value, headers)
         elif topic.startswith(SPARK_TOPIC):
             # Also in a replay: the function on the driver has not seen this batch yet.
             self._row(FOR_SPARK, 0, topic, 0, timestamp, key, value, headers)
@@ -204,9 +216,8 @@ class TaskOutput:
             self.writer.send(topic, key, value, timestamp, headers, partition)
 
     def partitions(self, topic: str) -> int:
-        if topic in self._internal:
-            return self._plan.partitions[self._internal[topic]]
-        return self.writer.partitions(topic)
+        shuffled = self._shuffled.get(topic)
+        return self.writer.partitions(topic) if shuffled is None else shuffled.partitions
 
     def log(self, store: str, key: bytes, value: bytes | None, timestamp: int) -> None:
         entries = self._logged.setdefault(store, {})
@@ -236,21 +247,6 @@ class TaskOutput:
         # What a task sends in a later stage of a batch comes after all that it sent before.
         self._sequence = stage << 40
 
-    def _shuffle(
-        self,
-        name: str,
-        key: bytes | None,
-        value: bytes | None,
-        timestamp: int,
-        headers: Headers,
-        partition: int | None,
-    ) -> None:
-        if partition is None:
-            partition = partition_for(key or b"", self._plan.partitions[name])
-        stage, _ = self._plan.consumer_of(name)
-        slot = partition % self.slots
-        self._row(stage, slot, name, partition, timestamp, key, value, headers)
-
     def _row(
         self,
         stage: int,
@@ -263,12 +259,31 @@ class TaskOutput:
         headers: Headers,
     ) -> None:
         self._sequence += 1
-        self.rows.add(
-            ShuffleRow(
-                slot, stage, topic, partition, self._task.subtopology, self._task.partition,
-                self._sequence, timestamp, key, value, encode_headers(headers),
-            )
+        task = self._task
+        self.rows.rows.append(
+            (slot, stage, topic, partition, task.subtopology, task.partition, self._sequence,
+             timestamp, key, value, encode_headers(headers))
         )  # fmt: skip
+
+
+class _ShuffledTopic:
+    """A repartition topic, which is a shuffle here; remembers where keys belong."""
+
+    __slots__ = ("_places", "name", "partitions", "stage")
+
+    def __init__(self, name: str, plan: Plan) -> None:
+        self.name = name
+        self.stage, _ = plan.consumer_of(name)
+        self.partitions = plan.partitions[name]
+        self._places: dict[bytes, int] = {}
+
+    def partition_of(self, key: bytes) -> int:
+        place = self._places.get(key)
+        if place is None:
+            if len(self._places) >= _MOST_PLACES:
+                self._places.clear()
+            place = self._places[key] = partition_for(key, self.partitions)
+        return place
 
 
 def _noting(ends: dict[str, int], store: str) -> Any:

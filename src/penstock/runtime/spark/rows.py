@@ -9,9 +9,13 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import repeat
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
+from pyarrow import compute
+
+from penstock.kernel.record_queue import RawRecord
 
 #: Rows with this stage are reports to the driver; every stage hands them on.
 REPORT = -1
@@ -70,10 +74,8 @@ def decode_headers(data: bytes | None) -> tuple[tuple[str, bytes | None], ...]:
 class RowBuffer:
     """Collects rows and gives them as Arrow batches."""
 
-    rows: list[ShuffleRow] = field(default_factory=list)
-
-    def add(self, row: ShuffleRow) -> None:
-        self.rows.append(row)
+    #: Shaped like ``ShuffleRow``; plain tuples are made much faster.
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
 
     def report(self, content: Any) -> None:
         """Adds a report to the driver."""
@@ -90,23 +92,80 @@ class RowBuffer:
             yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What one upstream task sent to one partition of a repartition topic, in order."""
+
+    topic: str
+    partition: int
+    subtopology: int
+    task: int
+    first_sequence: int
+    timestamps: list[int]
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    headers: list[bytes | None]
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    @property
+    def queue(self) -> str:
+        """One queue per upstream task: order holds within it, timestamps decide between them."""
+        return f"{self.topic}|{self.subtopology}_{self.task}"
+
+    def records(self, topic: str, offsets: range) -> Iterator[RawRecord]:
+        """Gives the records under the topic's real name, as if they had been read from it."""
+        fields = zip(
+            repeat(topic), repeat(self.partition), offsets, self.timestamps, self.keys,
+            self.values, map(decode_headers, self.headers), strict=False,
+        )  # fmt: skip
+        return cast("Iterator[RawRecord]", fields)
+
+
 def split_stage(
     batches: Iterable[pa.RecordBatch], stage: int
-) -> tuple[list[ShuffleRow], list[pa.RecordBatch]]:
+) -> tuple[list[Sent], list[pa.RecordBatch]]:
     """Separates the rows of a stage, in order, from those that only pass through."""
-    mine: list[ShuffleRow] = []
+    mine: list[pa.RecordBatch] = []
     others: list[pa.RecordBatch] = []
     for batch in batches:
-        stages = batch.column("stage").to_pylist()
-        if all(each == stage for each in stages):
-            mine.extend(map(ShuffleRow._make, zip(*batch.to_pydict().values(), strict=True)))
-            continue
-        is_mine = [each == stage for each in stages]
-        chosen = batch.filter(pa.array(is_mine))
-        mine.extend(map(ShuffleRow._make, zip(*chosen.to_pydict().values(), strict=True)))
-        others.append(batch.filter(pa.array([not each for each in is_mine])))
-    mine.sort(key=lambda row: (row.subtopology, row.task, row.sequence))
-    return mine, others
+        is_mine = compute.equal(batch.column("stage"), stage)
+        chosen = batch.filter(is_mine)
+        if chosen.num_rows:
+            mine.append(chosen)
+        if chosen.num_rows < batch.num_rows:
+            others.append(batch.filter(compute.invert(is_mine)))
+    return _by_upstream(mine), others
+
+
+_UPSTREAM = ["topic", "partition", "subtopology", "task"]
+
+
+def _by_upstream(batches: list[pa.RecordBatch]) -> list[Sent]:
+    if not batches:
+        return []
+    table = pa.Table.from_batches(batches)
+    table = table.sort_by([(name, "ascending") for name in (*_UPSTREAM, "sequence")])
+    # Without threads the groups come in the order of the rows.
+    groups = table.group_by(_UPSTREAM, use_threads=False).aggregate([("sequence", "count")])
+    found, at = [], 0
+    for group in groups.to_pylist():
+        size = group.pop("sequence_count")
+        rows = table.slice(at, size)
+        found.append(
+            Sent(
+                **group,
+                first_sequence=rows.column("sequence")[0].as_py(),
+                timestamps=rows.column("timestamp").to_pylist(),
+                keys=rows.column("key").to_pylist(),
+                values=rows.column("value").to_pylist(),
+                headers=rows.column("headers").to_pylist(),
+            )
+        )
+        at += size
+    found.sort(key=lambda each: (each.subtopology, each.task, each.first_sequence))
+    return found
 
 
 def reports(rows: Iterable[Any]) -> list[Any]:

@@ -28,11 +28,11 @@ from penstock.runtime.spark.clients import Clients, KafkaClients
 from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.global_copy import GlobalCopy
 from penstock.runtime.spark.markers import write_marker
-from penstock.runtime.spark.orders import Application, Order, Report
+from penstock.runtime.spark.orders import Application, Order, Report, Restore
 from penstock.runtime.spark.output import TaskOutput, Writer
 from penstock.runtime.spark.plan import Run
 from penstock.runtime.spark.reader import Reader
-from penstock.runtime.spark.rows import RowBuffer, ShuffleRow, split_stage
+from penstock.runtime.spark.rows import RowBuffer, Sent, split_stage
 from penstock.runtime.spark.task_state import TaskState
 from penstock.state.rocks import OpenEngine, open_rocks
 
@@ -77,18 +77,18 @@ class Slot:
 
     def run(self, order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Runs this slot's tasks of the order's stage and gives rows for later stages."""
-        rows, others = split_stage(batches, order.stage)
+        shuffled, others = split_stage(batches, order.stage)
         yield from others
         with self.lock:
             try:
-                self._run(order, rows)
+                self._run(order, shuffled)
             except BaseException:
                 self._fail()
                 raise
             yield from self._rows.batches()
             self._rows.rows.clear()
 
-    def _run(self, order: Order, rows: list[ShuffleRow]) -> None:
+    def _run(self, order: Order, shuffled: list[Sent]) -> None:
         self._rows.rows.clear()
         order = self._with_markers(order)
         self._global.catch_up(order.global_ends)
@@ -106,7 +106,9 @@ class Slot:
         records = self._read(work, order)
         fault_point("read", order)
         writer.begin()
-        reports = [self._run_task(states[task], run, order, records, rows) for run, task in work]
+        reports = [
+            self._run_task(states[task], run, order, records, shuffled) for run, task in work
+        ]
         fault_point("processed", order)
         self._commit(work, states, reports, order, writer)
         fault_point("committed", order)
@@ -138,16 +140,16 @@ class Slot:
         run: Run,
         order: Order,
         records: dict[tuple[str, int], list[RawRecord]],
-        rows: list[ShuffleRow],
+        shuffled: list[Sent],
     ) -> Report:
         started = time.monotonic()
-        task, restored = state.task_id, state.restored
-        state.restored = 0
+        task, restores = state.task_id, tuple(state.restores.values())
+        state.restores = {}
         is_replay = task in order.done
         state.output.start_run(order.batch, order.stage, is_replay=is_replay)
         own = {topic: records[topic, task.partition] for topic in run.topics
                if (topic, task.partition) in records}  # fmt: skip
-        mine = [r for r in rows if r.partition == task.partition and r.topic in run.topics]
+        mine = [s for s in shuffled if s.partition == task.partition and s.topic in run.topics]
         count = state.run(own, mine)
         logged = state.write_changelogs(is_replay=is_replay)
         kernel = state.kernel
@@ -155,7 +157,7 @@ class Slot:
         dropped = dict(kernel.dropped_records)
         kernel.dropped_records.clear()
         return Report(
-            task, order.stage, self.number, WORKER, count, state.output.sent, logged, restored,
+            task, order.stage, self.number, WORKER, count, state.output.sent, logged, restores,
             time.monotonic() - started, kernel.clocks(), dropped,
             kernel.has_wall_clock_punctuations,
         )  # fmt: skip
@@ -259,6 +261,12 @@ class Slot:
                     reader.close()
             self._clients.close()
             self._reader = self._restorer = self._writer = None
+
+    def restoring(self) -> list[Restore]:
+        """What is being read back right now; asked from other threads while a batch runs."""
+        states = list(self._tasks.values())
+        found = [each for state in states for each in list(state.restores.values())]
+        return [each for each in found if each.position < each.end]
 
     @property
     def settings(self) -> TaskSettings:

@@ -22,8 +22,10 @@ from penstock.config import (
 from penstock.errors import ConfigError, InvalidStateError
 from penstock.kafka.embedded import shared_broker
 from penstock.model.duration import Duration, to_ms
+from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.spark.leader import Leader
 from penstock.runtime.spark.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
+from penstock.runtime.spark.orders import Restore
 from penstock.runtime.spark.query_failure import explained, is_passing
 from penstock.runtime.spark.session import spark_session
 from penstock.runtime.spark.snapshot import snapshot
@@ -71,6 +73,7 @@ class KafkaStreams:
         self._closing = threading.Event()
         self._failures = 0
         self._failing_since: float | None = None
+        self._restore_listener: StateRestoreListener | None = None
         self._is_paused = False
         self.error: Exception | None = None
 
@@ -200,6 +203,17 @@ class KafkaStreams:
         """Asks ``handler(error)`` what to do when a batch fails; by default the client ends."""
         self._handler = handler
 
+    def set_global_state_restore_listener(self, listener: StateRestoreListener) -> None:
+        """Tells ``listener`` of every store that was read back from its changelog."""
+        self._restore_listener = listener
+        if self._leader is not None and self._leader.driver is not None:
+            self._leader.driver.restore_listener = listener
+
+    def restoring(self) -> list[Restore]:
+        """The stores that are being read back right now, and how far they are."""
+        driver = self._leader.driver if self._leader is not None else None
+        return [] if driver is None else driver.restoring()
+
     def metrics(self) -> StreamsMetrics:
         """What has happened so far: records, batches, drops, restores, lag."""
         return StreamsMetrics.of(self._running_leader(), self._state, self._threads)
@@ -267,6 +281,8 @@ class KafkaStreams:
             self._spark, self._owns_spark = spark_session(config)
         self._leader = Leader(self._spark, self._topology.graph, config, self._threads)
         self._leader.start()
+        if self._leader.driver is not None:
+            self._leader.driver.restore_listener = self._restore_listener
         self._leader.pause(is_paused=self._is_paused)
 
     def _watch(self) -> None:

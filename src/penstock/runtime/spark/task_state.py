@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,11 @@ from penstock.kernel.source import SourceDecoder
 from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.orders import Order
+from penstock.runtime.spark.orders import Order, Restore
 from penstock.runtime.spark.output import BATCH_HEADER, TaskOutput
 from penstock.runtime.spark.plan import Plan
 from penstock.runtime.spark.reader import Reader
-from penstock.runtime.spark.rows import ShuffleRow, decode_headers
+from penstock.runtime.spark.rows import Sent
 from penstock.state.bytes_store import BytesStore
 from penstock.state.pending import Checkpoint, PendingStore
 from penstock.state.rocks import OpenEngine, open_rocks
@@ -64,7 +65,8 @@ class TaskState:
         self.task_id = task_id
         self.output = output
         self.batch: int | None = None
-        self.restored = 0
+        #: By store: what was read back since the last report.
+        self.restores: dict[str, Restore] = {}
         self._plan = plan
         self._settings = settings
         self._directory = directory
@@ -139,7 +141,6 @@ class TaskState:
 
     def _restore(self, order: Order, reader: Reader, marks: Watermarks) -> None:
         assert self._stores is not None
-        self.restored = 0
         graph = self._plan.graph
         for name, store in self._stores.own.items():
             engine = self._engines.get(name)
@@ -168,6 +169,9 @@ class TaskState:
         as_read: Callable[[RawRecord], RawRecord | None] | None,
     ) -> None:
         part = (topic, self.task_id.partition)
+        progress = Restore(store.name, *part, offsets.start, offsets.stop, offsets.start, 0)
+        if offsets:
+            self.restores[store.name] = progress
         for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
             stop = min(start + _RESTORE_CHUNK, offsets.stop)
             records = reader.read({part: (start, stop)})[part]
@@ -175,12 +179,13 @@ class TaskState:
             if as_read is not None:
                 fitting = [r for r in map(as_read, fitting) if r is not None]
             store.restore((r.key, r.value, r.timestamp) for r in fitting if r.key is not None)
-            self.restored += len(fitting)
+            progress = replace(progress, position=stop, records=progress.records + len(fitting))
+            self.restores[store.name] = progress
             if engine is not None:
                 engine.seal(Checkpoint(order.batch - 1, stop))
                 engine.apply()
         if offsets:
-            log.info("task %s: restored %d records of %s", self.task_id, self.restored, topic)
+            log.info("task %s: restored %d records of %s", self.task_id, progress.records, topic)
 
     def _as_read(self, topic: str) -> Callable[[RawRecord], RawRecord | None] | None:
         """Sees records of a source topic as the source did: with its times, without skipped ones.
@@ -207,7 +212,7 @@ class TaskState:
 
     # Running
 
-    def run(self, records: Mapping[str, list[RawRecord]], rows: list[ShuffleRow]) -> int:
+    def run(self, records: Mapping[str, list[RawRecord]], shuffled: list[Sent]) -> int:
         """Processes the inputs of one stage in order of time; gives how many there were."""
         kernel = self.kernel
         assert kernel is not None
@@ -216,10 +221,11 @@ class TaskState:
             self._queue(topic)
             kernel.add_records(topic, batch)
             count += len(batch)
-        for queue, sent in self._by_upstream(rows):
-            self._queue(queue)
-            offsets = kernel.next_offsets(queue, len(sent))
-            kernel.add_records(queue, map(self._received, sent, offsets))
+        for sent in shuffled:
+            self._queue(sent.queue)
+            offsets = kernel.next_offsets(sent.queue, len(sent))
+            topic = self._settings.topic(sent.topic)
+            kernel.add_records(sent.queue, sent.records(topic, offsets))
             count += len(sent)
         while kernel.has_records:
             kernel.process_next()
@@ -247,19 +253,6 @@ class TaskState:
         assert self.kernel is not None
         if not self.kernel.has_queue(name):
             self.kernel.add_queue(name, self._sources[name.partition("|")[0]])
-
-    def _by_upstream(self, rows: list[ShuffleRow]) -> Iterator[tuple[str, list[ShuffleRow]]]:
-        """One queue per upstream task: order holds within it, timestamps decide between them."""
-        queues: dict[str, list[ShuffleRow]] = {}
-        for row in rows:
-            queues.setdefault(f"{row.topic}|{row.subtopology}_{row.task}", []).append(row)
-        yield from queues.items()
-
-    def _received(self, row: ShuffleRow, offset: int) -> RawRecord:
-        return RawRecord(
-            self._settings.topic(row.topic), row.partition, offset, row.timestamp, row.key,
-            row.value, decode_headers(row.headers),
-        )  # fmt: skip
 
     def _source_by_topic(self) -> dict[str, str]:
         sources: dict[str, str] = {}
