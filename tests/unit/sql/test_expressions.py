@@ -201,6 +201,8 @@ def test_names_resolve_by_source() -> None:
         ("ABS('a')", "no-such-overload"),
         ("ABS(*)", "not-an-aggregate"),
         ("GREATEST(NULL, NULL)", "ambiguous-call"),
+        ("ARRAY_REMOVE(ARRAY[1], 1.5E0)", "no-such-overload"),
+        ("ARRAY_UNION(ARRAY[1], ARRAY[1E0])", "no-such-overload"),
         ("FILTER(ARRAY[1], X => X + 1)", "wrong-lambda-type"),
         ("REDUCE(MAP('a' := 1), 0, (S, S, Y) => S)", "duplicate-parameter"),
         ("1 AT TIME ZONE 'UTC'", "wrong-type"),

@@ -114,7 +114,8 @@ def _lambda(
     before = dict(bound)
     fits = fit(pattern.result, body.type, bound) is not None
     if not fits or any(bound[name] != type_ for name, type_ in before.items()):
-        wanted = substitute(pattern.result, before)
+        bound.update(before)
+        wanted = substitute(pattern.result, bound)
         raise SqlTypeError(
             "wrong-lambda-type",
             f"the lambda gives {body.type}, {wanted} is wanted: {format_expression(node.body)}",

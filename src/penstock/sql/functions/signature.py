@@ -112,7 +112,15 @@ Pattern = (
     | LambdaOf
 )
 Argument = SqlType | LambdaArgument | None
-Bindings = dict[str, SqlType]
+
+
+class Bindings(dict[str, SqlType]):
+    """Types of the variables; ``fixed`` ones stand inside a collection and cannot widen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fixed: set[str] = set()
+
 
 _SCALARS: dict[str, Pattern] = {
     t.name: t
@@ -152,7 +160,7 @@ class Signature:
         patterns = self.expanded(len(arguments))
         if patterns is None:
             return None
-        bound: Bindings = {}
+        bound = Bindings()
         total = 0
         for pattern, argument in zip(patterns, arguments, strict=True):
             cost = fit(pattern, argument, bound)
@@ -234,9 +242,9 @@ def fit(
         return 0 if fits else None
     match pattern:
         case Variable(name):
-            return _bind(name, argument, bound)
+            return _bind(name, argument, bound, is_inner=is_inner)
         case AnyOf(kind):
-            return _fit_any(kind, argument)
+            return _fit_any(kind, argument, is_inner=is_inner)
         case ListOf(element):
             inner = argument.element if isinstance(argument, ArrayType) else None
             return fit(element, inner, bound, is_inner=True) if inner else None
@@ -254,14 +262,14 @@ def fit(
             return _fit_exact(pattern, argument, is_inner=is_inner)
 
 
-def _fit_any(kind: str, argument: SqlType) -> int | None:
+def _fit_any(kind: str, argument: SqlType, *, is_inner: bool) -> int | None:
     if kind == "ANY":
         return 100
     if kind == "STRUCT":
         return 0 if isinstance(argument, StructType) else None
     if isinstance(argument, DecimalType):
         return 0
-    return 2 if argument in (INTEGER, BIGINT) else None
+    return 2 if argument in (INTEGER, BIGINT) and not is_inner else None
 
 
 def _fit_exact(pattern: SqlType, argument: SqlType, *, is_inner: bool) -> int | None:
@@ -278,12 +286,15 @@ def _fit_exact(pattern: SqlType, argument: SqlType, *, is_inner: bool) -> int | 
     return {BIGINT: 1, DOUBLE: 3}.get(pattern, 2) if isinstance(pattern, Scalar) else 2
 
 
-def _bind(name: str, argument: SqlType, bound: Bindings) -> int | None:
+def _bind(name: str, argument: SqlType, bound: Bindings, *, is_inner: bool) -> int | None:
     known = bound.get(name)
     if known is None or known == argument:
         bound[name] = argument
+        bound.fixed |= {name} if is_inner else set()
         return 10
-    if not (is_numeric(known) and is_numeric(argument)):
+    if is_inner or not (is_numeric(known) and is_numeric(argument)):
+        return None
+    if name in bound.fixed and not can_widen(argument, known):
         return None
     bound[name] = merge(known, argument)
     return 12

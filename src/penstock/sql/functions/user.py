@@ -30,6 +30,7 @@ from penstock.sql.functions.registry import (
 )
 from penstock.sql.functions.signature import (
     AnyOf,
+    Bindings,
     DictOf,
     ListOf,
     Pattern,
@@ -191,7 +192,7 @@ def udaf(
         def bind(arguments: Sequence[Any], values: Sequence[Any], _: Settings) -> Aggregator:
             one = class_(*values)
             found = shape.match([*arguments, *(None for _ in values)])
-            bound = found[1] if found else {}
+            bound = found[1] if found else Bindings()
             return Aggregator(
                 one.initialize,
                 one.aggregate,
@@ -224,7 +225,7 @@ def _converted(
 ) -> Callable[..., Any]:
     """Wraps a function so that dates and times reach it as Python has them."""
     found = shape.match(arguments)
-    bound = found[1] if found else {}
+    bound = found[1] if found else Bindings()
     patterns = shape.expanded(len(arguments)) or ()
     readers = [to_python(p if not isinstance(p, Variable) else bound[p.name]) for p in patterns]
     write = from_python(shape.result)
