@@ -31,7 +31,7 @@ def correlation(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggrega
 
     def result(state: dict[str, Any]) -> float:
         n, x, y, xx, yy, xy = (state[name] for name in ("COUNT", *_SUMS))
-        spread = math.sqrt(max(0.0, n * xx - x * x)) * math.sqrt(max(0.0, n * yy - y * y))
+        spread = math.sqrt(max(0.0, (n * xx - x * x) * (n * yy - y * y)))
         return divide_doubles(n * xy - x * y, spread) if spread else math.nan
 
     return Aggregator(
