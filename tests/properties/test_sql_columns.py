@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.sql import java
@@ -81,7 +81,6 @@ def check(node: Any, table: list[tuple[Any, ...]]) -> bool:
 
 
 @given(node=expressions, table=rows)
-@settings(deadline=None, max_examples=300)
 def test_columns_equal_rows(node: Any, table: list[tuple[Any, ...]]) -> None:
     """Whichever way an expression runs, its values are the same."""
     try:
@@ -114,7 +113,6 @@ def test_columns_equal_rows(node: Any, table: list[tuple[Any, ...]]) -> None:
     ],
 )
 @given(table=rows)
-@settings(deadline=None, max_examples=30)
 def test_common_expressions_use_arrow(text: str, table: list[tuple[Any, ...]]) -> None:
     """These run without leaving Arrow, and still agree."""
     assert check(parse_expression(text), table)

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.sql import java
@@ -72,7 +72,6 @@ def has_type(value: Any, type_: SqlType) -> bool:
 
 
 @given(node=expressions, row=rows)
-@settings(deadline=None, max_examples=300)
 def test_expressions_give_their_type_or_are_refused(node: Any, row: tuple[Any, ...]) -> None:
     """A checked expression never raises, and its value is NULL or of its type."""
     text = format_expression(node)
@@ -87,7 +86,6 @@ def test_expressions_give_their_type_or_are_refused(node: Any, row: tuple[Any, .
 
 
 @given(name=calls, arguments=st.lists(columns, max_size=4), row=rows)
-@settings(deadline=None, max_examples=600)
 def test_functions_give_their_type(name: str, arguments: list[Any], row: tuple[Any, ...]) -> None:
     """Each function's result has the type that its signature says."""
     try:

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.sql.errors import SqlError
@@ -13,14 +13,12 @@ from tests.properties.sql_strategies import administration, definitions, express
 
 
 @given(node=expressions)
-@settings(deadline=None)
 def test_expressions_read_back_as_written(node: Any) -> None:
     """Brackets, quotes and signs keep the meaning of every expression."""
     assert parse_expression(format_expression(node)) == node
 
 
 @given(node=queries | definitions | administration)
-@settings(deadline=None)
 def test_statements_read_back_as_written(node: Any) -> None:
     """Every statement has one text that parses to it again."""
     assert parse_statement(format_statement(node)) == node
@@ -35,7 +33,6 @@ fragments = st.lists(
 
 
 @given(text=fragments | st.text())
-@settings(deadline=None)
 def test_any_text_parses_or_is_refused_by_an_error_of_ours(text: str) -> None:
     """The parser never fails in a way that a caller does not expect."""
     with suppress(SqlError):

@@ -31,6 +31,7 @@ from penstock.sql.types import (
     MapType,
     SqlType,
     StructType,
+    can_widen,
 )
 
 Convert = Callable[[Any], Any]
@@ -49,6 +50,42 @@ def caster(source: SqlType, target: SqlType) -> Convert:
             "no-such-cast", f"a {source} cannot be cast to {target}", fix=_advice(source)
         )
     return _keep_none(convert)
+
+
+def coercer(source: SqlType, target: SqlType) -> Convert:
+    """Gives the conversion of a value that is written into a column without a CAST.
+
+    Numbers become wider numbers, text becomes a date or time, and collections and structs do the
+    same inside; a struct's missing fields are NULL. Raises SqlTypeError for everything else.
+    """
+    if not can_coerce(source, target):
+        raise SqlTypeError(
+            "no-such-coercion",
+            f"a {source} is not a {target}",
+            fix=f"CAST the value to {target}",
+        )
+    return caster(source, target)
+
+
+def can_coerce(source: SqlType, target: SqlType) -> bool:
+    """Tells whether ``coercer`` knows a conversion."""
+    if source == target or (source == STRING and target in (DATE, TIME, TIMESTAMP)):
+        return True
+    match source, target:
+        case ArrayType(), ArrayType():
+            return can_coerce(source.element, target.element)
+        case MapType(), MapType():
+            return can_coerce(source.key, target.key) and can_coerce(source.value, target.value)
+        case StructType(), StructType():
+            wanted = [(field, target.field(field.name)) for field in source.fields]
+            return all(found and can_coerce(own.type, found.type) for own, found in wanted)
+        case DecimalType(), DecimalType():
+            # Whether the digits fit is known only when there is a value.
+            return True
+        case _:
+            return can_widen(source, target) or (
+                source in (INTEGER, BIGINT) and isinstance(target, DecimalType)
+            )
 
 
 def _advice(source: SqlType) -> str | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from penstock.sql.casting import caster
+from penstock.sql.casting import caster, coercer
 from penstock.sql.errors import SqlTypeError
 from tests.unit.sql.kit import sql_type
 
@@ -84,3 +84,36 @@ def test_casts_that_do_not_exist_are_refused(source: str, target: str) -> None:
     """A cast that the language does not have is refused before any value is seen."""
     with pytest.raises(SqlTypeError, match="no-such-cast"):
         cast(None, source, target)
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "target", "result"),
+    [
+        (3, "INT", "DOUBLE", 3.0),
+        (3, "INT", "DECIMAL(3,1)", Decimal("3.0")),
+        (Decimal("2.1"), "DECIMAL(2,1)", "DECIMAL(4,2)", Decimal("2.10")),
+        ("1970-01-02", "STRING", "DATE", 1),
+        ([[1]], "ARRAY<ARRAY<INT>>", "ARRAY<ARRAY<BIGINT>>", [[1]]),
+        ({"A": 1}, "STRUCT<A INT>", "STRUCT<A DOUBLE, B INT>", {"A": 1.0, "B": None}),
+        ({}, "STRUCT<>", "STRUCT<A INT>", {"A": None}),
+    ],
+)
+def test_values_are_coerced_into_columns(value: Any, source: str, target: str, result: Any) -> None:
+    """INSERT VALUES widens numbers and reads dates, also inside collections."""
+    assert coercer(sql_type(source), sql_type(target))(value) == result
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("BIGINT", "INT"),
+        ("STRING", "INT"),
+        ("INT", "STRING"),
+        ("STRUCT<X INT>", "STRUCT<A INT>"),
+        ("MAP<STRING, STRING>", "MAP<STRING, INT>"),
+    ],
+)
+def test_other_values_need_a_cast(source: str, target: str) -> None:
+    """A narrowing or a change of kind is never silent."""
+    with pytest.raises(SqlTypeError, match="no-such-coercion"):
+        coercer(sql_type(source), sql_type(target))
