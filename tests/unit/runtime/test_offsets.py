@@ -1,0 +1,67 @@
+"""Where reading starts: committed offsets, then the source's policy, then the application's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.errors import StreamsError
+from penstock.runtime.spark.offsets import start_offsets
+
+Part = tuple[str, int]
+
+
+class FakeAdmin:
+    """Partitions from 10 to 50; times are found at 30, or not at all in topic ``old``."""
+
+    def begin_offsets(self, parts: Iterable[Part]) -> dict[Part, int]:
+        return dict.fromkeys(parts, 10)
+
+    def end_offsets(self, parts: Iterable[Part]) -> dict[Part, int]:
+        return dict.fromkeys(parts, 50)
+
+    def offsets_at(self, parts: Iterable[Part], time_ms: int) -> dict[Part, int]:
+        return {part: -1 if part[0] == "old" else 30 for part in parts}
+
+
+def starts(
+    default: str, committed: dict[Part, int] | None = None, policy: Any = None, topic: str = "t"
+) -> int:
+    builder = ps.StreamsBuilder()
+    builder.stream(topic, ps.Consumed(offset_reset=policy)).to("out")
+    admin: Any = FakeAdmin()
+    graph = builder.build().graph
+    return start_offsets([(topic, 0)], committed or {}, graph, admin, default)[topic, 0]
+
+
+def test_committed_offsets_come_first() -> None:
+    """An application goes on where it stopped, whatever the policy."""
+    assert starts("latest", {("t", 0): 42}, policy="earliest") == 42
+
+
+@pytest.mark.parametrize(("default", "expected"), [("earliest", 10), ("latest", 50)])
+def test_the_applications_policy_decides_where_nothing_is_committed(
+    default: str, expected: int
+) -> None:
+    """As ``auto.offset.reset`` says."""
+    assert starts(default) == expected
+
+
+def test_a_sources_own_policy_comes_before_the_applications() -> None:
+    """Each source may have another one."""
+    assert starts("latest", policy="earliest") == 10
+
+
+def test_a_duration_goes_back_that_far() -> None:
+    """Or to the end, if nothing is that young."""
+    assert starts("by_duration:PT3600S") == 30
+    assert starts("by_duration:PT1.5S", topic="old") == 50
+
+
+def test_no_policy_is_an_error_that_names_the_partitions() -> None:
+    """With ``none`` a missing offset must not be guessed."""
+    with pytest.raises(StreamsError, match=r"no-offset.*t-0"):
+        starts("none")

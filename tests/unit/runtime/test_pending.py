@@ -1,0 +1,86 @@
+"""Writes of a batch wait: sealed, then applied with their checkpoint, or forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import UnsupportedOperationError
+from penstock.state.memory import MemoryStore
+from penstock.state.pending import Checkpoint, CommittedView, PendingStore
+
+
+@pytest.fixture
+def inner() -> MemoryStore:
+    store = MemoryStore()
+    store.write([(b"a", b"1"), (b"b", b"2"), (b"c", b"3")])
+    return store
+
+
+def test_a_batch_sees_its_own_writes_and_the_map_does_not(inner: MemoryStore) -> None:
+    """RocksDB never holds an uncommitted batch."""
+    store = PendingStore(inner)
+    store.put(b"a", b"new")
+    store.delete_range(b"b", b"c")
+    assert list(store.scan(None, None)) == [(b"a", b"new"), (b"c", b"3")]
+    assert store.multi_get([b"a", b"b"]) == [b"new", None]
+    assert list(inner.scan(None, None)) == [(b"a", b"1"), (b"b", b"2"), (b"c", b"3")]
+
+
+def test_a_write_after_a_deleted_range_counts(inner: MemoryStore) -> None:
+    """Deleting a range must not hide what is written into it later."""
+    store = PendingStore(inner)
+    store.delete_range(b"a", b"z")
+    store.put(b"b", b"again")
+    store.seal(Checkpoint(0, 1))
+    store.apply()
+    assert list(store.scan(None, None)) == [(b"b", b"again")]
+
+
+def test_sealed_writes_are_applied_together_with_their_checkpoint(inner: MemoryStore) -> None:
+    """The next owner of the directory finds out which batch it holds."""
+    store = PendingStore(inner)
+    store.put(b"d", b"4")
+    store.seal(Checkpoint(7, 120))
+    store.apply()
+    assert inner.get(b"d") == b"4"
+    assert PendingStore(inner).checkpoint == Checkpoint(7, 120)
+    assert [key for key, _ in store.scan(None, None)] == [b"a", b"b", b"c", b"d"]
+
+
+def test_apply_without_seal_does_nothing(inner: MemoryStore) -> None:
+    """A batch that failed before its commit leaves nothing."""
+    store = PendingStore(inner)
+    store.put(b"a", b"new")
+    store.apply()
+    assert inner.get(b"a") == b"1"
+    store.discard()
+    assert store.get(b"a") == b"1"
+
+
+def test_discard_forgets_what_was_sealed(inner: MemoryStore) -> None:
+    """The batch runs again; it must not find its own traces."""
+    store = PendingStore(inner)
+    store.put(b"a", b"new")
+    store.seal(Checkpoint(1, 1))
+    store.discard()
+    store.apply()
+    assert (store.get(b"a"), store.checkpoint) == (b"1", Checkpoint())
+
+
+def test_queries_see_a_batch_from_its_seal_on(inner: MemoryStore) -> None:
+    """Committed means sealed, whether or not the writes have reached the map."""
+    store = PendingStore(inner)
+    view = CommittedView(store)
+    store.put(b"a", b"new")
+    assert (view.get(b"a"), dict(view.scan(None, None))[b"a"]) == (b"1", b"1")
+    store.seal(Checkpoint(0, 0))
+    assert (view.get(b"a"), dict(view.scan(None, None))[b"a"]) == (b"new", b"new")
+    store.apply()
+    assert view.multi_get([b"a", b"x"]) == [b"new", None]
+
+
+def test_queries_cannot_write(inner: MemoryStore) -> None:
+    """A query that changed the state would change the results."""
+    view = CommittedView(PendingStore(inner))
+    with pytest.raises(UnsupportedOperationError, match="read-only"):
+        view.put(b"a", b"x")
