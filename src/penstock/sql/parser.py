@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -120,8 +121,13 @@ def _parse(lexemes: list[Lexeme], start: str) -> Any:
         raise _unexpected(error, lexemes, start) from None
 
 
-def _within(lexemes: Iterable[Lexeme], start: int, end: int) -> list[Lexeme]:
-    return [lexeme for lexeme in lexemes if start <= lexeme.span.start < end]
+def _within(lexemes: list[Lexeme], start: int, end: int) -> list[Lexeme]:
+    first = bisect_left(lexemes, start, key=_place)
+    return lexemes[first : bisect_left(lexemes, end, lo=first, key=_place)]
+
+
+def _place(lexeme: Lexeme) -> int:
+    return lexeme.span.start
 
 
 def _unexpected(error: UnexpectedToken, lexemes: list[Lexeme], start: str) -> ParseError:
@@ -178,6 +184,6 @@ def _expected(state: Any) -> list[str]:
 
 def _listed(expected: list[str]) -> str:
     shown = [text if text in _KINDS.values() else repr(text) for text in expected]
-    if len(shown) > 12:
+    if len(shown) > 13:
         return f"{', '.join(shown[:12])} or one of {len(shown) - 12} others"
     return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)

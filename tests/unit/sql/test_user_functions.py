@@ -5,11 +5,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pyarrow.compute as pc
 import pytest
 
 from penstock.sql import udaf, udf, udtf
+from penstock.sql.arrow import to_array
 from penstock.sql.errors import AnalysisError
-from penstock.sql.expressions import Scope, compile_expression
+from penstock.sql.expressions import Column, Scope, compile_columns, compile_expression
 from penstock.sql.functions.extensions import load_extensions
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.user import UserFunction
@@ -175,6 +177,41 @@ def test_types_may_depend_on_arguments() -> None:
     assert (bound.aggregate([], 1), str(bound.state_type)) == ([1, 7, 8], "ARRAY<INTEGER>")
     compiled = compile_expression(parse_expression("WRAP('a')"), Scope((), registry))
     assert (str(compiled.type), compiled.evaluate(())) == ("ARRAY<STRING>", ["a"])
+
+
+def test_vectorised_functions_take_arrays() -> None:
+    """A function over Arrow arrays serves rows and columns alike."""
+
+    @udf(signature="BIGINT, BIGINT -> BIGINT", is_vectorised=True)
+    def plus(a: Any, b: Any) -> Any:
+        return pc.add(a, b)
+
+    registry = built_in_functions()
+    plus.register(registry)
+    scope = Scope((Column("A", sql_type("INT")),), registry)
+    node = parse_expression("PLUS(A, 2)")
+    by_row = compile_expression(node, scope)
+    assert [by_row.evaluate([a]) for a in (1, None)] == [3, None]
+    by_column = compile_columns(node, scope)
+    result = by_column.evaluate([to_array([1, None], sql_type("INT"))], 2)
+    assert (result.to_pylist(), by_column.is_vectorised) == ([3, None], True)
+
+
+def test_a_bad_value_costs_its_own_row_only() -> None:
+    """Where a batch fails, its rows are evaluated one by one and only the bad one is NULL."""
+
+    @udf(signature="BIGINT -> BIGINT", is_vectorised=True)
+    def invert(a: Any) -> Any:
+        return pc.divide(100, a)
+
+    registry = built_in_functions()
+    invert.register(registry)
+    errors: list[str] = []
+    number = sql_type("BIGINT")
+    scope = Scope((Column("A", number),), registry, log=lambda text, _: errors.append(text))
+    compiled = compile_columns(parse_expression("INVERT(A)"), scope)
+    assert compiled.evaluate([to_array([5, 0], number)], 2).to_pylist() == [20, None]
+    assert errors == ["INVERT(A)"]
 
 
 def test_extensions_are_loaded_from_a_folder(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ from penstock.sql.expressions.kernels import (
 )
 from penstock.sql.expressions.literals import literal_value
 from penstock.sql.expressions.scope import Scope
+from penstock.sql.functions.registry import ScalarOverload
+from penstock.sql.functions.signature import Bindings, substitute, target_type
 from penstock.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -75,11 +77,23 @@ def compile_columns(node: ast.Expression, scope: Scope) -> ColumnExpression:
     """Compiles an expression that ``compile_expression`` accepts to one over Arrow columns."""
     compiled = compile_expression(node, scope)
     type_ = compiled.type or STRING
+    by_row = _by_row(compiled.evaluate, scope, type_)
     try:
         part = _part(node, scope)
     except _NotVectorisedError:
-        return ColumnExpression(type_, _by_row(compiled.evaluate, scope, type_), False)
-    return ColumnExpression(type_, _as_column(part), True)
+        return ColumnExpression(type_, by_row, False)
+    return ColumnExpression(type_, _or_by_row(_as_column(part), by_row), True)
+
+
+def _or_by_row(over_columns: EvaluateColumns, by_row: EvaluateColumns) -> EvaluateColumns:
+    def evaluate(columns: Sequence[Any], count: int) -> Any:
+        try:
+            return over_columns(columns, count)
+        # One bad value fails a whole batch: row by row only its own result is NULL, and logged.
+        except Exception:  # noqa: BLE001
+            return by_row(columns, count)
+
+    return evaluate
 
 
 def _by_row(evaluate: Callable[[Any], Any], scope: Scope, type_: SqlType) -> EvaluateColumns:
@@ -259,16 +273,33 @@ def _call(node: ast.FunctionCall, scope: Scope) -> _Part:
     if any(isinstance(child, ast.Lambda) for child in children(node)):
         raise _NotVectorisedError
     parts = [_part(argument, scope) for argument in node.arguments]  # type: ignore[arg-type]
-    types = {part.type for part in parts}
-    kernel = FUNCTION_KERNELS.get((node.name, parts[0].type)) if len(types) == 1 else None
-    if kernel is None or not kernel.takes(len(parts)):
+    function = scope.functions.scalar(node.name)
+    overload, bound = function.choose([part.type for part in parts])
+    if overload.over_columns is not None:
+        return _user_call(overload, bound, parts)
+    kernel = FUNCTION_KERNELS.get((node.name, parts[0].type)) if parts else None
+    if kernel is None or not kernel.takes(len(parts)) or len({p.type for p in parts}) > 1:
         raise _NotVectorisedError
-    evaluates, function = [part.evaluate for part in parts], kernel.function
+    return _Part(kernel.type or parts[0].type, _applied(kernel.function, parts))
 
-    def call(columns: Sequence[Any], count: int) -> Any:
-        return function(*(evaluate(columns, count) for evaluate in evaluates))
 
-    return _Part(kernel.type or parts[0].type, call)
+def _user_call(overload: ScalarOverload, bound: Bindings, parts: list[_Part]) -> _Part:
+    assert overload.over_columns is not None
+    types = [part.type for part in parts]
+    patterns = overload.signature.expanded(len(parts)) or ()
+    targets = [target_type(p, t, bound) or t for p, t in zip(patterns, types, strict=True)]
+    converted = [
+        _Part(target, _as_column(_Part(target, _converted(part, target))))
+        for part, target in zip(parts, targets, strict=True)
+    ]
+    result = overload.returns(types) if overload.returns else None
+    result = result or substitute(overload.signature.result, bound, types)
+    return _Part(result, _applied(overload.over_columns, converted))
+
+
+def _applied(function: Callable[..., Any], parts: list[_Part]) -> EvaluateColumns:
+    evaluates = [part.evaluate for part in parts]
+    return lambda columns, count: function(*(e(columns, count) for e in evaluates))
 
 
 _COMPILERS: dict[type, Callable[[Any, Scope], _Part]] = {

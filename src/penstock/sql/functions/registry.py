@@ -27,7 +27,8 @@ class ScalarOverload:
 
     ``implementation`` takes the values of a call. It is never called with a NULL unless
     ``takes_null``; when ``is_typed`` it takes the types of the arguments and gives the function.
-    ``returns`` gives the result's type where the signature cannot say it.
+    ``returns`` gives the result's type where the signature cannot say it. ``over_columns`` takes
+    and gives Arrow arrays, NULLs included.
     """
 
     signature: Signature
@@ -35,6 +36,7 @@ class ScalarOverload:
     takes_null: bool = False
     is_typed: bool = False
     returns: Callable[[Sequence[Any]], SqlType] | None = None
+    over_columns: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, TypeVar, get_args, get_origin
 
+from penstock.sql.arrow import to_array, to_values
 from penstock.sql.errors import AnalysisError
 from penstock.sql.functions.conversion import from_python, to_python
 from penstock.sql.functions.registry import (
@@ -38,6 +39,7 @@ from penstock.sql.functions.signature import (
     Variable,
     parse_signature,
     substitute,
+    target_type,
 )
 from penstock.sql.parser import parse_type
 from penstock.sql.types import (
@@ -104,6 +106,7 @@ def udf(
     signature: str | None = None,
     returns: str | TypeOf | None = None,
     takes_null: bool = False,
+    is_vectorised: bool = False,
 ) -> Callable[[Callable[..., Any]], UserFunction]:
     """Makes a Python function a scalar function of SQL.
 
@@ -114,6 +117,8 @@ def udf(
         returns: the result's type as SQL, for types that hints cannot say: ``"DECIMAL(10, 2)"``,
             or a function that gives it from the arguments' types.
         takes_null: calls the function with None for NULL; otherwise NULL gives NULL.
+        is_vectorised: the function takes and gives Arrow arrays, NULLs included; types come from
+            ``signature``.
     """
 
     def declare(function: Callable[..., Any]) -> UserFunction:
@@ -121,10 +126,19 @@ def udf(
         sql_name = _name(function, name)
 
         def bind(arguments: Sequence[Any]) -> Callable[..., Any]:
+            if is_vectorised:
+                return _one_row(function, shape, arguments, type_of)
             return _converted(function, shape, arguments)
 
         type_of = None if returns is None or isinstance(returns, str) else returns
-        overload = ScalarOverload(shape, bind, takes_null, is_typed=True, returns=type_of)
+        overload = ScalarOverload(
+            shape,
+            bind,
+            takes_null or is_vectorised,
+            is_typed=True,
+            returns=type_of,
+            over_columns=function if is_vectorised else None,
+        )
         return UserFunction(
             sql_name, function, lambda r: r.add_scalar(sql_name, overload, description)
         )
@@ -239,6 +253,26 @@ def _converted(
         ]
         result = function(*given)
         return result if write is None or result is None else write(result)
+
+    return call
+
+
+def _one_row(
+    function: Callable[..., Any],
+    shape: Signature,
+    arguments: Sequence[Any],
+    type_of: TypeOf | None,
+) -> Callable[..., Any]:
+    """Gives a function over values that calls one over arrays, with arrays of one element."""
+    found = shape.match(arguments)
+    bound = found[1] if found else Bindings()
+    patterns = shape.expanded(len(arguments)) or ()
+    types = [target_type(p, t, bound) or STRING for p, t in zip(patterns, arguments, strict=True)]
+    result = type_of(arguments) if type_of else substitute(shape.result, bound, arguments)
+
+    def call(*values: Any) -> Any:
+        arrays = (to_array([v], t) for v, t in zip(values, types, strict=True))
+        return to_values(function(*arrays), result)[0]
 
     return call
 
