@@ -172,6 +172,7 @@ class TaskState:
         progress = Restore(store.name, *part, offsets.start, offsets.stop, offsets.start, 0)
         if offsets:
             self.restores[store.name] = progress
+        has_reached_batch = False
         for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
             stop = min(start + _RESTORE_CHUNK, offsets.stop)
             records = reader.read({part: (start, stop)})[part]
@@ -181,9 +182,15 @@ class TaskState:
             store.restore((r.key, r.value, r.timestamp) for r in fitting if r.key is not None)
             progress = replace(progress, position=stop, records=progress.records + len(fitting))
             self.restores[store.name] = progress
-            if engine is not None:
-                engine.seal(Checkpoint(order.batch - 1, stop))
+            skipped = next((r.offset for r in records if _belongs_to(r, order.batch)), stop)
+            if engine is not None and not has_reached_batch:
+                # What the batch itself had logged is not in the store yet: a crash before the
+                # batch is applied must find it again.
+                engine.seal(Checkpoint(order.batch - 1, skipped))
                 engine.apply()
+                has_reached_batch = skipped < stop
+        # Together with the batch the store holds the whole changelog.
+        self._ends[store.name] = offsets.stop
         if offsets:
             log.info("task %s: restored %d records of %s", self.task_id, progress.records, topic)
 
