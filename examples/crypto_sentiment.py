@@ -13,7 +13,7 @@ from samples import fill, read_samples, read_topic, sandbox
 
 from penstock import KafkaStreams, StreamsBuilder, Topology
 
-config = {"application.id": "crypto-sentiment", "commit.interval.ms": 100}
+config = {"application.id": "crypto-sentiment"}
 
 CURRENCIES = ("bitcoin", "ethereum", "solana")
 GOOD = {"great", "love", "rising", "strong", "win"}

@@ -10,7 +10,7 @@ from samples import fill, read_samples, read_topic, sandbox
 
 from penstock import KafkaStreams, Materialized, StreamsBuilder, TimeWindows, Topology
 
-config = {"application.id": "fraud-detection", "commit.interval.ms": 100}
+config = {"application.id": "fraud-detection"}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from samples import fill, read_samples, read_topic, sandbox
 
 from penstock import JoinWindows, KafkaStreams, StreamsBuilder, Topology
 
-config = {"application.id": "order-enrichment", "commit.interval.ms": 100}
+config = {"application.id": "order-enrichment"}
 
 
 @dataclass(frozen=True)

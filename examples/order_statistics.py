@@ -7,9 +7,19 @@ from dataclasses import dataclass
 
 from samples import fill, read_samples, sandbox
 
-from penstock import KafkaStreams, SessionWindows, StreamsBuilder, TimeWindows, Topology
+from penstock import (
+    KafkaStreams,
+    Materialized,
+    SessionWindows,
+    StreamsBuilder,
+    TimeWindows,
+    Topology,
+)
 
-config = {"application.id": "order-statistics", "commit.interval.ms": 100}
+config = {"application.id": "order-statistics"}
+
+#: How long windows and sessions can be asked for; without it, as long as they can change.
+KEEP = "1d"
 
 
 @dataclass(frozen=True)
@@ -33,13 +43,13 @@ def build() -> Topology:
 
     (
         orders.windowed_by(TimeWindows.of_size_with_no_grace("5m"))
-        .count("windowed-order-count")
+        .count(Materialized.as_("windowed-order-count").with_retention(KEEP))
         .to_stream(lambda key, _: f"{key.key}@{key.window.start_time:%H:%M}")
         .to("order-counts-per-window", key_serde=str)
     )
     (
         orders.windowed_by(SessionWindows.of_inactivity_gap_with_no_grace("30m"))
-        .count("user-session-counts")
+        .count(Materialized.as_("user-session-counts").with_retention(KEEP))
         .to_stream(lambda key, _: f"{key.key}@{key.window.start_time:%H:%M}")
         .to("orders-per-session", key_serde=str)
     )

@@ -10,7 +10,7 @@ from samples import fill, read_samples, read_topic, sandbox
 
 from penstock import KafkaStreams, StreamsBuilder, Topology
 
-config = {"application.id": "purchases", "commit.interval.ms": 100}
+config = {"application.id": "purchases"}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from samples import fill, read_samples, sandbox
 
 from penstock import KafkaStreams, StreamsBuilder, Topology
 
-config = {"application.id": "wordcount-app", "commit.interval.ms": 100}
+config = {"application.id": "wordcount-app"}
 
 
 def build() -> Topology:
