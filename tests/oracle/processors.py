@@ -56,7 +56,9 @@ class Metadata(Logic):
 
     def process(self, record: Any) -> None:
         where = self.context.record_metadata
-        place = " none" if where is None else f" {fmt(where.topic)}-{where.partition}/{where.offset}"
+        place = (
+            " none" if where is None else f" {fmt(where.topic)}-{where.partition}/{where.offset}"
+        )
         stream_time = self.context.current_stream_time_ms()
         value = f"{fmt(record.value)}@{record.timestamp} st={stream_time}{place}"
         self.context.forward(record.with_value(value))

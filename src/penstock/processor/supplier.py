@@ -64,8 +64,8 @@ def as_supplier(given: Any, at: str | None = None) -> Supplier:
         what = type(given).__name__
         raise InvalidArgumentError(
             "bad-processor",
-            f"an instance of {what} is neither a Processor class, a function that makes one, nor a function of"
-            " a record",
+            f"an instance of {what} is neither a Processor class, a function that makes one, nor a"
+            " function of a record",
             fix=f"pass the class itself, or a lambda that makes a new one: lambda: {what}(…)",
             at=at,
         )
