@@ -180,6 +180,8 @@ class TaskState:
             if as_read is not None:
                 fitting = [r for r in map(as_read, fitting) if r is not None]
             store.restore((r.key, r.value, r.timestamp) for r in fitting if r.key is not None)
+            # A store's own time goes to disk with what it was restored from.
+            store.flush()
             progress = replace(progress, position=stop, records=progress.records + len(fitting))
             self.restores[store.name] = progress
             skipped = next((r.offset for r in records if _belongs_to(r, order.batch)), stop)
