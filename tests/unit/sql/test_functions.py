@@ -171,6 +171,8 @@ DATES: list[tuple[str, Any]] = [
     ("FORMAT_TIMESTAMP(FROM_UNIXTIME(0), 'HH:mm X', 'Europe/Paris')", "01:00 +01"),
     ("FORMAT_TIMESTAMP(FROM_UNIXTIME(0), '''T''EEE d MMM yy, hh a')", "TThu 1 Jan 70, 12 AM"),
     ("FORMAT_TIMESTAMP(FROM_UNIXTIME(0), 'bb')", None),
+    ("FORMAT_DATE(DATE '2025-12-30', 'YYYY yyyy')", "2026 2025"),
+    ("PARSE_DATE('2025', 'YYYY')", None),
     ("FORMAT_DATE(FROM_DAYS(31), 'dd.MM.yyyy')", "01.02.1970"),
     ("FORMAT_TIME(TIME '13:05', 'h:mm a')", "1:05 PM"),
     ("PARSE_TIMESTAMP('1970-01-01 01:00', 'yyyy-MM-dd HH:mm', 'Europe/Paris')", 0),

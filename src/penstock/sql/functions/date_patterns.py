@@ -70,6 +70,11 @@ def _year(moment: datetime, width: int) -> str:
     return f"{moment.year % 100:02}" if width == 2 else _number(moment.year, width)
 
 
+def _week_year(moment: datetime, width: int) -> str:
+    # Java's week belongs to the year of its Saturday, in the locale that ksqlDB runs with.
+    return _year(moment + timedelta(days=(5 - moment.weekday()) % 7), width)
+
+
 def _month(moment: datetime, width: int) -> str:
     name = _MONTHS[moment.month - 1]
     if width >= 3:
@@ -115,6 +120,7 @@ def _zone_id(moment: datetime, _: int) -> str:
 _FIELDS: dict[str, Callable[[datetime, int], str]] = {
     "y": _year,
     "u": _year,
+    "Y": _week_year,
     "M": _month,
     "L": _month,
     "d": lambda m, w: _number(m.day, w),
@@ -171,6 +177,8 @@ def _reader(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
         if not piece.letter:
             parts.append(re.escape(piece.text))
             continue
+        if piece.letter == "Y":
+            raise FunctionError("bad-pattern", "Y is the year of a week: write yyyy to read a date")
         letters.append("yy" if piece.letter in "yu" and piece.width == 2 else piece.letter)
         parts.append(f"({_digits(piece)})")
     return re.compile("".join(parts), re.IGNORECASE), tuple(letters)
