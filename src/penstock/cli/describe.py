@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from penstock.cli.output import JsonOption, print_done
-from penstock.cli.program import load_topology
+from penstock.cli.program import load_program
 
 
 def describe(
@@ -24,7 +24,7 @@ def describe(
     as_json: JsonOption = False,
 ) -> None:
     """Show the topology of a program: sub-topologies, nodes, stores and topics."""
-    text = str(load_topology(program).describe("json" if as_json else form)).rstrip("\n")
+    text = str(load_program(program).topology.describe("json" if as_json else form)).rstrip("\n")
     if output is None:
         print(text)
     else:

@@ -1,15 +1,19 @@
-"""Loads a user's program for its topology, without running the application in it."""
+"""Loads a user's program: its topology, its settings, and its own preparation."""
 
 from __future__ import annotations
 
-import runpy
+import importlib.util
+import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import cloudpickle
 import typer
 
 import penstock
@@ -20,26 +24,38 @@ from penstock.topology.topology import Topology
 NAMES = ("topology", "builder", "build")
 
 
-class _Started(BaseException):
-    """The program got to its application; what is of interest is the topology it gave."""
+@dataclass(frozen=True, slots=True)
+class LoadedProgram:
+    """What a file offers: a topology and, if it has them, ``config`` and ``prepare``."""
 
-    def __init__(self, topology: Any) -> None:
-        super().__init__(topology)
+    path: Path
+    topology: Topology
+    config: Mapping[str, Any] = field(default_factory=dict)
+    #: Called with the address of a private broker before the start, to fill it with samples.
+    prepare: Callable[[str], object] | None = None
+
+
+class _Made(BaseException):
+    """The program got to its application; what is of interest is what it gave it."""
+
+    def __init__(self, topology: Any, config: Any) -> None:
+        super().__init__(topology, config)
         self.topology = topology
+        self.config = config
 
 
 class _Recorder:
     """Stands for ``KafkaStreams`` while a program is loaded: nothing is ever started."""
 
-    def __init__(self, topology: Any, *_: Any, **__: Any) -> None:
-        raise _Started(topology)
+    def __init__(self, topology: Any, config: Any = None, *_: Any, **__: Any) -> None:
+        raise _Made(topology, config)
 
 
-def load_topology(program: str) -> Topology:
-    """Gives the topology of ``app.py``, or of the name in ``app.py:name``.
+def load_program(program: str) -> LoadedProgram:
+    """Loads ``app.py``, or ``app.py:name`` for a topology of another name.
 
-    The program runs under another name than ``__main__`` and stops where it makes a
-    ``KafkaStreams``.
+    The file is imported, so what stands under ``if __name__ == "__main__"`` is not run; without
+    such a guard the program stops where it makes a ``KafkaStreams``.
 
     Raises:
         typer.BadParameter: there is no such file.
@@ -47,13 +63,16 @@ def load_topology(program: str) -> Topology:
         StreamsError: ``program-failed``, with the line that raised.
     """
     path, name = _split(program)
-    with _stand_in(), _beside(path):
+    module = _module(path)
+    config: Any = None
+    with _recording(), _beside(path):
         try:
-            found = _named(runpy.run_path(str(path), run_name="__penstock__"), path, name)
-            made = found() if callable(found) and not hasattr(found, "build") else found
-            made = made.build() if hasattr(made, "build") else made
-        except _Started as started:
-            made = started.topology
+            assert module.__spec__ is not None
+            assert module.__spec__.loader is not None
+            module.__spec__.loader.exec_module(module)
+            made = _built(_named(vars(module), path, name))
+        except _Made as application:
+            made, config = application.topology, application.config
         except PenstockError:
             raise
         except SystemExit as end:
@@ -62,7 +81,44 @@ def load_topology(program: str) -> Topology:
             raise _failed(path, error, f"raised {error!r}") from error
     if not isinstance(made, Topology):
         raise _no_topology(path, f"{name or 'what it offers'} is a {type(made).__name__}")
-    return made
+    return LoadedProgram(
+        path,
+        made,
+        _config(path, config if config is not None else getattr(module, "config", None)),
+        getattr(module, "prepare", None),
+    )
+
+
+def _module(path: Path) -> ModuleType:
+    """An importable module, under a name that no other module has.
+
+    Types that are named in quotes are looked up in it; and since workers cannot import it, its
+    functions and classes travel to them by value.
+    """
+    name = "penstock_app_" + re.sub(r"\W", "_", path.stem)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    cloudpickle.register_pickle_by_value(module)
+    return module
+
+
+def _built(found: Any) -> Any:
+    made = found() if callable(found) and not hasattr(found, "build") else found
+    return made.build() if hasattr(made, "build") else made
+
+
+def _config(path: Path, given: Any) -> Mapping[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidArgumentError(
+            "bad-config",
+            f"config of {str(path)!r} is a {type(given).__name__}",
+            fix="make it a dictionary of settings by their Kafka names",
+        )
+    return dict(given)
 
 
 def _split(program: str) -> tuple[Path, str | None]:
@@ -73,7 +129,7 @@ def _split(program: str) -> tuple[Path, str | None]:
     return path, wanted
 
 
-def _named(scope: dict[str, Any], path: Path, name: str | None) -> Any:
+def _named(scope: Mapping[str, Any], path: Path, name: str | None) -> Any:
     for candidate in (name,) if name else NAMES:
         if scope.get(candidate) is not None:
             return scope[candidate]
@@ -95,27 +151,27 @@ def _failed(path: Path, error: BaseException, what: str) -> StreamsError:
         for frame in traceback.extract_tb(error.__traceback__)
         if Path(frame.filename) == path
     ]
-    at = f"{path}:{lines[-1]}" if lines else str(path)
     return StreamsError(
         "program-failed",
         f"{str(path)!r} {what} while it was loaded",
         fix=f"correct the line; python {path} shows the whole traceback",
-        at=at,
+        at=f"{path}:{lines[-1]}" if lines else str(path),
     )
 
 
 @contextmanager
-def _stand_in() -> Iterator[None]:
-    """Puts the recorder where programs import ``KafkaStreams`` from."""
-    real = getattr(penstock, "KafkaStreams", None)
-    if real is None:
-        yield
-        return
-    setattr(penstock, "KafkaStreams", _Recorder)  # noqa: B010
+def _recording() -> Iterator[None]:
+    """Puts the recorder where programs import ``KafkaStreams`` from, without loading Spark."""
+    scope = vars(penstock)
+    real = scope.get("KafkaStreams")
+    scope["KafkaStreams"] = _Recorder
     try:
         yield
     finally:
-        setattr(penstock, "KafkaStreams", real)  # noqa: B010
+        if real is None:
+            del scope["KafkaStreams"]
+        else:
+            scope["KafkaStreams"] = real
 
 
 @contextmanager

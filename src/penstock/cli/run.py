@@ -11,7 +11,7 @@ import typer
 import penstock
 from penstock.cli.connection import BootstrapOption
 from penstock.cli.live_view import view_of
-from penstock.cli.loaded_program import LoadedProgram, load_program
+from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.output import JsonOption, print_done, print_note
 from penstock.cli.private_broker import private_broker
 from penstock.cli.quiet import configure_logging, java_log

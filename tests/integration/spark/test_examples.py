@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import KafkaStreams, State, TopologyTestDriver
-from penstock.cli.loaded_program import LoadedProgram, load_program
+from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.private_broker import external_topics
 from penstock.kafka.admin import Admin
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from penstock import StreamsBuilder
 from penstock.cli import run as command
 from penstock.cli.live_view import LineView, bar, line, picture
-from penstock.cli.loaded_program import LoadedProgram
+from penstock.cli.program import LoadedProgram
 from penstock.cli.private_broker import external_topics
 from penstock.cli.run import merged_settings
 from penstock.cli.snapshot import Rate, Snapshot
