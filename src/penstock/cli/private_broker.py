@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from penstock.cli.program import LoadedProgram
 from penstock.cli.output import err
+from penstock.cli.program import LoadedProgram
 from penstock.config import BOOTSTRAP_SERVERS, STATE_DIR
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec

@@ -11,9 +11,9 @@ import typer
 import penstock
 from penstock.cli.connection import BootstrapOption
 from penstock.cli.live_view import view_of
-from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.output import JsonOption, print_done, print_note
 from penstock.cli.private_broker import private_broker
+from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.quiet import configure_logging, java_log
 from penstock.cli.snapshot import Snapshot, Watch
 from penstock.cli.top_rows import TopRows, store_to_show

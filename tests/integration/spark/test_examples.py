@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from penstock import KafkaStreams, State, TopologyTestDriver
-from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.private_broker import external_topics
+from penstock.cli.program import LoadedProgram, load_program
 from penstock.kafka.admin import Admin
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

@@ -11,8 +11,8 @@ from rich.console import Console
 from penstock import StreamsBuilder
 from penstock.cli import run as command
 from penstock.cli.live_view import LineView, bar, line, picture
-from penstock.cli.program import LoadedProgram
 from penstock.cli.private_broker import external_topics
+from penstock.cli.program import LoadedProgram
 from penstock.cli.run import merged_settings
 from penstock.cli.snapshot import Rate, Snapshot
 from penstock.cli.top_rows import store_to_show, top
