@@ -45,7 +45,7 @@ from penstock.kafka.admin_failures import (
     unknown_topic,
     unreachable,
 )
-from penstock.kafka.clients import new_admin_client
+from penstock.kafka.clients import new_admin_client, new_consumer
 from penstock.kafka.errors import UnknownGroupError
 
 T = TypeVar("T")
@@ -62,6 +62,7 @@ class Admin:
     """
 
     def __init__(self, settings: Mapping[str, Any], *, timeout_s: float = 30.0) -> None:
+        self._settings = dict(settings)
         self._client = new_admin_client(settings)
         self._bootstrap = str(settings.get("bootstrap.servers", ""))
         self._timeout_s = timeout_s
@@ -255,15 +256,22 @@ class Admin:
         self, group_id: str, partitions: Iterable[Partition] | None = None
     ) -> dict[Partition, int]:
         """Gives the committed offsets of a group; partitions without one are left out."""
-        chosen = None if partitions is None else [TopicPartition(*item) for item in partitions]
-        request = [ConsumerGroupTopicPartitions(group_id, chosen)]
-        try:
-            found = self._answer(
-                lambda: self._client.list_consumer_group_offsets(request, **self._limit)[group_id],
-                f"read the offsets of group {group_id!r}",
-            ).topic_partitions
-        except UnknownGroupError:
+        if partitions is None:
+            topics = self.topics().values()
+            partitions = [(t.name, number) for t in topics for number in range(len(t.partitions))]
+        asked = [TopicPartition(*item) for item in partitions]
+        if not asked:
             return {}
+        # librdkafka's admin client crashes the process when a coordinator is only just coming up
+        # (its issue 5040); a consumer asks the same question and waits for it.
+        consumer = new_consumer({**self._settings, "group.id": group_id})
+        try:
+            found = consumer.committed(asked, self._timeout_s)
+        except KafkaException as failure:
+            what = f"read the offsets of group {group_id!r}"
+            raise explained(failure, what, self._bootstrap) from None
+        finally:
+            consumer.close()
         return {(p.topic, p.partition): p.offset for p in found if p.offset >= 0}
 
     def alter_group_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> None:

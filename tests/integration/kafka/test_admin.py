@@ -5,6 +5,7 @@ from confluent_kafka import Consumer
 
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
+from penstock.kafka.embedded import EmbeddedBroker
 from penstock.kafka.errors import (
     KafkaRequestError,
     TopicExistsError,
@@ -78,6 +79,14 @@ def test_offsets_follow_records_and_deletes(
     assert kafka_admin.begin_offsets([at]) == {at: 2}
     with pytest.raises(UnknownTopicError, match="has no partition 7"):
         kafka_admin.end_offsets([(topic, 7)])
+
+
+def test_a_new_broker_can_be_asked_for_the_offsets_of_a_group(needs_java: None) -> None:
+    """Its first coordinator is only just coming up; librdkafka's admin client crashes on that."""
+    with EmbeddedBroker() as fresh:
+        admin = Admin({"bootstrap.servers": fresh.bootstrap_servers})
+        admin.create_topic("orders")
+        assert admin.group_offsets("nobody") == {}
 
 
 def test_offsets_of_a_group_are_moved_and_deleted(kafka_admin: Admin, new_topic: NewTopic) -> None:
