@@ -93,6 +93,22 @@ def test_subtopologies_that_feed_each_other_in_a_circle_are_laid_out() -> None:
     assert seen["orders"] < max(seen.values())
 
 
+def test_a_task_runs_once_in_a_stage_whatever_comes_back_to_it() -> None:
+    """Two runs in one stage would number what they send alike, and race for the clocks."""
+
+    def program(builder: ps.StreamsBuilder) -> None:
+        words = builder.stream("in")
+        window = ps.JoinWindows.of_time_difference_with_no_grace("5ms")
+        left = words.select_key(lambda k, v: v).join(words, lambda a, b: a, window)
+        left.select_key(lambda k, v: v).join(words, lambda a, b: a, window).to("out")
+        words.map(lambda k, v: (v, k)).join(words, lambda a, b: a, window).to("out")
+
+    plan = plan_of(program, **{"in": 2})
+    pairs = [(run.stage, run.subtopology) for run in plan.runs]
+    assert len(pairs) == len(set(pairs))
+    assert plan.stages == 3
+
+
 def test_global_tables_alone_still_have_a_stage() -> None:
     """A slot must run to keep its copy up to date."""
     plan = plan_of(lambda b: b.global_table("rates"), rates=2)

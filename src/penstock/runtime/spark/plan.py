@@ -148,8 +148,12 @@ def _runs(graph: Graph) -> Iterable[Run]:
             stage_of[group] = max((1 + stage(writer) for writer in writers), default=0)
         return stage_of[group]
 
-    for group in sorted(groups, key=lambda each: (stage(each), flow.part(each))):
-        yield Run(flow.part(group), stage(group), group)
+    # A task runs once in a stage, whatever it reads there.
+    topics: dict[tuple[int, int], list[str]] = {}
+    for group in groups:
+        topics.setdefault((stage(group), flow.part(group)), []).extend(group)
+    for (number, part), read in sorted(topics.items()):
+        yield Run(part, number, tuple(read))
 
 
 def _input_groups(flow: _Flow, part: int) -> Iterable[_Group]:
