@@ -104,10 +104,12 @@ class Driver:
     def _plan(self, start: dict[str, Any], end: dict[str, Any]) -> BatchPlan | None:
         known = self._log.state.plan
         starts, ends = parts_of(start["offsets"]), parts_of(end["offsets"])
-        if known is not None and dict(known.end) == ends and known.clock_ms == end["clock_ms"]:
+        tables = parts_of(end.get("global", []))
+        what = (ends, end["clock_ms"], tables)
+        if known is not None and (known.end, known.clock_ms, known.global_ends) == what:
             return known if known.batch > self._log.state.complete else None
         batch = 0 if known is None else known.batch + 1
-        plan = BatchPlan(batch, starts, ends, end["clock_ms"], parts_of(end.get("global", [])))
+        plan = BatchPlan(batch, starts, ends, end["clock_ms"], tables)
         self._log.begin(plan)
         return plan
 
@@ -170,7 +172,7 @@ class Driver:
         progress.records += records
         progress.last_batch_records = records
         progress.last_batch_seconds = seconds
-        progress.position = dict(plan.end)
+        progress.position = {**plan.end, **plan.global_ends}
         self.last_done.set()
 
     def _tell(self, restores: tuple[Restore, ...]) -> None:

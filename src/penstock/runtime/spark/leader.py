@@ -295,6 +295,7 @@ class Leader:
             raise StreamsError("not-started", "the application has not been started")
         plan = application.plan
         parts = [(t, n) for t in plan.external_topics for n in range(plan.partitions[t])]
+        parts += self._global_parts(plan)
         ends = self.admin.end_offsets(parts, committed=application.exactly_once)
         position = driver.progress.position or self._committed(parts)
         return {part: max(ends[part] - position.get(part, 0), 0) for part in parts}

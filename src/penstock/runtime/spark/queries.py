@@ -29,9 +29,11 @@ def answer_query(
     """Calls a reading method of a store of one partition; iterators come back as lists."""
     if method not in _METHODS:
         raise InvalidArgumentError("unknown-query", f"stores cannot be asked for {method!r}")
-    state = _task_with(slot, store, partition)
     with slot.reading:
-        view = _view(slot, state, store)
+        if store in slot.global_stores:
+            view = slot.global_stores[store]
+        else:
+            view = _view(slot, _task_with(slot, store, partition), store)
         result = getattr(view, method)(*arguments)
         if isinstance(result, Iterable) and not isinstance(result, tuple | str | bytes | dict):
             return list(islice(result, _MOST_ROWS))

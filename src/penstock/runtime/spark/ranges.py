@@ -72,10 +72,8 @@ class RangesReader(DataSourceStreamReader):
         if self._settings["global_parts"]:
             globals_ = [(topic, number) for topic, number in self._settings["global_parts"]]
             result["global"] = listed(self._ends(globals_))
-            if result["offsets"] == start["offsets"]:
-                # A global table alone makes no batch: nothing would be joined with it.
-                result["global"] = start["global"]
-        if self._settings["wall_clock"] or result["offsets"] != start["offsets"]:
+        # A global table alone makes a batch, too: queries see it as of the newest batch.
+        if self._settings["wall_clock"] or result != start:
             result["clock_ms"] = max(start["clock_ms"], time.time_ns() // 1_000_000)
         return result
 

@@ -91,7 +91,8 @@ class Slot:
     def _run(self, order: Order, shuffled: list[Sent]) -> None:
         self._rows.rows.clear()
         order = self._with_markers(order)
-        self._global.catch_up(order.global_ends)
+        with self.reading:
+            self._global.catch_up(order.global_ends)
         work = [
             (run, TaskId(run.subtopology, number))
             for run in self._plan.runs_of(order.stage)

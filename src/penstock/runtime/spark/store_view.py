@@ -32,14 +32,14 @@ class StoreView:
     It gives values; the timestamps that stores keep beside them are left out.
     """
 
-    def __init__(self, leader: Leader, spec: StoreSpec, subtopology: int) -> None:
+    def __init__(self, leader: Leader, spec: StoreSpec, partitions: int) -> None:
         application, driver = leader.application, leader.driver
         assert application is not None
         assert driver is not None
         self._spec = spec
         self._driver = driver
         self._key = f"{application.id}-{application.epoch}"
-        self._partitions = application.plan.tasks(subtopology)
+        self._partitions = partitions
         settings = task_settings(leader.config)
         what = f"store {spec.name!r}"
         self._serde = required_serde(spec.key_serde, settings.defaults, "key", what)
@@ -52,11 +52,15 @@ class StoreView:
         graph = application.plan.graph
         for part in application.plan.subtopologies.values():
             if name in part.stores(graph) and name in graph.stores:
-                return StoreView(leader, graph.stores[name], part.id)
-        known = ", ".join(map(repr, graph.stores)) or "none"
+                return StoreView(leader, graph.stores[name], application.plan.tasks(part.id))
+        if name in graph.global_stores:
+            # Every slot has a full copy; one is asked.
+            return StoreView(leader, graph.global_stores[name].spec, 1)
+        names = [*graph.stores, *graph.global_stores]
+        known = ", ".join(map(repr, names)) or "none"
         raise UnknownStoreError(
             "unknown-store",
-            f"the topology has no state store {name!r}{nearest(name, graph.stores)}",
+            f"the topology has no state store {name!r}{nearest(name, names)}",
             fix=f"name the store where it is made; the topology has {known}",
         )
 
