@@ -266,10 +266,10 @@ class Admin:
         # (its issue 5040); a consumer asks the same question and waits for it.
         consumer = new_consumer({**self._settings, "group.id": group_id})
         try:
-            found = consumer.committed(asked, self._timeout_s)
-        except KafkaException as failure:
-            what = f"read the offsets of group {group_id!r}"
-            raise explained(failure, what, self._bootstrap) from None
+            found = self._tried(
+                lambda: consumer.committed(asked, self._timeout_s),
+                f"read the offsets of group {group_id!r}",
+            )
         finally:
             consumer.close()
         return {(p.topic, p.partition): p.offset for p in found if p.offset >= 0}
@@ -349,11 +349,14 @@ class Admin:
             raise explained(failure, what, self._bootstrap) from None
 
     def _answer(self, ask: Callable[[], Future[Any]], what: str) -> Any:
+        return self._tried(lambda: ask().result(), what)
+
+    def _tried(self, ask: Callable[[], T], what: str) -> T:
         """Asks again while the broker says that it is not ready yet."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
-                return ask().result()
+                return ask()
             except KafkaException as failure:
                 if not is_transient(failure) or time.monotonic() > deadline:
                     raise explained(failure, what, self._bootstrap) from None
