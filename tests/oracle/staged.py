@@ -93,7 +93,7 @@ def _execute(case: Mapping[str, Any], staging: Staging, outcome: StagedOutcome) 
                 for record in kafka.committed
                 if not record.topic.startswith("app-") and record not in run.piped
             ]
-        # Records of global topics make no batch on their own here.
+        # After a restart the stores are only there once a batch has run.
         application.run_batch(run.clock_ms)
         outcome.stores = read_stores(case, _Stores(application))
     finally:

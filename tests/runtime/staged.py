@@ -102,9 +102,11 @@ class StagedApplication:
         return dict.fromkeys(self._ends(), 0)
 
     def has_waiting(self) -> bool:
-        """Whether source topics have records that no batch has read."""
+        """Whether source or global topics have records that no batch has read."""
         at = self.position()
-        return any(end > at[part] for part, end in self._ends().items())
+        if any(end > at[part] for part, end in self._ends().items()):
+            return True
+        return self._last is not None and self._global_ends() != self._last.global_ends
 
     def run_batch(self, clock_ms: int, *, at_most: int | None = None) -> list[Report]:
         """Plans a batch up to the end of every topic and runs it."""
