@@ -26,6 +26,9 @@ NAMED: Mapping[str, str] = {
     "unknown-input-topic-is-error": "only the driver knows what is piped into an unread topic",
     "describe-pattern-source": "an application refuses to start when no topic matches its pattern",
     "papi-two-subtopologies-through-topic": "the end of a transaction takes an offset of the topic",
+    "own-global-table-skips-poison-whatever-the-handler": (
+        "the driver skips what it cannot decode in a global topic; an application asks its handler"
+    ),
     "partition-group-picks-lowest-timestamp": _TOGETHER,
     "partition-group-ties": _TOGETHER,
     "random-101-84": _TOGETHER,
