@@ -177,7 +177,7 @@ class Cluster:
         streams = ps.KafkaStreams(topology, config)
         try:
             streams.start()
-            assert streams.run_until_idle("120s"), "the application is not idle after two minutes"
+            assert streams.run_until_idle("300s"), "the application is not idle after five minutes"
             expected = case["golden"].get("stores", {})
             names = {plain(name): name for name in topology.graph.stores}
             names |= {plain(name): name for name in topology.graph.global_stores}
