@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.output import out, print_json
-from penstock.cli.snapshot import Rows, Snapshot
+from penstock.cli.snapshot import Restore, Rows, Snapshot, share
 from penstock.runtime.states import State
 
 _LINE_EVERY_S = 5.0
@@ -118,6 +118,9 @@ def line(snapshot: Snapshot) -> str:
         f"lag {snapshot.lag:,}",
         f"batch {known.batches} in {known.last_batch_seconds:.2f} s",
     ]
+    parts += [
+        f"restoring {each.store}-{each.partition} {share(each):.0%}" for each in snapshot.restores
+    ]
     if known.restored_records:
         parts.append(f"restored {known.restored_records:,}")
     if snapshot.dropped:
@@ -131,6 +134,8 @@ def picture(title: str, snapshot: Snapshot) -> RenderableType:
     known = snapshot.metrics
     if known is not None:
         parts.append(_numbers(snapshot))
+        if snapshot.restores:
+            parts.append(_restores(snapshot.restores))
         parts.append(_lag(known.lag))
         if known.dropped:
             parts.append(_drops(known.dropped))
@@ -168,6 +173,18 @@ def _numbers(snapshot: Snapshot) -> Table:
     for name, _ in cells:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_row(*(value for _, value in cells))
+    return table
+
+
+def _restores(restores: Sequence[Restore]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("restoring", no_wrap=True)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for each in restores[:_MOST_PARTITIONS]:
+        done = share(each)
+        filled = Text(bar(done, 1), "blue").append("·" * (_BAR - int(done * _BAR)), "dim")
+        table.add_row(f"{each.store}-{each.partition}", f"{done:.0%}", filled)
     return table
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from penstock.errors import PenstockError
@@ -40,12 +40,28 @@ class Metrics(Protocol):
     def lag(self) -> Mapping[tuple[str, int], int]: ...
 
 
+class Restore(Protocol):
+    """How far a changelog has been read back: from ``start`` over ``position`` to ``end``."""
+
+    @property
+    def store(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def position(self) -> int: ...
+
+
 class Streams(Protocol):
     """As much of ``KafkaStreams`` as looking at it takes."""
 
     @property
     def state(self) -> State: ...
     def metrics(self) -> Metrics: ...
+    def restoring(self) -> Sequence[Restore]: ...
 
 
 #: Rows of a store: its name, and the keys with their values.
@@ -61,6 +77,8 @@ class Snapshot:
     metrics: Metrics | None = None
     records_per_second: float = 0.0
     rows: Rows | None = None
+    #: The stores that are being read back at this moment.
+    restores: tuple[Restore, ...] = ()
 
     @property
     def lag(self) -> int:
@@ -88,10 +106,20 @@ class Snapshot:
                 "records_sent": known.records_sent,
                 "changelog_records": known.changelog_records,
                 "restored_records": known.restored_records,
+                "restoring": {
+                    f"{each.store}-{each.partition}": round(share(each), 3)
+                    for each in self.restores
+                },
                 "dropped": {f"{node}: {why}": n for (node, why), n in known.dropped.items()},
                 "lag": {f"{topic}-{number}": n for (topic, number), n in known.lag.items()},
             }
         return {"seconds": round(self.seconds, 1), "state": self.state.value} | numbers
+
+
+def share(restore: Restore) -> float:
+    """How much of a restore is done, from 0 to 1."""
+    size = restore.end - restore.start
+    return 1.0 if size <= 0 else (restore.position - restore.start) / size
 
 
 @dataclass(slots=True)
@@ -141,14 +169,8 @@ class Watch:
     @property
     def latest(self) -> Snapshot:
         """The last look, with the state and the time of right now."""
-        last = self._last
-        return Snapshot(
-            time.monotonic() - self._begun,
-            self._streams.state,
-            last.metrics,
-            last.records_per_second,
-            last.rows,
-        )
+        now = time.monotonic() - self._begun
+        return replace(self._last, seconds=now, state=self._streams.state)
 
     def _look_on(self) -> None:
         while not self._ended.wait(self._interval_s):
@@ -161,6 +183,20 @@ class Watch:
             metrics = self._streams.metrics()
         except PenstockError:
             # Not started yet, ended meanwhile, or the broker is away: the last numbers stay.
-            return Snapshot(now, self._streams.state, before.metrics, rows=before.rows)
-        rate = self._rate.add(now, metrics.records)
-        return Snapshot(now, self._streams.state, metrics, rate, self._rows() or before.rows)
+            return replace(before, records_per_second=0.0, restores=())
+        return Snapshot(
+            now,
+            self._streams.state,
+            metrics,
+            self._rate.add(now, metrics.records),
+            self._rows() or before.rows,
+            self._restores(),
+        )
+
+    def _restores(self) -> tuple[Restore, ...]:
+        try:
+            found = self._streams.restoring()
+        except (PenstockError, OSError, EOFError):
+            # A slot that is going away answers nobody.
+            return ()
+        return tuple(each for each in found if each.position < each.end)

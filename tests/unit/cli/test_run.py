@@ -106,6 +106,16 @@ def test_picture_shows_state_lag_drops_and_rows() -> None:
         assert part in text
 
 
+def test_restore_shows_how_far_each_store_is() -> None:
+    """Whoever waits for state wants to know for how long."""
+    restore: Any = SimpleNamespace(store="counts", partition=1, start=100, position=150, end=300)
+    snapshot = Snapshot(1.0, State.RUNNING, metrics(), restores=(restore,))
+    assert "counts-1" in drawn(snapshot)
+    assert "25%" in drawn(snapshot)
+    assert line(snapshot).endswith("restoring counts-1 25%")
+    assert snapshot.to_json()["restoring"] == {"counts-1": 0.25}
+
+
 def test_many_partitions_are_summed_up() -> None:
     """The view keeps its height; the partitions that wait most are the ones shown."""
     lag = {("words", number): number for number in range(40)}
