@@ -29,6 +29,7 @@ from penstock.runtime.spark.host import ask_slot, serve, socket_path
 from penstock.runtime.spark.orders import Application, Order, Report, Restore
 from penstock.runtime.spark.ranges import parts_of
 from penstock.runtime.spark.rows import REPORT, SPARK_SCHEMA, reports
+from penstock.runtime.spark.shipping import packed
 from penstock.runtime.spark.to_spark import call_sinks, spark_sinks
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ class Driver:
         self._sinks = spark_sinks(application.plan.graph)
         self._used_slots = slots
         self._key = f"{application.id}-{application.epoch}"
-        self._broadcast = spark.sparkContext.broadcast(cloudpickle.dumps(application))
+        self._broadcast = spark.sparkContext.broadcast(packed(application))
         self.last_done = threading.Event()
         self.restore_listener: StateRestoreListener | None = None
 

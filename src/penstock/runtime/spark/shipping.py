@@ -1,0 +1,81 @@
+"""How an application travels to the workers: user code that they cannot import goes along by value.
+
+A worker is a fresh interpreter. It finds installed packages and what ``PYTHONPATH`` names, but not
+a module that lies beside the user's program; functions and classes of such modules are pickled
+whole, as those of the program itself are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.machinery import PathFinder
+from types import ModuleType
+from typing import Any
+
+import cloudpickle
+
+from penstock.errors import StreamsError
+
+
+def packed(content: Any) -> bytes:
+    """Pickles with all that a worker needs; what cannot be pickled is refused with its name."""
+    with _by_value():
+        try:
+            data: bytes = cloudpickle.dumps(content)
+        except Exception as error:
+            raise StreamsError(
+                "not-portable",
+                f"the topology cannot be sent to Spark's workers: {error}",
+                fix="make what functions use (clients, locks, files) inside the function or in a"
+                " processor's init, instead of outside",
+            ) from error
+    return data
+
+
+@contextlib.contextmanager
+def _by_value() -> Iterator[None]:
+    registered = []
+    known = cloudpickle.list_registry_pickle_by_value()
+    modules = [module for module in sys.modules.values() if hasattr(module, "__name__")]
+    for module in modules:
+        if module.__name__ not in known and _stays(module):
+            cloudpickle.register_pickle_by_value(module)
+            registered.append(module)
+    try:
+        yield
+    finally:
+        for module in registered:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _stays(module: ModuleType) -> bool:
+    """Whether a fresh interpreter would not find this very file under the module's name."""
+    file = getattr(module, "__file__", None)
+    if not file or module.__name__ == "__main__" or module.__name__.startswith("penstock"):
+        return False
+    return not _is_found(module.__name__.partition(".")[0])
+
+
+@cache
+def _is_found(top_level: str) -> bool:
+    if top_level in sys.stdlib_module_names:
+        return True
+    try:
+        return PathFinder.find_spec(top_level, list(_fresh_path())) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@cache
+def _fresh_path() -> tuple[str, ...]:
+    """What a fresh interpreter searches, without the folder it was started in."""
+    program = "import json, sys; print(json.dumps(sys.path[1:]))"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    return tuple(json.loads(run.stdout))
