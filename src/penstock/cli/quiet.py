@@ -11,7 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from penstock.cli.output import print_note
+from penstock.errors import PenstockError
+
 _STDERR = 2
+#: Codes of errors whose cause only Spark knows.
+_FROM_SPARK = ("batch-failed", "query-ended")
 
 
 class JavaLog:
@@ -49,14 +54,19 @@ class JavaLog:
 
 @contextmanager
 def java_log() -> Iterator[JavaLog]:
-    """Gives a log that is deleted when all went well."""
+    """Gives a log that stays, and is named, only after an error that it may explain."""
     log = JavaLog()
+    is_needed = False
     try:
         yield log
-    except BaseException:
-        log.close(keep=True)
+    except Exception as error:
+        # Any other error of ours says all there is to say.
+        is_needed = not isinstance(error, PenstockError) or error.code in _FROM_SPARK
         raise
-    log.close(keep=False)
+    finally:
+        log.close(keep=is_needed)
+        if is_needed:
+            print_note(f"what Spark said: {log.path}")
 
 
 class _ToStderr(logging.Handler):

@@ -13,9 +13,11 @@ from penstock.cli import run as command
 from penstock.cli.live_view import LineView, bar, line, picture
 from penstock.cli.private_broker import external_topics
 from penstock.cli.program import LoadedProgram
+from penstock.cli.quiet import java_log
 from penstock.cli.run import merged_settings
 from penstock.cli.snapshot import Rate, Snapshot
 from penstock.cli.top_rows import store_to_show, top
+from penstock.errors import StreamsError
 from penstock.runtime.states import State
 from penstock.topology.topology import Topology
 
@@ -114,6 +116,18 @@ def test_restore_shows_how_far_each_store_is() -> None:
     assert "25%" in drawn(snapshot)
     assert line(snapshot).endswith("restoring counts-1 25%")
     assert snapshot.to_json()["restoring"] == {"counts-1": 0.25}
+
+
+@pytest.mark.parametrize(("code", "stays"), [("batch-failed", True), ("user-function", False)])
+def test_log_of_spark_stays_only_where_it_explains_something(
+    code: str, stays: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An error that names the user's line needs no file beside it."""
+    with pytest.raises(StreamsError), java_log() as log:
+        raise StreamsError(code, "no")
+    assert log.path.exists() is stays
+    assert (str(log.path) in capsys.readouterr().err) is stays
+    log.path.unlink(missing_ok=True)
 
 
 def test_many_partitions_are_summed_up() -> None:
