@@ -40,6 +40,11 @@ _STORE = "word-counts"
 _PARTITIONS = 2
 _ROWS = 10
 _WORD = r"[a-z']{4,}"
+#: Spark lives for seconds here: code that Java would optimise for hours is not worth waiting for.
+_QUICK_START = {
+    "spark.ui.enabled": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 
 def demo(
@@ -68,6 +73,7 @@ def demo(
             "num.stream.threads": _PARTITIONS,
             "processing.guarantee": "exactly_once_v2",
             "commit.interval.ms": 200,
+            **_QUICK_START,
         }
         _bring_up(broker, config, log, Console(quiet=True) if as_json else out(), news)
         config["bootstrap.servers"] = broker.bootstrap_servers
