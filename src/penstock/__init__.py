@@ -7,6 +7,7 @@ when it is first asked for.
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import StreamsConfig
@@ -70,6 +71,9 @@ if TYPE_CHECKING:
     from penstock.runtime.spark.streams import KafkaStreams
 
 __version__ = "0.1.0"
+
+# A library does not print: whoever wants its log sets logging up.
+logging.getLogger("penstock").addHandler(logging.NullHandler())
 
 _ON_SPARK = {
     "KafkaStreams": "penstock.runtime.spark.streams",

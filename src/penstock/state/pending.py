@@ -131,6 +131,12 @@ class PendingStore:
         self._ranges.clear()
         self._sealed = None
 
+    def wipe(self) -> None:
+        """Empties the map: it belongs to a changelog that no longer exists."""
+        self.discard()
+        self._inner.delete_range(b"", RESERVED + b"\xff")
+        self.checkpoint = Checkpoint()
+
     def persist(self) -> None:
         """Brings the applied part to disk, so that it survives the end of the process."""
         self._inner.flush()

@@ -109,11 +109,6 @@ def test_stores_of_order_statistics_answer_while_it_runs(
     assert sorted(sessions) == expected_sessions
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=EOFError,
-    reason="issue 4: slots answer with pickle, which knows no class of the user's program",
-)
 def test_store_with_values_of_the_program_s_own_type_can_be_asked(
     load: Load, streams_of: Callable[..., KafkaStreams]
 ) -> None:

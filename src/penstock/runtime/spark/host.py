@@ -7,7 +7,6 @@ import fcntl
 import hashlib
 import logging
 import os
-import pickle
 import tempfile
 import threading
 import time
@@ -16,6 +15,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pyarrow as pa
 
 from penstock.errors import PenstockError, StreamsError
@@ -65,8 +65,8 @@ def _let_go(host: SlotHost | None, key: str, number: int) -> None:
 def ask_slot(key: str, number: int, question: tuple[Any, ...]) -> Any:
     """Asks the owner of a slot on this machine something else: a query of its state, say."""
     with _connect(key, number, patience_s=1.0) as connection:
-        connection.send(question)
-        return _answer(connection.recv())
+        _send(connection, question)
+        return _answer(_receive(connection))
 
 
 class SlotHost:
@@ -101,7 +101,7 @@ class SlotHost:
         with connection:
             try:
                 while True:
-                    connection.send(self._handle(connection.recv()))
+                    _send(connection, self._handle(_receive(connection)))
             except (EOFError, OSError):
                 return
 
@@ -149,8 +149,8 @@ def _ask_owner(
     key: str, number: int, order: Order, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     with _connect(key, number, patience_s=_CONNECT_SECONDS) as connection:
-        connection.send(("run", order, _packed(batches)))
-        data = _answer(connection.recv())
+        _send(connection, ("run", order, _packed(batches)))
+        data = _answer(_receive(connection))
     if data:
         yield from pa.ipc.open_stream(data)
 
@@ -168,6 +168,15 @@ def _connect(key: str, number: int, *, patience_s: float) -> Connection:
                     fix="restart the application; the batch runs again",
                 ) from error
             time.sleep(0.05)
+
+
+def _send(connection: Connection, message: Any) -> None:
+    """Values may be of classes that only the user's program has: those go by value."""
+    connection.send_bytes(cloudpickle.dumps(message))
+
+
+def _receive(connection: Connection) -> Any:
+    return cloudpickle.loads(connection.recv_bytes())
 
 
 def _answer(reply: tuple[str, Any]) -> Any:
@@ -194,7 +203,7 @@ def _packed(batches: Iterable[pa.RecordBatch]) -> bytes:
 def _portable(error: BaseException) -> BaseException:
     """An error that survives the way to another process."""
     try:
-        pickle.loads(pickle.dumps(error))
+        cloudpickle.loads(cloudpickle.dumps(error))
         return error
     except Exception:  # noqa: BLE001 - whatever a user's error does when it is pickled
         text = str(error) if isinstance(error, PenstockError) else repr(error)

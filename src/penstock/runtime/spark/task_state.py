@@ -154,6 +154,11 @@ class TaskState:
                 end = order.ranges.get((source, self.task_id.partition), (end, end))[0]
                 as_read = self._as_read(source)
             start = 0 if engine is None else engine.checkpoint.changelog_offset
+            if engine is not None and start > end:
+                # The changelog was made anew, on another cluster say: this state is not its.
+                log.warning("task %s: state of %r is beyond its changelog", self.task_id, name)
+                engine.wipe()
+                start = 0
             offsets = range(max(start, low), end)
             self._replay(store, engine, topic, offsets, order, reader, as_read)
         self.output.forget_changelogs()
@@ -236,9 +241,7 @@ class TaskState:
             topic = self._settings.topic(sent.topic)
             kernel.add_records(sent.queue, sent.records(topic, offsets))
             count += len(sent)
-        while kernel.has_records:
-            kernel.process_next()
-            kernel.punctuate_stream_time()
+        kernel.process_all()
         kernel.punctuate_wall_clock()
         kernel.flush()
         return count
