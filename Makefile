@@ -75,8 +75,8 @@ docs: setup ## Build the documentation into site/; a broken link fails
 	@echo "docs: open site/index.html"
 
 .PHONY: bench
-bench: setup ## Measure throughput
-	@$(BIN)/python -m bench $(ARGS)
+bench: setup ## Measure the kernel alone; ARGS="latency", ARGS="profile w2" for more
+	@$(BIN)/python -m bench $(or $(ARGS),kernel)
 
 .PHONY: chaos
 chaos: setup ## Run the tests that kill processes on purpose

@@ -1,4 +1,4 @@
-"""``python -m bench latency`` and ``python -m bench profile w2``."""
+"""``python -m bench kernel``, ``latency``, and ``profile w2``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from bench import kernel as kernel_alone
 from bench.latency import measure
 from bench.profiling import profile
 from bench.workloads import WORKLOADS
@@ -31,6 +32,32 @@ def broker(bootstrap: str) -> Iterator[str]:
         return
     with EmbeddedBroker() as private:
         yield private.bootstrap_servers
+
+
+@app.command()
+def kernel(
+    records: Annotated[int, typer.Option(help="Input records, over 100k keys.")] = 500_000,
+    workload: Annotated[str, typer.Option(help="Only this one.")] = "",
+    stores: Annotated[str, typer.Option(help="Only memory, or only rocksdb.")] = "",
+    repeat: Annotated[int, typer.Option(help="The best of so many runs counts.")] = 1,
+    json: JsonFile = None,
+) -> None:
+    """The kernel alone: one task in this process, without Spark and Kafka."""
+    table = Table(title=f"kernel: {records:,} records, commit every {kernel_alone.COMMIT_EVERY:,}")
+    for column in ("workload", "stores", "records/s", "per CPU second", "µs each", "sent"):
+        table.add_column(column, justify="left" if column in ("workload", "stores") else "right")
+    figures = []
+    for name in (workload,) if workload else kernel_alone.WORKLOADS:
+        for engine in (stores,) if stores else kernel_alone.ENGINES:
+            runs = [kernel_alone.measure(name, engine, records) for _ in range(repeat)]
+            best = max(runs, key=lambda run: run.per_cpu_second)
+            figures.append(best)
+            table.add_row(
+                name, engine, f"{best.per_second:,.0f}", f"{best.per_cpu_second:,.0f}",
+                f"{1e6 / best.per_cpu_second:.1f}", f"{best.sent:,}",
+            )  # fmt: skip
+    console.print(table)
+    _write(json, {"figures": [figure.to_dict() for figure in figures]})
 
 
 @app.command()

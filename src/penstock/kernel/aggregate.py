@@ -73,14 +73,14 @@ def _process_timestamped(
 ) -> Forward:
     name, sends_old, dropped = executor.node.name, executor.node.sends_old, executor.task.dropped
     forward, forward_at = executor.forward, executor.forward_at
-    get, put = store.get, store.put
+    read, write = store.read, store.write
     is_cached = TableForwarder(store, executor, sends_old=sends_old).is_cached
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if key is None or value is None:
             dropped(name, "null-key-or-value")
             return
-        row = get(key)
+        raw_key, row = read(key)
         if row is None:
             # This is also the old value of a first change: not None, as in Java.
             old, newest = initializer(), timestamp
@@ -89,7 +89,7 @@ def _process_timestamped(
             if newest < timestamp:
                 newest = timestamp
         new = fold(key, value, old)
-        put(key, None if new is None else make(ValueAndTimestamp, (new, newest)))
+        write(raw_key, None if new is None else make(ValueAndTimestamp, (new, newest)))
         if is_cached:
             return
         change = make(Change, (new, old if sends_old else None, True))

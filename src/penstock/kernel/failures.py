@@ -123,7 +123,8 @@ class Failures:
 
     def _context(self, node: Node) -> ErrorHandlerContext:
         at: RecordContext = self._task.context
-        raw_key, raw_value = self._task.current_raw
+        current = self._task.current
+        raw_key, raw_value = (None, None) if current is None else current[4:6]
         return ErrorHandlerContext(
             at.topic, at.partition, at.offset, at.headers, at.timestamp, node.name,
             self._task.task_id, raw_key, raw_value, self._settings.dead_letter_topic,

@@ -50,14 +50,13 @@ class GlobalTask:
         for store in graph.global_stores.values():
             source = graph.nodes[store.source]
             assert isinstance(source, Source)
-            decode = SourceDecoder(source, self._task, extract=_own_timestamp)
+            decode = SourceDecoder(source, self._task, extract=_own_timestamp).decode
             self._task.add_queue(store.topic, store.source, decode)
 
     def update(self, raw: RawRecord) -> None:
         """Applies one record to the store of its topic."""
         self._task.add_records(raw.topic, [raw])
-        while self._task.has_records:
-            self._task.process_next()
+        self._task.process_all()
         self._task.flush()
 
     def close(self) -> None:

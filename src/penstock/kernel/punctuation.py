@@ -48,12 +48,15 @@ class PunctuationQueue:
     def __init__(self) -> None:
         self._queue: JavaQueue[Schedule] = JavaQueue(_time)
         self._made: list[Schedule] = []
+        #: Whether anything was ever scheduled: asked after every record, so it costs no call.
+        self.is_used = False
 
     def schedule(self, node: str, first: int, interval_ms: int, callback: Punctuator) -> Schedule:
         """Fires when the clock reaches ``first``, and every ``interval_ms`` from there."""
         schedule = Schedule(node, first, interval_ms, callback)
         self._queue.offer(schedule)
         self._made.append(schedule)
+        self.is_used = True
         return schedule
 
     def times(self) -> list[int]:

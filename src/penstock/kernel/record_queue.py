@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from penstock.kernel.java_queue import JavaQueue
@@ -22,15 +22,10 @@ class RawRecord(NamedTuple):
     headers: Headers = ()
 
 
-class Head(NamedTuple):
-    """The decoded first record of a queue. ``is_corrupt`` only moves the offset on."""
-
-    raw: RawRecord
-    key: Any
-    value: Any
-    timestamp: int
-    is_corrupt: bool = False
-
+#: The decoded first record of a queue: raw record, key, value, timestamp. A plain tuple, since
+#: one is made per record. A time below zero stands for records that were skipped: it only moves
+#: the offset on.
+Head = tuple[RawRecord, Any, Any, int]
 
 #: Decodes a raw record, given the partition time; None means that the record is skipped.
 Decoder = Callable[[RawRecord, int], Head | None]
@@ -63,13 +58,28 @@ class RecordQueue:
         head = self.head
         assert head is not None
         self.head = None
-        if head.timestamp > self.partition_time:
-            self.partition_time = head.timestamp
+        if head[3] > self.partition_time:
+            self.partition_time = head[3]
         self._update_head()
         return head
 
-    def _update_head(self) -> None:
-        skipped = None
+    def drain(self) -> Iterator[Head]:
+        """Gives all records in turn, each after the next one is decoded, as ``take`` does."""
+        records, decode = self._records, self._decode
+        while (head := self.head) is not None:
+            timestamp = head[3]
+            if timestamp > self.partition_time:
+                self.partition_time = timestamp
+            if records:
+                raw = records.popleft()
+                self.head = decode(raw, self.partition_time)
+                if self.head is None:
+                    self._update_head(raw)
+            else:
+                self.head = None
+            yield head
+
+    def _update_head(self, skipped: RawRecord | None = None) -> None:
         records, decode = self._records, self._decode
         while self.head is None and records:
             raw = records.popleft()
@@ -78,12 +88,12 @@ class RecordQueue:
                 skipped = raw
         if self.head is None and skipped is not None:
             # Without it the offset of trailing skipped records would never be committed.
-            self.head = Head(skipped, None, None, -1, True)
+            self.head = (skipped, None, None, -1)
 
 
 def _head_time(queue: RecordQueue) -> int:
     head = queue.head
-    return -1 if head is None else head.timestamp
+    return -1 if head is None else head[3]
 
 
 class PartitionGroup:
@@ -110,12 +120,19 @@ class PartitionGroup:
         if was_empty and len(queue):
             self._ready.offer(queue)
 
+    def take_only(self) -> RecordQueue | None:
+        """Takes out the one queue that has records, if there is no other; see ``put_back``."""
+        return self._ready.poll() if len(self._ready) == 1 else None
+
+    def put_back(self, queue: RecordQueue) -> None:
+        if queue.head is not None:
+            self._ready.offer(queue)
+
     def next(self) -> tuple[RecordQueue, Head]:
         """Takes the record with the smallest timestamp over all queues."""
         queue = self._ready.poll()
         head = queue.take()
-        if queue.head is not None:
-            self._ready.offer(queue)
-        if head.timestamp > self.stream_time:
-            self.stream_time = head.timestamp
+        self.put_back(queue)
+        if head[3] > self.stream_time:
+            self.stream_time = head[3]
         return queue, head

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StreamsError
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.record_queue import Head, RawRecord
+from penstock.kernel.record_queue import Decoder, Head, RawRecord
 from penstock.kernel.serdes import required_serde
 from penstock.model.record import ConsumerRecord, Headers
-from penstock.processor.functions import FailOnInvalidTimestamp, TimestampExtractor
+from penstock.processor.functions import (
+    FailOnInvalidTimestamp,
+    LogAndSkipOnInvalidTimestamp,
+    TimestampExtractor,
+    UsePartitionTimeOnInvalidTimestamp,
+)
 from penstock.processor.handlers import LogAndFailExceptionHandler
 from penstock.serde.base import Serde
 from penstock.topology.nodes import Source
@@ -18,7 +23,14 @@ from penstock.topology.nodes import Source
 if TYPE_CHECKING:
     from penstock.kernel.task import StreamTask
 
-Read = Callable[[str, bytes | None, Headers], Any]
+Decode = Callable[[bytes], Any]
+
+#: Extractors that take a record's own time unless it is negative.
+_OWN_TIME = (
+    FailOnInvalidTimestamp,
+    LogAndSkipOnInvalidTimestamp,
+    UsePartitionTimeOnInvalidTimestamp,
+)
 
 
 @executes(Source)
@@ -38,28 +50,50 @@ class SourceDecoder:
         what = f"source node {node.name!r}"
         self._node = node
         self._task = task
-        self._failures = task.failures
-        self._key = _reader(required_serde(node.key_serde, task.defaults, "key", what, node.site))
-        self._value = _reader(
-            required_serde(node.value_serde, task.defaults, "value", what, node.site)
-        )
+        key = required_serde(node.key_serde, task.defaults, "key", what, node.site)
+        value = required_serde(node.value_serde, task.defaults, "value", what, node.site)
+        self._key, self._value = key.deserialize, value.deserialize
         default = task.settings.timestamp_extractor
         self._extract = extract or node.timestamp_extractor or default
+        #: Decodes a raw record, given the partition time; None if the record is skipped.
+        self.decode: Decoder = self._decode
+        are_plain = all(type(s).deserialize is Serde.deserialize for s in (key, value))
+        if are_plain and type(self._extract) in _OWN_TIME:
+            self.decode = self._plain_decode(key.decode, value.decode)
 
-    def __call__(self, raw: RawRecord, partition_time: int) -> Head | None:
-        topic, partition, offset, timestamp, key_bytes, value_bytes, headers = raw
+    def _decode(self, raw: RawRecord, partition_time: int) -> Head | None:
+        topic, partition, offset, timestamp, raw_key, raw_value, headers = raw
         try:
-            key = self._key(topic, key_bytes, headers)
-            value = self._value(topic, value_bytes, headers)
+            key = self._key(topic, raw_key, headers)
+            value = self._value(topic, raw_value, headers)
         except Exception as error:  # noqa: BLE001 - any serde; the handler decides
-            self._failures.deserialization(self._node, RawRecord(*raw), error)
+            self._task.failures.deserialization(self._node, RawRecord(*raw), error)
             return None
         record = ConsumerRecord(topic, partition, offset, timestamp, key, value, headers)
         timestamp = self._timestamp(record, partition_time)
         if timestamp < 0:
             self._task.dropped(self._node.name, "negative-timestamp")
             return None
-        return Head(raw, key, value, timestamp)
+        return raw, key, value, timestamp
+
+    def _plain_decode(self, decode_key: Decode, decode_value: Decode) -> Decoder:
+        """The same for serdes that see the bytes only, and records that bring their time."""
+        slowly = self._decode
+
+        def decode(raw: RawRecord, partition_time: int) -> Head | None:
+            _, _, _, timestamp, key, value, _ = raw
+            if timestamp < 0:
+                return slowly(raw, partition_time)
+            try:
+                if key is not None:
+                    key = decode_key(key)
+                if value is not None:
+                    value = decode_value(value)
+            except Exception:  # noqa: BLE001 - the slow way finds out what is wrong
+                return slowly(raw, partition_time)
+            return raw, key, value, timestamp
+
+        return decode
 
     @property
     def keeps_all(self) -> bool:
@@ -103,14 +137,3 @@ class SourceDecoder:
             "return milliseconds since the epoch as an int, -1 to drop the record",
             self._node.site,
         )
-
-
-def _reader(serde: Serde[Any]) -> Read:
-    if type(serde).deserialize is not Serde.deserialize:
-        return serde.deserialize
-    decode = serde.decode
-
-    def read(topic: str, data: bytes | None, headers: Headers) -> Any:
-        return None if data is None else decode(data)
-
-    return read

@@ -10,12 +10,17 @@ from penstock.model.record import Headers
 if TYPE_CHECKING:
     from penstock.kernel.executor import Executor
 
+#: Makes a named tuple in a third of the time that its own constructor takes.
+make = tuple.__new__
+
 
 class TableForwarder:
     """Forwards changes of a store. Behind a cache only the cache's flush forwards."""
 
     def __init__(self, store: Any, executor: Executor[Any], *, sends_old: bool) -> None:
         self._executor = executor
+        self._forward = executor.forward
+        self._context = executor.context
         self._sends_old = sends_old
         self.is_cached: bool = store.set_flush_listener(self._flushed, send_old=sends_old)
 
@@ -34,7 +39,12 @@ class TableForwarder:
             self._executor.forward_at(key, change, timestamp, headers)
 
     def _flushed(self, key: Any, new: Any, old: Any, timestamp: int, headers: Headers) -> None:
+        new_value = None
         if new is not None:
-            timestamp = new.timestamp
-        change = Change(None if new is None else new.value, None if old is None else old.value)
-        self._executor.forward_at(key, change, timestamp, headers)
+            new_value, timestamp = new
+        change = make(Change, (new_value, None if old is None else old[0], True))
+        if timestamp == self._context.timestamp:
+            # The cache has moved the context to the record that wrote the entry.
+            self._forward(key, change, timestamp, headers)
+        else:
+            self._executor.forward_at(key, change, timestamp, headers)

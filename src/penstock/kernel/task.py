@@ -14,7 +14,7 @@ from penstock.kernel.collector import Collector
 from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.failures import FailedProcessingError, Failures, processing_error
 from penstock.kernel.punctuation import PunctuationQueue
-from penstock.kernel.record_queue import Decoder, PartitionGroup, RawRecord, RecordQueue
+from penstock.kernel.record_queue import Decoder, Head, PartitionGroup, RawRecord, RecordQueue
 from penstock.kernel.services import JoinClock
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.source import SourceDecoder
@@ -56,7 +56,8 @@ class StreamTask:
         self.emit_interval_ms = settings.emit_interval_ms
         self.context = stores.context
         self.failures = Failures(self)
-        self.current_raw: tuple[bytes | None, bytes | None] = (None, None)
+        #: The record that is being processed, None in a punctuation.
+        self.current: RawRecord | None = None
         self.dropped_records: Counter[tuple[str, str]] = Counter()
         self.consumed_offsets: dict[tuple[str, int], int] = {}
         self.commit_requested = False
@@ -77,7 +78,7 @@ class StreamTask:
         """Adds an input partition: records added under this name enter at that source."""
         node = self._graph.nodes[source]
         assert isinstance(node, Source)
-        decode = decode or SourceDecoder(node, self)
+        decode = decode or SourceDecoder(node, self).decode
         self._group.queues[name] = RecordQueue(name, source, decode)
 
     def has_queue(self, name: str) -> bool:
@@ -102,21 +103,53 @@ class StreamTask:
     def process_next(self) -> None:
         """Takes the record with the smallest timestamp through the whole sub-topology."""
         queue, head = self._group.next()
-        topic, partition, offset, _, raw_key, raw_value, headers = head.raw
-        if not head.is_corrupt:
-            context = self.context
-            context.timestamp, context.offset = head.timestamp, offset
-            context.partition, context.topic, context.headers = partition, topic, headers
-            self.current_raw = raw_key, raw_value
+        self._process(queue, (head,))
+
+    def process_all(self) -> None:
+        """Takes everything that is queued, each record followed by the punctuations it makes due.
+
+        Nobody adds records meanwhile.
+        """
+        group = self._group
+        while group.has_records:
+            queue = group.take_only()
+            if queue is None:
+                self.process_next()
+                self.punctuate_stream_time()
+            else:
+                # No other input has to be asked for its time.
+                try:
+                    self._process(queue, queue.drain(), punctuates=True)
+                finally:
+                    group.put_back(queue)
+
+    def _process(
+        self, queue: RecordQueue, heads: Iterable[Head], *, punctuates: bool = False
+    ) -> None:
+        """The loop that every record passes: what does not change is looked up before it."""
+        context, group, schedules = self.context, self._group, self._stream_punctuations
+        forward = self._executors[queue.source].forward
+        source = self._graph.nodes[queue.source]
+        raw: RawRecord | None = None
+        for raw, key, value, timestamp in heads:
+            if timestamp < 0:
+                continue
+            if timestamp > group.stream_time:
+                group.stream_time = timestamp
+            context.topic, context.partition, context.offset, _, raw_key, _, headers = raw
+            context.timestamp, context.headers = timestamp, headers
+            self.current = raw
             try:
-                self._executors[queue.source].forward(head.key, head.value, head.timestamp, headers)
+                forward(key, value, timestamp, headers)
             except FailedProcessingError as failed:
                 raise processing_error(failed, raw_key) from failed.error
             except Exception as error:
-                source = self._graph.nodes[queue.source]
                 at_source = FailedProcessingError(source, error, context)
                 raise processing_error(at_source, raw_key) from error
-        self.consumed_offsets[topic, partition] = offset
+            if punctuates and schedules.is_used:
+                self.punctuate_stream_time()
+        if raw is not None:
+            self.consumed_offsets[raw[0], raw[1]] = raw[2]
 
     def punctuate_stream_time(self) -> bool:
         """Runs what is due by stream time; true if anything was."""
@@ -244,7 +277,7 @@ class StreamTask:
         context = self.context
         context.timestamp, context.offset, context.partition = time, -1, -1
         context.topic, context.headers = None, ()
-        self.current_raw = None, None
+        self.current = None
         try:
             callback(time)
         except FailedProcessingError as failed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from penstock.errors import InvalidStateError
 from penstock.model.record import Headers, RecordContext
@@ -17,51 +18,35 @@ from penstock.state.sorted_keys import SortedKeys
 _ENTRY_OVERHEAD = 1 + 8 + 8 + 4 + 3 * 8
 
 
-class CacheEntry:
+#: Makes a named tuple in a third of the time that its own constructor takes.
+_make = tuple.__new__
+
+
+class CacheEntry(NamedTuple):
     """A value together with the context of the record that wrote it. None is a tombstone."""
 
-    __slots__ = (
-        "headers",
-        "is_dirty",
-        "offset",
-        "partition",
-        "size",
-        "timestamp",
-        "topic",
-        "value",
+    value: bytes | None
+    timestamp: int
+    offset: int
+    partition: int
+    topic: str | None
+    headers: Headers
+    size: int
+
+
+def _entry(value: bytes | None, context: RecordContext, key_size: int) -> CacheEntry:
+    topic, headers = context.topic, context.headers
+    size = _ENTRY_OVERHEAD + key_size
+    if value is not None:
+        size += len(value)
+    if topic is not None:
+        size += len(topic)
+    if headers:
+        size += _size_of(headers)
+    return _make(
+        CacheEntry,
+        (value, context.timestamp, context.offset, context.partition, topic, headers, size),
     )
-
-    def __init__(
-        self,
-        value: bytes | None,
-        context: RecordContext,
-        key_size: int,
-        *,
-        is_dirty: bool = True,
-    ) -> None:
-        self.value = value
-        self.timestamp = context.timestamp
-        self.offset = context.offset
-        self.partition = context.partition
-        self.topic = topic = context.topic
-        self.headers = headers = context.headers
-        self.is_dirty = is_dirty
-        size = _ENTRY_OVERHEAD + key_size
-        if value is not None:
-            size += len(value)
-        if topic is not None:
-            size += len(topic)
-        if headers:
-            size += _size_of(headers)
-        self.size = size
-
-    def move_into(self, context: RecordContext) -> None:
-        """Makes this entry's record the one that the task works on."""
-        context.timestamp = self.timestamp
-        context.offset = self.offset
-        context.partition = self.partition
-        context.topic = self.topic
-        context.headers = self.headers
 
 
 #: Called for each dirty entry that leaves, with the task's context set to the entry's own.
@@ -138,11 +123,46 @@ class NamedCache:
         self._entries.move_to_end(key)
         return entry
 
+    def reader(self, load: Callable[[bytes], bytes | None]) -> Callable[[bytes], bytes | None]:
+        """Gives a function that reads through the cache: what it loads is kept as clean."""
+        entries = self._entries
+        find, use = entries.get, entries.move_to_end
+
+        def read(key: bytes) -> bytes | None:
+            entry = find(key)
+            if entry is not None:
+                self.hits += 1
+                use(key)
+                return entry[0]
+            self.misses += 1
+            value = load(key)
+            if value is not None:
+                self.put_clean(key, value)
+            return value
+
+        return read
+
     def put(self, key: bytes, value: bytes | None) -> None:
         """Keeps a write, to be passed on at the next flush, with the current record's context."""
-        self._dirty.pop(key, None)
-        self._dirty[key] = None
-        self._keep(key, CacheEntry(value, self._context, len(key)))
+        dirty = self._dirty
+        if key in dirty:
+            del dirty[key]
+        dirty[key] = None
+        self._keep(key, _entry(value, self._context, len(key)))
+
+    def _keep(self, key: bytes, entry: CacheEntry) -> None:
+        entries, cache, grown = self._entries, self._cache, entry[6]
+        if key in entries:
+            grown -= entries[key][6]
+            entries[key] = entry
+            entries.move_to_end(key)
+        else:
+            self._keys.add(key)
+            entries[key] = entry
+        self.size_bytes += grown
+        cache.size_bytes += grown
+        if cache.size_bytes > cache.max_bytes:
+            self._shrink()
 
     def put_clean(self, key: bytes, value: bytes) -> None:
         """Keeps what was read from the inner store: an entry that no flush passes on."""
@@ -151,7 +171,7 @@ class NamedCache:
                 "cache-entry-dirty",
                 f"cache of store {self._store!r}: a read would hide the unflushed write of {key!r}",
             )
-        self._keep(key, CacheEntry(value, _READ_CONTEXT, len(key), is_dirty=False))
+        self._keep(key, _entry(value, _READ_CONTEXT, len(key)))
 
     def delete(self, key: bytes) -> CacheEntry | None:
         """Drops the entry without passing it on."""
@@ -188,7 +208,7 @@ class NamedCache:
     def flush(self) -> None:
         """Passes on every dirty entry, in order of writing, and keeps the values as clean."""
         before = self.size_bytes
-        self._flush([])
+        self._flush([], [])
         self._cache.size_bytes += self.size_bytes - before
 
     def evict(self) -> None:
@@ -204,11 +224,10 @@ class NamedCache:
         self._keys.remove(key)
         self.size_bytes -= entry.size
         self.evictions += 1
-        if entry.is_dirty:
+        if key in self._dirty:
             del self._dirty[key]
-            entry.is_dirty = False
             # The evicted entry goes first, though others may have been written before it.
-            self._flush([(key, entry)])
+            self._flush([key], [entry])
 
     def clear(self) -> None:
         """Drops everything without passing it on."""
@@ -222,46 +241,40 @@ class NamedCache:
         self.clear()
         self._cache.forget(self._store)
 
-    def _keep(self, key: bytes, entry: CacheEntry) -> None:
-        entries, cache = self._entries, self._cache
-        old, grown = entries.get(key), entry.size
-        entries[key] = entry
-        if old is None:
-            self._keys.add(key)
-        else:
-            entries.move_to_end(key)
-            grown -= old.size
-        self.size_bytes += grown
-        cache.size_bytes += grown
+    def _shrink(self) -> None:
         # Writing back may write to other stores of the task, so this cache can be
         # empty while the task is still over its budget.
+        cache, entries = self._cache, self._entries
         while cache.size_bytes > cache.max_bytes and entries:
             self.evict()
 
-    def _flush(self, leaving: list[tuple[bytes, CacheEntry]]) -> None:
-        entries = self._entries
-        for key in self._dirty:
-            entry = entries[key]
-            entry.is_dirty = False
-            leaving.append((key, entry))
+    def _flush(self, keys: list[bytes], leaving: list[CacheEntry]) -> None:
+        """Passes these entries on, and after them all that are dirty."""
+        entries, dirty = self._entries, self._dirty
+        keys.extend(dirty)
+        leaving.extend([entries[key] for key in dirty])
         # Cleared first: writing back may put into this very cache.
-        self._dirty.clear()
-        if not leaving:
+        dirty.clear()
+        if not keys:
             return
-        self._pass_on(leaving)
-        for key, entry in leaving:
-            if entry.value is None and entries.get(key) is entry:
+        self._pass_on(keys, leaving)
+        for key, entry in zip(keys, leaving, strict=True):
+            if entry[0] is None and entries.get(key) is entry:
                 self._drop(key)
 
-    def _pass_on(self, leaving: list[tuple[bytes, CacheEntry]]) -> None:
+    def _pass_on(self, keys: list[bytes], leaving: list[CacheEntry]) -> None:
         context, write_back = self._context, self._write_back
-        saved = CacheEntry(None, context, 0)
+        saved = context.copy()
         try:
-            for key, entry in leaving:
-                entry.move_into(context)
+            for key, entry in zip(keys, leaving, strict=True):
+                # The entry's record becomes the one that the task works on.
+                _, context.timestamp, context.offset, context.partition, topic, headers, _ = entry
+                context.topic, context.headers = topic, headers
                 write_back(key, entry)
         finally:
-            saved.move_into(context)
+            context.timestamp, context.offset = saved.timestamp, saved.offset
+            context.partition, context.topic = saved.partition, saved.topic
+            context.headers = saved.headers
 
 
 def _size_of(headers: Headers) -> int:

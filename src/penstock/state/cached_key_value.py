@@ -25,8 +25,9 @@ class CachedKeyValue:
     ) -> None:
         self._inner = inner
         self._inner_get = inner.get
+        self._inner_put = inner.put
         self._cache = cache.named(name, context, self._write_back)
-        self._cached = self._cache.get
+        self.get = self._cache.reader(inner.get)  # type: ignore[assignment, method-assign]
         self._listener: BytesFlushListener | None = None
         self._send_old = False
         self.put = self._cache.put  # type: ignore[method-assign]
@@ -36,13 +37,7 @@ class CachedKeyValue:
         self._send_old = send_old
 
     def get(self, key: bytes) -> bytes | None:
-        entry = self._cached(key)
-        if entry is not None:
-            return entry.value
-        value = self._inner_get(key)
-        if value is not None:
-            self._cache.put_clean(key, value)
-        return value
+        return self._cache.reader(self._inner_get)(key)
 
     def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         return [self.get(key) for key in keys]
@@ -85,13 +80,14 @@ class CachedKeyValue:
             self._inner.close()
 
     def _write_back(self, key: bytes, entry: CacheEntry) -> None:
-        new, listener = entry.value, self._listener
+        new, timestamp, _, _, _, headers, _ = entry
+        listener, sends_old = self._listener, self._send_old
         if listener is None:
-            self._inner.put(key, new)
+            self._inner_put(key, new)
             return
-        old = self._inner_get(key) if new is None or self._send_old else None
+        old = self._inner_get(key) if new is None or sends_old else None
         # A key that came and went between two flushes was never seen downstream, so its
         # tombstone is neither stored nor passed on.
         if new is not None or old is not None:
-            self._inner.put(key, new)
-            listener(key, new, old if self._send_old else None, entry.timestamp, entry.headers)
+            self._inner_put(key, new)
+            listener(key, new, old if sends_old else None, timestamp, headers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from penstock.state.cache import CacheEntry, NamedCache
 from penstock.state.segments import SEGMENT_SIZE, Bounds, segment_prefix
@@ -20,28 +20,33 @@ class CachedSegments:
     the list has grown to twice what was left of it at the last look.
     """
 
-    def __init__(
-        self, cache: NamedCache, interval_ms: int, time_of: Callable[[bytes], int]
-    ) -> None:
+    def __init__(self, cache: NamedCache, interval_ms: int) -> None:
         self._cache = cache
         self._interval_ms = interval_ms
-        self._time_of = time_of
         self._written: list[int] = []
+        self._newest = -1
         self._next_look = _FIRST_LOOK
 
-    def cache_key(self, data: bytes) -> bytes:
-        return segment_prefix(self._segment(self._time_of(data))) + data
+    def cache_key(self, data: bytes, time: int) -> bytes:
+        """The key of an entry whose own key is ``data`` and whose segment is that of ``time``."""
+        return segment_prefix(self._segment(time)) + data
 
-    def put(self, data: bytes, value: bytes | None) -> None:
-        segment = self._segment(self._time_of(data))
+    def put(self, data: bytes, value: bytes | None, time: int) -> None:
+        segment = self._segment(time)
+        if segment != self._newest:
+            self._note(segment)
+        self._cache.put(segment_prefix(segment) + data, value)
+
+    def _note(self, segment: int) -> None:
         place = bisect_left(self._written, segment)
         if place == len(self._written) or self._written[place] != segment:
             insort(self._written, segment)
             self._forget_empty()
-        self._cache.put(segment_prefix(segment) + data, value)
+        # Only the newest segment is never forgotten, so only it need not be noted again.
+        self._newest = self._written[-1]
 
-    def get(self, data: bytes) -> CacheEntry | None:
-        return self._cache.get(self.cache_key(data))
+    def get(self, data: bytes, time: int) -> CacheEntry | None:
+        return self._cache.get(self.cache_key(data, time))
 
     def scan(
         self, time_from: int, time_to: int, bounds: Bounds, *, reverse: bool

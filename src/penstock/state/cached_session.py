@@ -14,7 +14,7 @@ from penstock.state.merged import Cached, Stored, merge_cached
 from penstock.state.segmented_session import session_bounds
 from penstock.state.session_bytes import SessionBytes, SessionEntry
 from penstock.state.window_bytes import ChangelogRecord, KeyRange, is_within
-from penstock.state.window_keys import session_key, session_key_time, split_session_key
+from penstock.state.window_keys import session_key, split_session_key
 
 #: Key, session start, session end, new value, old value, timestamp, headers.
 SessionListener = Callable[[bytes, int, int, bytes | None, bytes | None, int, Headers], None]
@@ -44,7 +44,7 @@ class CachedSessions:
         self._sends_old = False
         self._latest_end = -1
         self._cache = cache.named(name, context, self._write_back)
-        self._cached = CachedSegments(self._cache, interval_ms, session_key_time)
+        self._cached = CachedSegments(self._cache, interval_ms)
 
     def set_listener(self, listener: SessionListener, *, send_old: bool) -> None:
         self._listener = listener
@@ -52,13 +52,13 @@ class CachedSessions:
 
     def put(self, key: bytes, start: int, end: int, value: bytes | None) -> None:
         self._latest_end = max(self._latest_end, end)
-        self._cached.put(session_key(key, start, end), value)
+        self._cached.put(session_key(key, start, end), value, end)
 
     def remove(self, key: bytes, start: int, end: int) -> None:
         self.put(key, start, end, None)
 
     def get(self, key: bytes, start: int, end: int) -> bytes | None:
-        entry = self._cached.get(session_key(key, start, end))
+        entry = self._cached.get(session_key(key, start, end), end)
         return self._inner.get(key, start, end) if entry is None else entry.value
 
     def scan(
@@ -85,7 +85,7 @@ class CachedSessions:
         if self._in_memory:
             # In memory the store has the latest start first; Kafka Streams caches by key.
             return end, key, -start
-        return self._cached.cache_key(session_key(key, start, end))
+        return self._cached.cache_key(session_key(key, start, end), end)
 
     def _matching(
         self, keys: KeyRange, earliest_end: int, latest_start: int, reverse: bool

@@ -71,7 +71,7 @@ class CachedWindows:
         self._sends_old = False
         self._latest_start = -1
         self._cache = cache.named(name, context, self._write_back)
-        self._cached = CachedSegments(self._cache, interval_ms, self._time_of)
+        self._cached = CachedSegments(self._cache, interval_ms)
 
     @property
     def sequence(self) -> int:
@@ -81,15 +81,13 @@ class CachedWindows:
         self._listener = listener
         self._sends_old = send_old
 
-    def _time_of(self, data: bytes) -> int:
-        return self._layout.from_key(data)[1]
-
     def put(self, key: bytes, value: bytes | None, start: int) -> None:
-        self._latest_start = max(self._latest_start, start)
-        self._cached.put(self._layout.to_key(key, start), value)
+        if start > self._latest_start:
+            self._latest_start = start
+        self._cached.put(self._layout.to_key(key, start), value, start)
 
     def get(self, key: bytes, start: int) -> bytes | None:
-        entry = self._cached.get(self._layout.to_key(key, start))
+        entry = self._cached.get(self._layout.to_key(key, start), start)
         return self._inner.get(key, start) if entry is None else entry.value
 
     def scan(
@@ -107,7 +105,7 @@ class CachedWindows:
     def _place(self, key: bytes, start: int) -> Any:
         if self._layout is IN_MEMORY:
             return start, key
-        return self._cached.cache_key(self._layout.to_key(key, start))
+        return self._cached.cache_key(self._layout.to_key(key, start), start)
 
     def _scan_cached(
         self, keys: KeyRange, time_from: int, time_to: int, reverse: bool

@@ -95,6 +95,30 @@ class TypedKeyValueStore(Generic[K, V]):
             raise self._values.unfit(value, error) from error
         self._put(raw_key, data)  # type: ignore[arg-type]
 
+    def read(self, key: K) -> tuple[bytes, V | None]:
+        """Gives the key's bytes, for the ``write`` that follows, together with its value."""
+        if key is None:
+            raise self._keys.null_key()
+        try:
+            raw_key = self._write_key(key)
+        except Exception as error:
+            raise self._keys.unfit(key, error) from error
+        data = self._get(raw_key)  # type: ignore[arg-type]
+        if data is None:
+            return raw_key, None  # type: ignore[return-value]
+        try:
+            return raw_key, self._read_value(data)  # type: ignore[return-value]
+        except Exception as error:
+            raise self._values.unreadable(data, error) from error
+
+    def write(self, raw_key: bytes, value: V | None) -> None:
+        """Puts a value under a key that ``read`` gave the bytes of."""
+        try:
+            data = None if value is None else self._write_value(value)
+        except Exception as error:
+            raise self._values.unfit(value, error) from error
+        self._put(raw_key, data)
+
     def put_if_absent(self, key: K, value: V | None) -> V | None:
         """Puts the value if the key has none; gives the value it had."""
         raw_key = self._keys.write_key(key)
@@ -179,12 +203,21 @@ class TypedKeyValueStore(Generic[K, V]):
         """Has the cache call the listener, with ``ValueAndTimestamp`` if the store has those."""
         if self._cached is None:
             return False
-        read_key, read_value = self._keys.read_checked, self._values.read_checked
+        keys, values = self._keys, self._values
+        read_key, read_value = keys.read, values.read
 
         def pass_on(
             key: bytes, new: bytes | None, old: bytes | None, timestamp: int, headers: Headers
         ) -> None:
-            listener(read_key(key), read_value(new), read_value(old), timestamp, headers)
+            try:
+                typed_key = read_key(key)
+                new_row = None if new is None else read_value(new)
+                old_row = None if old is None else read_value(old)
+            except Exception:
+                # Reads them again, one by one, to say which of them is unreadable.
+                keys.read_checked(key), values.read_checked(new), values.read_checked(old)
+                raise
+            listener(typed_key, new_row, old_row, timestamp, headers)
 
         self._cached.set_flush_listener(pass_on, send_old=send_old)
         return True

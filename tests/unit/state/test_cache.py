@@ -69,15 +69,16 @@ def test_flush_passes_on_dirty_entries_in_order_of_last_write() -> None:
 
 def test_flush_keeps_values_and_drops_tombstones() -> None:
     """After a flush values serve reads; a tombstone has nothing left to hide."""
-    _, store, _ = open_cache(10_000)
+    _, store, flushed = open_cache(10_000)
     store.put(b"a", b"1")
     store.put(b"b", None)
     store.flush()
     entry = store.get(b"a")
     assert entry is not None
-    assert not entry.is_dirty
     assert store.get(b"b") is None
     assert len(store) == 1
+    store.flush()
+    assert len(flushed.entries) == 2  # Nothing goes twice.
 
 
 def test_eviction_takes_the_oldest_use_and_flushes_all_dirty_entries_after_it() -> None:
