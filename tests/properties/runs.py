@@ -104,7 +104,12 @@ class Run:
         self.result.commits.append([self._decoded(r) for r in produced if self._is_output(r)])
 
     def restart(self) -> None:
-        """Closes the application and opens it again, its stores filled from their changelogs."""
+        """Closes the application and opens it again, its stores filled from their changelogs.
+
+        The clocks of operators travel with the commits, as in the Spark runtime.
+        """
+        assert self._application.task is not None
+        clocks = self._application.task.clocks()
         self._application.close()
         self._application = application = self._open()
         for name, store in application.stores.items():
@@ -112,6 +117,8 @@ class Run:
                 name, application.settings.changelog_topic(name)
             )
             store.restore([(r.key, r.value, r.timestamp) for r in self._topics if r.topic == topic])
+        assert application.task is not None
+        application.task.set_clocks(clocks)
 
     def contents(self) -> Contents:
         """What is in the stores, but for windows past their retention, which may linger."""

@@ -110,6 +110,11 @@ class LocalApplication:
         return own | ({} if self._global is None else dict(self._global.stores.own))
 
     @property
+    def task(self) -> StreamTask | None:
+        """The one task, None if the topology only has global stores."""
+        return self._task
+
+    @property
     def dropped_records(self) -> Counter[tuple[str, str]]:
         """How many records each node dropped, by (node, reason)."""
         return Counter() if self._task is None else self._task.dropped_records
