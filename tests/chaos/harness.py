@@ -52,7 +52,8 @@ class Chaos:
         producer = self._producer()
         for number in range(self.users):
             user = json.dumps({"country": f"c{number % 7}"})
-            producer.produce(USERS, user, f"u{number}", timestamp=0)
+            # librdkafka takes a timestamp of 0 for "now".
+            producer.produce(USERS, user, f"u{number}", timestamp=1)
         producer.flush(60)
         return self
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
@@ -14,8 +14,6 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from penstock import KafkaStreams, StreamsConfig, Topology
 from penstock.kafka.admin import Admin
 from penstock.runtime.spark.session import spark_session
-
-_numbers = count(1)
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +29,7 @@ def spark(needs_java: None) -> Iterator[Any]:
 
 @pytest.fixture
 def application_id() -> str:
-    return f"app-{next(_numbers)}"
+    return f"app-{uuid4().hex[:8]}"
 
 
 @pytest.fixture

@@ -112,7 +112,9 @@ class TaskState:
         )  # fmt: skip
         if clocks is not None:
             for queue in clocks["partitions"]:
-                self._queue(queue)
+                # A topology that has changed may no longer read all of them.
+                if queue.partition("|")[0] in self._sources:
+                    self._queue(queue)
             self.kernel.set_clocks(clocks)
 
     def _engine(self, store: str) -> PendingStore:
