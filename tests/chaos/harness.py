@@ -93,13 +93,13 @@ class Chaos:
     # The application
 
     def start_app(self, faults: str = "") -> None:
-        log = (self.folder / "app.log").open("ab")
         environment = {**os.environ, "PYTHONPATH": f"{_ROOT / 'src'}:{_ROOT}"}
-        self.app = subprocess.Popen(
-            [sys.executable, "-m", "tests.chaos.app", self.broker.bootstrap_servers,
-             str(self.folder / "state"), self.guarantee, str(self.batch_records), faults],
-            stdout=log, stderr=log, cwd=_ROOT, env=environment, start_new_session=True,
-        )  # fmt: skip
+        with (self.folder / "app.log").open("ab") as log:
+            self.app = subprocess.Popen(
+                [sys.executable, "-m", "tests.chaos.app", self.broker.bootstrap_servers,
+                 str(self.folder / "state"), self.guarantee, str(self.batch_records), faults],
+                stdout=log, stderr=log, cwd=_ROOT, env=environment, start_new_session=True,
+            )  # fmt: skip
 
     def ensure_app(self, faults: str = "") -> None:
         """Starts the application again if it has been killed."""
