@@ -39,9 +39,17 @@ def _assert_all_agree(cases: list[Case], staging: Staging) -> None:
 
 
 @pytest.mark.oracle
+@pytest.mark.parametrize("staging", STAGINGS[:2], ids=str)
+def test_own_cases_agree_in_stages(staging: Staging) -> None:
+    """Our own cases; ``tests.oracle --staged`` runs all of them in every way."""
+    _assert_all_agree(_cases(_ORACLE / "own"), staging)
+
+
+@pytest.mark.slow
+@pytest.mark.oracle
 @pytest.mark.parametrize("staging", STAGINGS, ids=str)
 def test_cases_agree_in_stages(staging: Staging) -> None:
-    """Our own cases and some of the recorded ones; ``tests.oracle --staged`` runs all of them."""
+    """Our own cases and some of the recorded ones, disturbed in every way."""
     _assert_all_agree(_cases(_ORACLE / "own") + _cases(_SHARED)[::_EVERY], staging)
 
 
