@@ -34,8 +34,7 @@ def faults(folder: Path, first_batch: int) -> str:
     return ",".join(wanted)
 
 
-@pytest.mark.kafka
-@pytest.mark.spark
+@pytest.mark.chaos
 def test_a_kill_at_every_step_of_a_batch_changes_nothing(tmp_path: Path) -> None:
     """Exactly-once holds at each fault point, with the state directory lost on the way."""
     with Chaos(tmp_path, batch_records=3_000) as chaos:
