@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from penstock.model.record import Headers, RecordContext
 from penstock.state.bytes_store import BytesStore, Entry, Write
-from penstock.state.cache import CacheEntry, RecordCache
+from penstock.state.cache import VALUE, CacheEntry, RecordCache
 from penstock.state.overlay import overlaid
 
 #: Key, new value, old value, timestamp and headers of an entry that the cache passes on.
@@ -59,7 +59,7 @@ class CachedKeyValue:
     ) -> Iterator[Entry]:
         under = self._inner.scan(start, end, reverse=reverse)
         over = self._cache.range(start, end, reverse=reverse)
-        return overlaid(((key, entry.value) for key, entry in over), under, reverse=reverse)
+        return overlaid(((key, entry[VALUE]) for key, entry in over), under, reverse=reverse)
 
     def approximate_num_entries(self) -> int:
         """Counts what is in the inner store; what waits in the cache is not counted."""

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.errors import UnsupportedOperationError
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers, RecordContext
-from penstock.state.cache import CacheEntry, RecordCache
+from penstock.state.cache import HEADERS, TIMESTAMP, VALUE, CacheEntry, RecordCache
 from penstock.state.cached_segments import CachedSegments, stored_key
 from penstock.state.merged import Cached, Stored, merge_cached
 from penstock.state.segmented_session import session_bounds
@@ -59,7 +59,7 @@ class CachedSessions:
 
     def get(self, key: bytes, start: int, end: int) -> bytes | None:
         entry = self._cached.get(session_key(key, start, end), end)
-        return self._inner.get(key, start, end) if entry is None else entry.value
+        return self._inner.get(key, start, end) if entry is None else entry[VALUE]
 
     def scan(
         self, keys: KeyRange, earliest_end: int, latest_start: int, *, reverse: bool = False
@@ -94,13 +94,13 @@ class CachedSessions:
         for data, entry in self._cached.scan(earliest_end, MAX_LONG, bounds, reverse=reverse):
             key, start, end = split_session_key(stored_key(data))
             if end >= earliest_end and start <= latest_start and is_within(key, keys):
-                value = entry.value
+                value = entry[VALUE]
                 item = None if value is None else (key, start, end, value)
                 yield self._place(key, start, end), item
 
     def _write_back(self, cache_key: bytes, entry: CacheEntry) -> None:
         key, start, end = split_session_key(stored_key(cache_key))
-        new, old = entry.value, None
+        new, old = entry[VALUE], None
         if self._listener is None:
             self._inner.put(key, start, end, new)
             return
@@ -111,7 +111,7 @@ class CachedSessions:
                 return
         self._inner.put(key, start, end, new)
         shown = old if self._sends_old else None
-        self._listener(key, start, end, new, shown, entry.timestamp, entry.headers)
+        self._listener(key, start, end, new, shown, entry[TIMESTAMP], entry[HEADERS])
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
         self._inner.restore(records)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.model.record import Headers, RecordContext
-from penstock.state.cache import CacheEntry, RecordCache
+from penstock.state.cache import HEADERS, TIMESTAMP, VALUE, CacheEntry, RecordCache
 from penstock.state.cached_segments import CachedSegments, stored_key
 from penstock.state.merged import Cached, Stored, merge_cached
 from penstock.state.segments import Bounds
@@ -88,7 +88,7 @@ class CachedWindows:
 
     def get(self, key: bytes, start: int) -> bytes | None:
         entry = self._cached.get(self._layout.to_key(key, start), start)
-        return self._inner.get(key, start) if entry is None else entry.value
+        return self._inner.get(key, start) if entry is None else entry[VALUE]
 
     def scan(
         self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
@@ -118,7 +118,7 @@ class CachedWindows:
                 # All that follow are out of range, too; a look at them would count as a use.
                 return
             if time_from <= start <= time_to and is_within(key, keys):
-                item = None if entry.value is None else (key, start, entry.value)
+                item = None if entry[VALUE] is None else (key, start, entry[VALUE])
                 yield self._place(key, start), item
 
     def _bounds(self, keys: KeyRange, time_from: int, time_to: int) -> Bounds:
@@ -132,7 +132,7 @@ class CachedWindows:
 
     def _write_back(self, cache_key: bytes, entry: CacheEntry) -> None:
         key, start, _ = self._layout.from_key(stored_key(cache_key))
-        new, old = entry.value, None
+        new, old = entry[VALUE], None
         if self._listener is None:
             self._inner.put(key, new, start)
             return
@@ -143,7 +143,7 @@ class CachedWindows:
                 return
         self._inner.put(key, new, start)
         shown = old if self._sends_old else None
-        self._listener(key, start, new, shown, entry.timestamp, entry.headers)
+        self._listener(key, start, new, shown, entry[TIMESTAMP], entry[HEADERS])
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
         self._inner.restore(records)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import InvalidStateError
 from penstock.model.record import RecordContext
-from penstock.state.cache import CacheEntry, NamedCache, RecordCache
+from penstock.state.cache import SIZE, VALUE, CacheEntry, NamedCache, RecordCache
 
 # Dirty flag 1, timestamp 8, offset 8, partition 4, three links 24.
 FIXED = 45
@@ -21,7 +21,7 @@ class Flushed:
         self.entries: list[tuple[bytes, bytes | None]] = []
 
     def __call__(self, key: bytes, entry: CacheEntry) -> None:
-        self.entries.append((key, entry.value))
+        self.entries.append((key, entry[VALUE]))
 
 
 def context(timestamp: int = 0, topic: str | None = "t") -> RecordContext:
@@ -171,7 +171,7 @@ def test_writing_back_may_write_into_the_same_cache() -> None:
     store.put(b"tomb", None)
     store.flush()
     assert [key for key, _ in store.range(None, None)] == [b"new", b"tomb"]
-    kept = sum(entry.size for _, entry in store.range(None, None))
+    kept = sum(entry[SIZE] for _, entry in store.range(None, None))
     tombstone = FIXED + len("tomb") + len("t")
     assert store.size_bytes == kept
     assert cache.size_bytes == kept + (kept - tombstone)
@@ -254,5 +254,5 @@ def test_size_is_always_the_sum_of_the_entries(
             store.flush()
         elif step == "c":
             store.clear()
-        assert cache.size_bytes == sum(entry.size for _, entry in store.range(None, None))
+        assert cache.size_bytes == sum(entry[SIZE] for _, entry in store.range(None, None))
         assert cache.size_bytes <= max_bytes
