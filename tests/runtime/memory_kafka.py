@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from penstock.kafka.admin_answers import PartitionState, Topic
+from penstock.kernel.raw_columns import RawColumns, columns_of
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
@@ -180,6 +181,9 @@ class MemoryReader:
             ]
             for (topic, number), (start, end) in ranges.items()
         }
+
+    def read_columns(self, ranges: Mapping[Part, tuple[int, int]]) -> dict[Part, RawColumns]:
+        return {part: columns_of(*part, found) for part, found in self.read(ranges).items()}
 
     def close(self) -> None:
         return None

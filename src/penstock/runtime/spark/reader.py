@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -11,8 +10,10 @@ from confluent_kafka import KafkaError, Message, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
+from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
-from penstock.model.record import Headers
+from penstock.runtime.spark.orders import Part
+from penstock.runtime.spark.received import ReceivedColumns, runs_of
 
 #: librdkafka is only fast with a deep queue: five times the records per second of its defaults.
 FAST_READING: dict[str, Any] = {
@@ -26,7 +27,6 @@ FAST_READING: dict[str, Any] = {
 }
 _BATCH = 20_000
 Range = tuple[int, int]
-Part = tuple[str, int]
 
 
 class Reader(Protocol):
@@ -34,6 +34,9 @@ class Reader(Protocol):
 
     def read(self, ranges: Mapping[Part, Range]) -> dict[Part, list[RawRecord]]:
         """Gives the committed records of every range, in offset order."""
+
+    def read_columns(self, ranges: Mapping[Part, Range]) -> dict[Part, RawColumns]:
+        """The same without an object per record."""
 
     def close(self) -> None: ...
 
@@ -48,79 +51,72 @@ class RangeReader:
     def __init__(self, config: Mapping[str, Any], *, timeout_s: float = 60.0) -> None:
         self._consumer = new_consumer({**FAST_READING, **config})
         self._timeout_s = timeout_s
-        self._ahead: dict[Part, deque[RawRecord]] = {}
+        self._received: dict[Part, ReceivedColumns] = {}
         self._next: dict[Part, int] = {}
         self._ends: dict[Part, int] = {}
 
     def read(self, ranges: Mapping[Part, Range]) -> dict[Part, list[RawRecord]]:
         """Gives the records of every range, in offset order."""
+        found = self.read_columns(ranges)
+        return {part: [RawRecord(*record) for record in columns] for part, columns in found.items()}
+
+    def read_columns(self, ranges: Mapping[Part, Range]) -> dict[Part, RawColumns]:
+        """Gives the records of every range as columns, in offset order."""
         self._seek(ranges)
-        records: dict[Part, list[RawRecord]] = {part: [] for part in ranges}
         todo = {part: end for part, (start, end) in ranges.items() if start < end}
-        for part in list(todo):
-            if self._take_ahead(part, todo[part], records[part]):
-                del todo[part]
+        self._forget_complete(todo)
         deadline = time.monotonic() + self._timeout_s
         while todo:
             messages = self._consumer.consume(_BATCH, 0.5)
             if messages:
                 deadline = time.monotonic() + self._timeout_s
-                self._accept(messages, todo, records)
+                self._accept(messages)
+                self._forget_complete(todo)
             elif time.monotonic() > deadline:
                 raise self._stuck(todo)
         for part, (_, end) in ranges.items():
             self._next[part] = end
-        return records
+        return {part: self._of(part).take(end) for part, (_, end) in ranges.items()}
 
     def close(self) -> None:
         self._consumer.close()
 
-    def _accept(
-        self,
-        messages: list[Message],
-        todo: dict[Part, int],
-        records: dict[Part, list[RawRecord]],
-    ) -> None:
+    def _accept(self, messages: list[Message]) -> None:
+        errors = [message.error() for message in messages]
+        if errors.count(None) < len(errors):
+            self._note_ends(messages)
+            messages = [m for m, error in zip(messages, errors, strict=True) if error is None]
+        for part, run in runs_of(messages):
+            self._of(part).add(run)
+
+    def _note_ends(self, messages: list[Message]) -> None:
         for message in messages:
             error = message.error()
-            part = (message.topic() or "", message.partition() or 0)
-            offset = message.offset() or 0
-            if error is not None:
-                if error.code() != KafkaError._PARTITION_EOF:
-                    raise _read_error(error, part)
-                # Transaction markers end a log without a record: the end counts, not a record.
-                self._ends[part] = offset
-                if part in todo and offset >= todo[part]:
-                    del todo[part]
+            if error is None:
                 continue
-            raw = RawRecord(
-                part[0], part[1], offset, message.timestamp()[1], message.key(), message.value(),
-                _headers(message),
-            )  # fmt: skip
-            end = todo.get(part)
-            if end is None or offset >= end:
-                self._ahead.setdefault(part, deque()).append(raw)
-                todo.pop(part, None)
-            else:
-                records[part].append(raw)
-                if offset == end - 1:
-                    del todo[part]
+            part = (message.topic() or "", message.partition() or 0)
+            if error.code() != KafkaError._PARTITION_EOF:
+                raise _read_error(error, part)
+            # Transaction markers end a log without a record: the end counts, not a record.
+            self._ends[part] = message.offset() or 0
 
-    def _take_ahead(self, part: Part, end: int, into: list[RawRecord]) -> bool:
-        """Takes what has been read ahead; true if the range is complete with it."""
-        ahead = self._ahead.get(part)
-        while ahead and ahead[0].offset < end:
-            into.append(ahead.popleft())
-        if ahead or self._ends.get(part, -1) >= end:
-            return True
-        return bool(into) and into[-1].offset == end - 1
+    def _forget_complete(self, todo: dict[Part, int]) -> None:
+        for part, end in list(todo.items()):
+            if self._of(part).last_offset >= end - 1 or self._ends.get(part, -1) >= end:
+                del todo[part]
+
+    def _of(self, part: Part) -> ReceivedColumns:
+        received = self._received.get(part)
+        if received is None:
+            received = self._received[part] = ReceivedColumns(*part)
+        return received
 
     def _seek(self, ranges: Mapping[Part, Range]) -> None:
         moved = [p for p, (start, _) in ranges.items() if self._next.get(p) != start]
         if not moved and ranges.keys() <= self._next.keys():
             return
         for part in moved:
-            self._ahead.pop(part, None)
+            self._received.pop(part, None)
             self._ends.pop(part, None)
         known = [p for p in moved if p in self._next]
         if known:
@@ -139,11 +135,6 @@ class RangeReader:
             fix="check that the broker is up and that the topics still exist;"
             " the batch is read again after a restart",
         )
-
-
-def _headers(message: Message) -> Headers:
-    headers: Any = message.headers()
-    return tuple(headers) if headers else ()
 
 
 def _read_error(error: KafkaError, part: Part) -> StreamsError:

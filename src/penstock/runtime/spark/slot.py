@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.config import StreamsConfig
-from penstock.kernel.record_queue import RawRecord
+from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
@@ -158,7 +158,7 @@ class Slot:
         state: TaskState,
         run: Run,
         order: Order,
-        records: dict[tuple[str, int], list[RawRecord]],
+        records: dict[tuple[str, int], RawColumns],
         shuffled: list[Sent],
     ) -> Report:
         started = time.monotonic()
@@ -222,7 +222,7 @@ class Slot:
 
     def _read(
         self, work: list[tuple[Run, TaskId]], order: Order
-    ) -> dict[tuple[str, int], list[RawRecord]]:
+    ) -> dict[tuple[str, int], RawColumns]:
         wanted = {
             (topic, task.partition): order.ranges[topic, task.partition]
             for run, task in work
@@ -233,7 +233,7 @@ class Slot:
             return {}
         if self._reader is None:
             self._reader = self._clients.reader()
-        return self._reader.read(wanted)
+        return self._reader.read_columns(wanted)
 
     def _writer_for(self, order: Order) -> Writer:
         last_owner = order.owners.get(self.number)

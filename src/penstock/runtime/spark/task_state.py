@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.errors import StoreError
 from penstock.kernel.clocks import Clocks
+from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.source import SourceDecoder
@@ -228,7 +229,7 @@ class TaskState:
 
     # Running
 
-    def run(self, records: Mapping[str, list[RawRecord]], shuffled: list[Sent]) -> int:
+    def run(self, records: Mapping[str, RawColumns], shuffled: list[Sent]) -> int:
         """Processes the inputs of one stage in order of time; gives how many there were."""
         kernel = self.kernel
         assert kernel is not None

@@ -1,0 +1,76 @@
+"""What a consumer has handed over so far, as columns: some of it may be for a later batch."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Any
+
+from confluent_kafka import Message
+
+from penstock.kernel.raw_columns import RawColumns
+from penstock.runtime.spark.orders import Part
+
+
+class ReceivedColumns:
+    """Records of one partition in offset order, taken from the front."""
+
+    __slots__ = ("_headers", "_keys", "_offsets", "_partition", "_timestamps", "_topic", "_values")
+
+    def __init__(self, topic: str, partition: int) -> None:
+        self._topic = topic
+        self._partition = partition
+        self._offsets: list[int] = []
+        self._timestamps: list[int] = []
+        self._keys: list[bytes | None] = []
+        self._values: list[bytes | None] = []
+        self._headers: list[Any] = []
+
+    @property
+    def last_offset(self) -> int:
+        return self._offsets[-1] if self._offsets else -1
+
+    def add(self, messages: list[Message]) -> None:
+        """Takes messages of this partition; one pass per field costs least."""
+        self._offsets += [message.offset() for message in messages]  # type: ignore[misc]
+        self._timestamps += [message.timestamp()[1] for message in messages]
+        self._keys += [message.key() for message in messages]
+        self._values += [message.value() for message in messages]
+        self._headers += [message.headers() for message in messages]
+
+    def take(self, end: int) -> RawColumns:
+        """Gives the records before that offset and keeps the others."""
+        at = bisect_left(self._offsets, end)
+        headers = [tuple(each or ()) for each in self._headers[:at]] if any(self._headers) else None
+        taken = RawColumns(
+            self._topic, self._partition, self._offsets[:at], self._timestamps[:at],
+            self._keys[:at], self._values[:at], headers,
+        )  # fmt: skip
+        for column in (
+            self._offsets, self._timestamps, self._keys, self._values, self._headers,
+        ):  # fmt: skip
+            del column[:at]
+        return taken
+
+
+def runs_of(messages: list[Message]) -> Iterator[tuple[Part, list[Message]]]:
+    """Cuts messages where the partition changes; a consumer gives long runs of each."""
+    start = 0
+    while start < len(messages):
+        part = _part(messages[start])
+        end = _end_of_run(messages, start, part)
+        yield part, messages[start:end]
+        start = end
+
+
+def _end_of_run(messages: list[Message], start: int, part: Part) -> int:
+    topic, number = part
+    for at in range(start + 1, len(messages)):
+        message = messages[at]
+        if message.partition() != number or message.topic() != topic:
+            return at
+    return len(messages)
+
+
+def _part(message: Message) -> Part:
+    return message.topic() or "", message.partition() or 0
