@@ -1,0 +1,154 @@
+"""Serdes of rows: what a source's key and value columns are on its topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from penstock.model.record import Headers
+from penstock.serde.base import Serde
+from penstock.sql.errors import AnalysisError
+from penstock.sql.formats.columns import ColumnLike
+from penstock.sql.formats.delimited import delimited_codec
+from penstock.sql.formats.formats import Format, format_named
+from penstock.sql.formats.json_codec import json_codec
+from penstock.sql.formats.kafka_codec import kafka_codec, void_codec
+from penstock.sql.formats.properties import FormatProperties
+from penstock.sql.formats.registry import SchemaRegistry
+from penstock.sql.types import Field
+
+Row = tuple[Any, ...]
+_NO_PROPERTIES = FormatProperties()
+
+
+class Codec(NamedTuple):
+    """Two functions made for one schema. ``encode`` may give None for a row that is only NULL."""
+
+    encode: Callable[[Row], bytes | None]
+    decode: Callable[[bytes], Row | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFormat:
+    """Everything that the bytes of a row depend on."""
+
+    format: Format
+    columns: tuple[Field, ...]
+    is_key: bool
+    topic: str
+    properties: FormatProperties
+    wrap: bool | None
+    registry: SchemaRegistry | None = field(default=None, compare=False)
+
+    @property
+    def is_unwrapped(self) -> bool:
+        return self.format.is_unwrapped(self.columns, is_key=self.is_key, wrap=self.wrap)
+
+    def required_registry(self) -> SchemaRegistry:
+        if self.registry is None:
+            raise AnalysisError(
+                "no-schema-registry",
+                f"format {self.format.name} of topic {self.topic!r} needs a schema registry",
+                fix="set ksql.schema.registry.url",
+            )
+        return self.registry
+
+
+@dataclass(frozen=True)
+class RowSerde(Serde[Row]):
+    """Rows as tuples with one SQL value per column; None is a record without bytes.
+
+    ``encode`` and ``decode`` of an instance are the functions made for its columns, so that a
+    record costs no further call.
+    """
+
+    row: RowFormat
+
+    def __post_init__(self) -> None:
+        made = codec_of(self.row)
+        vars(self).update(encode=made.encode, decode=made.decode)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The functions are closures; what they were made from says it all.
+        return type(self), (self.row,)
+
+    def encode(self, value: Row) -> bytes:
+        raise NotImplementedError  # pragma: no cover - every instance has its own
+
+    def decode(self, data: bytes) -> Row:
+        raise NotImplementedError  # pragma: no cover - every instance has its own
+
+
+class NullableRowSerde(RowSerde):
+    """A row serde whose format has no bytes for some rows: a lone NULL, or no columns at all."""
+
+    def serialize(self, topic: str, value: Row | None, headers: Headers = ()) -> bytes | None:
+        return None if value is None else self.encode(value)
+
+
+def serde_for(
+    format: str | Format,  # noqa: A002 - the word of the language
+    columns: Sequence[ColumnLike],
+    *,
+    is_key: bool,
+    topic: str,
+    properties: FormatProperties = _NO_PROPERTIES,
+    registry: SchemaRegistry | None = None,
+    wrap: bool | None = None,
+) -> RowSerde:
+    """Gives the serde of some columns on a topic.
+
+    Raises:
+        SqlError: when the format cannot hold the columns, see ``Format.validate``.
+    """
+    row = row_format(
+        format,
+        columns,
+        is_key=is_key,
+        topic=topic,
+        properties=properties,
+        registry=registry,
+        wrap=wrap,
+    )
+    plain = row.format.name == "DELIMITED" or not (row.is_unwrapped or not columns)
+    return RowSerde(row) if plain else NullableRowSerde(row)
+
+
+def row_format(
+    format: str | Format,  # noqa: A002 - the word of the language
+    columns: Sequence[ColumnLike],
+    *,
+    is_key: bool,
+    topic: str,
+    properties: FormatProperties = _NO_PROPERTIES,
+    registry: SchemaRegistry | None = None,
+    wrap: bool | None = None,
+) -> RowFormat:
+    """Gives what ``serde_for`` makes its serde from, checked."""
+    chosen = format_named(format) if isinstance(format, str) else format
+    chosen.validate(columns, is_key=is_key, properties=properties, wrap=wrap)
+    return RowFormat(
+        format=chosen,
+        columns=tuple(Field(column.name, column.type) for column in columns),
+        is_key=is_key,
+        topic=topic,
+        properties=properties,
+        wrap=wrap,
+        registry=registry,
+    )
+
+
+def codec_of(row: RowFormat) -> Codec:
+    """Makes the two functions of a row's format."""
+    match row.format.name:
+        case "JSON":
+            return Codec(*json_codec(row.columns, is_unwrapped=row.is_unwrapped))
+        case "DELIMITED":
+            return Codec(*delimited_codec(row.columns, row.properties.delimiter or ","))
+        case "KAFKA" if row.columns:
+            return Codec(*kafka_codec(row.columns[0].type))
+        case "KAFKA" | "NONE":
+            return Codec(*void_codec())
+        case other:
+            raise AnalysisError("unknown-format", f"there is no format {other!r}")

@@ -1,0 +1,1 @@
+"""Cases of the SQL language: statements, records in, records out."""
