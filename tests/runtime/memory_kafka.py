@@ -205,7 +205,7 @@ class MemoryClients:
     def restorer(self) -> MemoryReader:
         return MemoryReader(self._kafka)
 
-    def watermarks(self, topic: str, partition: int) -> tuple[int, int]:
+    def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
         return 0, len(self._kafka.logs[topic][partition])
 
     def batch_log(self) -> LogState:

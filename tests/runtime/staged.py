@@ -160,16 +160,14 @@ class StagedApplication:
     def restart(self, *, lose_state: bool = False) -> None:
         """Closes every slot; the next batch finds the state on disk, or restores all of it."""
         for slot in self._slots.values():
-            slot.close()
+            slot.close(self._complete)
         self._begin_anew(lose_state=lose_state)
 
     def crash(self, *, lose_state: bool = False) -> None:
         """Ends every slot inside the last batch: what was not applied before it is not on disk."""
         self._is_open = True
         for slot in self._slots.values():
-            for state in slot.tasks.values():
-                state.discard()
-            slot.close()
+            slot.close(self._complete)
         self._begin_anew(lose_state=lose_state)
 
     def _begin_anew(self, *, lose_state: bool) -> None:
@@ -183,8 +181,14 @@ class StagedApplication:
 
     def close(self) -> None:
         for slot in self._slots.values():
-            slot.close()
+            slot.close(self._complete)
         shutil.rmtree(self._directory, ignore_errors=True)
+
+    @property
+    def _complete(self) -> int:
+        if self._last is None:
+            return -1
+        return self._last.batch - 1 if self._is_open else self._last.batch
 
     # What it knows
 

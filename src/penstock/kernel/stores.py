@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from penstock.errors import UnknownStoreError
@@ -100,7 +99,3 @@ def task_store_specs(graph: Graph, nodes: Iterable[str]) -> list[StoreSpec]:
     """The stores that these nodes own, in the order in which Kafka Streams opens and flushes."""
     names = dict.fromkeys(s for n in nodes for s in hash_order(graph.nodes[n].stores))
     return [graph.stores[name] for name in names if name in graph.stores]
-
-
-def without_logging(spec: StoreSpec) -> StoreSpec:
-    return replace(spec, logging=False)

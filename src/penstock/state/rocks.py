@@ -67,6 +67,23 @@ def _cannot_open(directory: Path, store: str, error: Exception) -> StoreError:
     )
 
 
+def _cannot_write(database: Rdict, error: Exception) -> StoreError:
+    text, directory = str(error), database.path()
+    if "No space left" in text:
+        return StoreError(
+            "disk-full",
+            f"the disk of the state directory is full: {directory!r} cannot be written ({text})",
+            fix="free some space or give 'state.dir' a larger disk, then start again:"
+            " nothing that was committed is lost",
+        )
+    return StoreError(
+        "store-write-failed",
+        f"the database in {directory!r} cannot be written ({text})",
+        fix="check the disk; if the files are damaged, delete the directory:"
+        " the store is restored from its changelog",
+    )
+
+
 class RocksStore:
     """One RocksDB database. Scans see the moment they began; closing ends those still open.
 
@@ -109,7 +126,12 @@ class RocksStore:
                 delete(key)
             else:
                 put(key, value)
-        self._open_database.write(batch)
+        database = self._open_database
+        try:
+            database.write(batch)
+        # The engine has no error class of its own.
+        except Exception as error:
+            raise _cannot_write(database, error) from error
 
     def delete_range(self, start: bytes, end: bytes) -> None:
         # The engine refuses a range whose end comes first.
@@ -138,7 +160,11 @@ class RocksStore:
         return self._open_database.property_int_value("rocksdb.estimate-num-keys") or 0
 
     def flush(self) -> None:
-        self._open_database.flush()
+        database = self._open_database
+        try:
+            database.flush()
+        except Exception as error:
+            raise _cannot_write(database, error) from error
 
     def close(self) -> None:
         database, self._database = self._database, None

@@ -159,7 +159,11 @@ class BatchLog:
 
 
 def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
-    """Reads a whole batch log; it is compacted, so it stays short."""
+    """Reads a whole batch log; it is compacted, so it stays short.
+
+    A transaction that another slot has open hides what was committed after it began: the end is
+    only reached when every record that was there has been decided.
+    """
     consumer = new_consumer(
         {
             **consumer_settings,
@@ -179,7 +183,9 @@ def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
             if error is None:
                 state.apply(bytes(message.key() or b"").decode(), message.value())
             elif error.code() == KafkaError._PARTITION_EOF:
-                return state
+                _, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), cached=True)
+                if (message.offset() or 0) >= high:
+                    return state
             else:
                 raise _silent(topic, error)
     finally:

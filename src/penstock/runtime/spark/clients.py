@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import Protocol
 
 from confluent_kafka import Consumer, TopicPartition
 
+from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
 from penstock.runtime.spark.batch_log import LogState, read_log
 from penstock.runtime.spark.orders import Application
 from penstock.runtime.spark.output import KafkaWriter, Writer
 from penstock.runtime.spark.reader import RangeReader, Reader
+
+_ANSWER_S = 30.0
 
 
 class Clients(Protocol):
@@ -25,8 +29,12 @@ class Clients(Protocol):
     def restorer(self) -> Reader:
         """A reader of changelogs and global topics, which are read from where they begin."""
 
-    def watermarks(self, topic: str, partition: int) -> tuple[int, int]:
-        """The first and the next offset of a topic partition that a committed read can see."""
+    def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
+        """The first and the next offset of a topic partition that a committed read can see.
+
+        In a topic of the application's own nothing may be undecided: what its last commit wrote
+        must be seen.
+        """
 
     def batch_log(self) -> LogState:
         """What the application's batch log says now."""
@@ -40,6 +48,7 @@ class KafkaClients:
     def __init__(self, application: Application) -> None:
         self._application = application
         self._marks: Consumer | None = None
+        self._undecided: Consumer | None = None
 
     def writer(self, slot: int) -> Writer:
         application = self._application
@@ -52,16 +61,36 @@ class KafkaClients:
     def restorer(self) -> Reader:
         return RangeReader({**self._application.consumer, "auto.offset.reset": "earliest"})
 
-    def watermarks(self, topic: str, partition: int) -> tuple[int, int]:
-        if self._marks is None:
-            self._marks = new_consumer(self._application.consumer)
-        low, high = self._marks.get_watermark_offsets(TopicPartition(topic, partition), 30.0)
+    def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
+        if self._marks is None or self._undecided is None:
+            settings = self._application.consumer
+            self._marks = new_consumer(settings)
+            self._undecided = new_consumer({**settings, "isolation.level": "read_uncommitted"})
+        part = TopicPartition(topic, partition)
+        low, high = self._marks.get_watermark_offsets(part, _ANSWER_S)
+        if not is_own:
+            return low, high
+        # A commit returns before the broker has marked its records as committed.
+        _, all_written = self._undecided.get_watermark_offsets(part, _ANSWER_S)
+        deadline = time.monotonic() + _ANSWER_S
+        while high < all_written:
+            if time.monotonic() > deadline:
+                raise StreamsError(
+                    "open-transaction",
+                    f"a transaction on {topic!r} partition {partition} has been open for"
+                    f" {_ANSWER_S:.0f} s",
+                    fix="look for another program that writes to this internal topic;"
+                    " the batch runs again after a restart",
+                )
+            time.sleep(0.02)
+            _, high = self._marks.get_watermark_offsets(part, _ANSWER_S)
         return low, high
 
     def batch_log(self) -> LogState:
         return read_log(self._application.batches_topic, self._application.consumer)
 
     def close(self) -> None:
-        if self._marks is not None:
-            self._marks.close()
-            self._marks = None
+        for consumer in (self._marks, self._undecided):
+            if consumer is not None:
+                consumer.close()
+        self._marks = self._undecided = None

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from pyspark import StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
+from penstock.config import StreamsConfig
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
@@ -26,8 +27,9 @@ from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.spark.batch_log import BatchLog, BatchPlan
 from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.host import ask_slot, serve, socket_path
-from penstock.runtime.spark.orders import Application, Order, Report, Restore
+from penstock.runtime.spark.orders import Application, Order, Release, Report, Restore
 from penstock.runtime.spark.ranges import parts_of
+from penstock.runtime.spark.retention import ChangelogRetention
 from penstock.runtime.spark.rows import REPORT, SPARK_SCHEMA, reports
 from penstock.runtime.spark.shipping import packed
 from penstock.runtime.spark.to_spark import call_sinks, spark_sinks
@@ -77,8 +79,9 @@ class Driver:
         self._sinks = spark_sinks(application.plan.graph)
         self._used_slots = slots
         self._key = f"{application.id}-{application.epoch}"
+        config = StreamsConfig(application.config)
+        self._retention = ChangelogRetention(application.plan, config, admin)
         self._broadcast = spark.sparkContext.broadcast(packed(application))
-        self.last_done = threading.Event()
         self.restore_listener: StateRestoreListener | None = None
 
     # One batch
@@ -168,13 +171,13 @@ class Driver:
             progress.restored += sum(each.records for each in report.restores)
             self._tell(report.restores)
             progress.dropped.update(report.dropped)
+        self._retention.keep_up(self._clocks, time.time_ns() // 1_000_000)
         records = sum(report.records for report in received if report.stage == 0)
         progress.batches += 1
         progress.records += records
         progress.last_batch_records = records
         progress.last_batch_seconds = seconds
         progress.position = {**plan.end, **plan.global_ends}
-        self.last_done.set()
 
     def _tell(self, restores: tuple[Restore, ...]) -> None:
         listener = self.restore_listener
@@ -199,8 +202,9 @@ class Driver:
 
     def release(self, slots: int) -> None:
         """Lets every slot bring its state to disk and go."""
+        order = Release(self._log.state.complete)
         frame = self._spark.range(0, slots, 1, slots).toDF("slot")
-        frame.mapInArrow(_StageFunction(self._broadcast, self._key, None), SPARK_SCHEMA).collect()
+        frame.mapInArrow(_StageFunction(self._broadcast, self._key, order), SPARK_SCHEMA).collect()
 
     def close(self) -> None:
         """Writes down that the last batch is complete, and lets the slots go."""
@@ -219,7 +223,7 @@ def _collected(frame: DataFrame) -> list[Report]:
 class _StageFunction:
     """What a Spark task runs. Pickled with every batch, so it carries only the order."""
 
-    def __init__(self, broadcast: Any, key: str, order: Order | None) -> None:
+    def __init__(self, broadcast: Any, key: str, order: Order | Release) -> None:
         self._broadcast = broadcast
         self._key = key
         self._order = order
@@ -230,7 +234,7 @@ class _StageFunction:
         order = self._order
         # The first stage gets a row per slot only so that Spark has something to hand out.
         inputs: Iterator[pa.RecordBatch] = batches
-        if order is None or order.stage == 0:
+        if isinstance(order, Release) or order.stage == 0:
             for _ in batches:
                 pass
             inputs = iter(())
@@ -239,8 +243,3 @@ class _StageFunction:
     def _load(self) -> Application:
         application: Application = cloudpickle.loads(self._broadcast.value)
         return application
-
-
-def lag(positions: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int]) -> int:
-    """How many records are waiting."""
-    return sum(max(end - positions.get(part, 0), 0) for part, end in ends.items())

@@ -19,7 +19,7 @@ import cloudpickle
 import pyarrow as pa
 
 from penstock.errors import PenstockError, StreamsError
-from penstock.runtime.spark.orders import Application, Order
+from penstock.runtime.spark.orders import Application, Order, Release
 from penstock.runtime.spark.queries import answer_query
 from penstock.runtime.spark.slot import Slot
 
@@ -32,18 +32,18 @@ _CONNECT_SECONDS = 20.0
 def serve(
     load: Callable[[], Application],
     key: str,
-    order: Order | None,
+    order: Order | Release,
     number: int,
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Runs an order on the slot, here if this worker owns it or nobody does, else there.
 
     ``load`` unpickles the application, only where it is not known yet; ``key`` names this life of
-    it. No order means: let the slot go.
+    it.
     """
     host = _HOSTS.get((key, number))
-    if order is None:
-        _let_go(host, key, number)
+    if isinstance(order, Release):
+        _let_go(host, key, number, order)
         return
     if host is None:
         host = _claim(load, key, number)
@@ -53,13 +53,13 @@ def serve(
         yield from _ask_owner(key, number, order, batches)
 
 
-def _let_go(host: SlotHost | None, key: str, number: int) -> None:
+def _let_go(host: SlotHost | None, key: str, number: int, order: Release) -> None:
     """Closes a slot, wherever it is; one that nobody owns needs nothing."""
     if host is not None:
-        host.close()
+        host.close(order)
     elif socket_path(key, number).exists():
         with contextlib.suppress(StreamsError):
-            ask_slot(key, number, ("close",))
+            ask_slot(key, number, ("close", order))
 
 
 def ask_slot(key: str, number: int, question: tuple[Any, ...]) -> Any:
@@ -82,9 +82,9 @@ class SlotHost:
         self._listener = Listener(str(path), family="AF_UNIX", backlog=64)
         threading.Thread(target=self._listen, name=f"slot-{number}", daemon=True).start()
 
-    def close(self) -> None:
+    def close(self, order: Release) -> None:
         _HOSTS.pop((self._key, self._number), None)
-        self.slot.close()
+        self.slot.close(order.complete)
         self._listener.close()
         socket_path(self._key, self._number).unlink(missing_ok=True)
         os.close(self._lock)
@@ -115,7 +115,7 @@ class SlotHost:
             if kind == "restoring":
                 return "ok", self.slot.restoring()
             if kind == "close":
-                self.close()
+                self.close(*rest)
                 return "ok", None
             return "ok", answer_query(self.slot, *rest)
         except BaseException as error:

@@ -195,7 +195,8 @@ class Leader:
         self._control = {"paused": False, "unfinished": _unfinished(state)}
         self._write_control()
         checkpoint = self.application_dir / "spark"
-        self._keep_or_drop_checkpoint(checkpoint, state)
+        # The batch log has the same offsets, and survives more: every life starts from there.
+        shutil.rmtree(checkpoint, ignore_errors=True)
         settings = {
             "admin": admin_settings(self._config),
             "start": start,
@@ -240,14 +241,6 @@ class Leader:
     def _global_parts(self, plan: Plan) -> list[Part]:
         topics = [store.topic for store in plan.graph.global_stores.values()]
         return [(t, n) for t in topics for n in range(plan.partitions[t])]
-
-    def _keep_or_drop_checkpoint(self, checkpoint: Path, state: LogState) -> None:
-        """Spark's checkpoint is only good for the batch log it was made with.
-
-        It holds the same offsets that the batch log has, and the log is the one that survives;
-        so every life starts the query afresh from the log.
-        """
-        shutil.rmtree(checkpoint, ignore_errors=True)
 
     def _group(self) -> Any:
         """The group's name in the form that transactions want; no member joins the group."""

@@ -49,6 +49,13 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Release:
+    """Let the slot go. ``complete`` is the last batch that will not run again."""
+
+    complete: int
+
+
+@dataclass(frozen=True, slots=True)
 class Restore:
     """How far one store's changelog has been read back; ``position`` equals ``end`` when done."""
 

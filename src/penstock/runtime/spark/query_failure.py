@@ -22,7 +22,7 @@ _WORKER_GONE = re.compile(r"Python worker (?:exited|process|failed)|worker crash
 #: Errors of ours that a restart may well cure.
 _PASSING = frozenset(
     {"read-timeout", "read-failed", "write-failed", "batch-log", "slot-unreachable",
-     "worker-lost", "broker-away", "store-locked", "broker-unreachable"}
+     "worker-lost", "broker-away", "open-transaction", "store-locked", "broker-unreachable"}
 )  # fmt: skip
 
 

@@ -108,6 +108,8 @@ class Slot:
 
     def _run(self, order: Order, shuffled: list[Sent]) -> None:
         self._rows.rows.clear()
+        # A new writer ends what an older owner had open: only then do the markers tell all.
+        writer = self._writer_for(order)
         order = self._with_markers(order)
         with self.reading:
             self._global.catch_up(order.global_ends)
@@ -117,8 +119,7 @@ class Slot:
             for number in range(self._plan.tasks(run.subtopology))
             if number % order.slots == self.number
         ]
-        self._release(order.slots)
-        writer = self._writer_for(order)
+        self._release(order)
         with self.reading:
             states = {task: self._prepared(task, order, writer) for _, task in work}
         fault_point("prepared", order)
@@ -251,10 +252,10 @@ class Slot:
 
     # Letting go
 
-    def _release(self, slots: int) -> None:
+    def _release(self, order: Order) -> None:
         """Closes tasks that now belong to another slot."""
-        for task in [t for t in self._tasks if t.partition % slots != self.number]:
-            self._tasks.pop(task).close()
+        for task in [t for t in self._tasks if t.partition % order.slots != self.number]:
+            self._tasks.pop(task).close(order.batch - 1)
 
     def _fail(self) -> None:
         """Leaves nothing of a failed batch behind."""
@@ -262,6 +263,8 @@ class Slot:
         self._last = None
         for state in self._tasks.values():
             state.discard()
+        # They stand somewhere inside the ranges of this batch.
+        self._close_readers()
         writer, self._writer = self._writer, None
         if writer is not None:
             try:
@@ -269,17 +272,22 @@ class Slot:
             except Exception as error:  # noqa: BLE001 - the batch's own error matters more
                 log.warning("slot %d: the transaction could not be aborted: %s", self.number, error)
 
-    def close(self) -> None:
+    def close(self, complete: int) -> None:
+        """Brings everything up to the last batch that is ``complete`` to disk."""
         with self.lock:
             for state in self._tasks.values():
-                state.close()
+                state.close(complete)
             self._tasks.clear()
             self._global.close()
-            for reader in (self._reader, self._restorer):
-                if reader is not None:
-                    reader.close()
+            self._close_readers()
             self._clients.close()
-            self._reader = self._restorer = self._writer = None
+            self._writer = None
+
+    def _close_readers(self) -> None:
+        for reader in (self._reader, self._restorer):
+            if reader is not None:
+                reader.close()
+        self._reader = self._restorer = None
 
     def restoring(self) -> list[Restore]:
         """What is being read back right now; asked from other threads while a batch runs."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.errors import StoreError
 from penstock.kernel.clocks import Clocks
@@ -32,8 +32,12 @@ log = logging.getLogger(__name__)
 
 _RESTORE_CHUNK = 200_000
 _LOCK_PATIENCE_S = 30.0
-#: Finds the first and the next offset of a topic partition that a committed read can see.
-Watermarks = Callable[[str, int], tuple[int, int]]
+
+
+class Watermarks(Protocol):
+    """Finds the first and the next offset of a topic partition that a committed read can see."""
+
+    def __call__(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]: ...
 
 
 class _OutputChangelog:
@@ -151,20 +155,27 @@ class TaskState:
             if source is None and not graph.stores[name].logging:
                 continue
             topic = source or self._settings.changelog_topic(name)
-            low, end = marks(topic, self.task_id.partition)
+            low, end = marks(topic, self.task_id.partition, is_own=source is None)
             as_read = None
             if source is not None:
                 end = order.ranges.get((source, self.task_id.partition), (end, end))[0]
                 as_read = self._as_read(source)
-            start = 0 if engine is None else engine.checkpoint.changelog_offset
-            if engine is not None and start > end:
-                # The changelog was made anew, on another cluster say: this state is not its.
+            if engine is not None and self._is_beyond(engine, order, end):
                 log.warning("task %s: state of %r is beyond its changelog", self.task_id, name)
                 engine.wipe()
-                start = 0
+            start = 0 if engine is None else engine.checkpoint.changelog_offset
             offsets = range(max(start, low), end)
             self._replay(store, engine, topic, offsets, order, reader, as_read)
         self.output.forget_changelogs()
+
+    @staticmethod
+    def _is_beyond(engine: PendingStore, order: Order, end: int) -> bool:
+        """Whether a store holds what its changelog does not, or the batch that is to run.
+
+        The changelog was made anew, on another cluster say, or the batch log was.
+        """
+        batch, offset = engine.checkpoint
+        return offset > end or batch >= order.batch
 
     def _replay(
         self,
@@ -294,12 +305,18 @@ class TaskState:
         except Exception:
             log.exception("task %s: a processor failed to close", self.task_id)
 
-    def close(self) -> None:
-        """Brings what is committed to disk and lets go of everything."""
+    def close(self, complete: int) -> None:
+        """Brings what is committed to disk and lets go of everything.
+
+        A batch after ``complete``, the last one that all tasks have finished, will run again.
+        """
         started = time.monotonic()
         self.close_kernel()
         for engine in self._engines.values():
-            engine.apply()
+            if engine.sealed is not None and engine.sealed.batch <= complete:
+                engine.apply()
+            else:
+                engine.discard()
             engine.persist()
             engine.close()
         self._engines.clear()

@@ -92,12 +92,16 @@ def internal_topics(plan: Plan, config: StreamsConfig) -> list[TopicSpec]:
     return specs
 
 
+def is_windowed(spec: StoreSpec) -> bool:
+    return spec.kind in _WINDOWED
+
+
 def changelog_config(spec: StoreSpec, config: StreamsConfig) -> dict[str, str]:
     """Java's settings for the kind of store, then the user's ``topic.`` ones, then the store's."""
     settings = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
     extra = config[WINDOW_CHANGELOG_RETENTION_MS]
     lag_ms = _MIN_COMPACTION_LAG_MS
-    if spec.kind in _WINDOWED:
+    if is_windowed(spec):
         settings["cleanup.policy"] = "compact,delete"
         settings["retention.ms"] = str(spec.retention_ms + extra)
     elif spec.kind is StoreKind.VERSIONED_KEY_VALUE:

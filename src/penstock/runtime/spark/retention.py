@@ -1,0 +1,74 @@
+"""Keeps the changelogs of windowed stores as long as event time needs them.
+
+The broker deletes by the clock on the wall, but windows live by event time. An application that
+works through old records would find its changelog deleted while its windows are still open, and a
+restart without local state would count from zero. So the time a changelog is kept grows with the
+distance between the two clocks; where the user has set it, it stays.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from penstock.config import APPLICATION_ID, StreamsConfig
+from penstock.kafka.admin import Admin
+from penstock.kernel.clocks import Clocks
+from penstock.model.task_id import TaskId
+from penstock.runtime.spark.plan import Plan
+from penstock.runtime.spark.topics import changelog_config, is_windowed
+
+log = logging.getLogger(__name__)
+
+_RETENTION = "retention.ms"
+_DAY_MS = 86_400_000
+
+
+class ChangelogRetention:
+    """Watches the event time of the tasks, batch by batch, and asks the broker to wait."""
+
+    def __init__(self, plan: Plan, config: StreamsConfig, admin: Admin) -> None:
+        self._admin = admin
+        #: By topic: its sub-topology, and how long it is kept when events are new.
+        self._topics: dict[str, tuple[int, int]] = {}
+        self._kept_ms: dict[str, int] = {}
+        for part in plan.subtopologies.values():
+            for name in part.stores(plan.graph):
+                spec = plan.graph.stores.get(name)
+                if spec is None or not spec.logging or not is_windowed(spec):
+                    continue
+                if _RETENTION in config.with_prefix("topic.") | dict(spec.changelog_config):
+                    continue
+                topic = f"{config[APPLICATION_ID]}-{name}-changelog"
+                self._topics[topic] = part.id, int(changelog_config(spec, config)[_RETENTION])
+
+    def keep_up(self, clocks: Mapping[TaskId, Clocks], now_ms: int) -> None:
+        """Makes every changelog outlive the windows that are open at this event time."""
+        for topic, (subtopology, usual_ms) in self._topics.items():
+            times = [
+                noted["stream_time"]
+                for task, noted in clocks.items()
+                if task.subtopology == subtopology and noted["stream_time"] >= 0
+            ]
+            behind_ms = now_ms - min(times, default=now_ms)
+            # The usual time has room for events that are a little old.
+            if behind_ms + usual_ms > self._kept(topic, usual_ms) + _DAY_MS // 2:
+                self._keep(topic, usual_ms + behind_ms + max(_DAY_MS, behind_ms // 4))
+
+    def _kept(self, topic: str, usual_ms: int) -> int:
+        return self._kept_ms.get(topic, usual_ms)
+
+    def _keep(self, topic: str, wanted_ms: int) -> None:
+        found = self._admin.topic_config(topic)[_RETENTION].value
+        kept_ms = int(found) if found is not None else -1
+        if kept_ms < 0:
+            # For ever.
+            self._kept_ms[topic] = 1 << 62
+            return
+        if kept_ms < wanted_ms:
+            log.info(
+                "events are older than %s is kept: %s is now %d days",
+                topic, _RETENTION, wanted_ms // _DAY_MS,
+            )  # fmt: skip
+            self._admin.alter_topic_config(topic, {_RETENTION: str(wanted_ms)})
+        self._kept_ms[topic] = max(kept_ms, wanted_ms)

@@ -1,0 +1,92 @@
+"""Changelogs of windows outlive their windows, however old the events are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import penstock as ps
+from penstock.config import StreamsConfig
+from penstock.kafka.admin import Admin
+from penstock.kafka.admin_answers import ConfigValue
+from penstock.kernel.clocks import Clocks
+from penstock.model.task_id import TaskId
+from penstock.runtime.spark.plan import make_plan
+from penstock.runtime.spark.retention import ChangelogRetention
+
+DAY_MS = 86_400_000
+NOW_MS = 20_000 * DAY_MS
+#: A window of an hour with as much grace, and Kafka's extra day.
+USUAL_MS = 2 * 3_600_000 + DAY_MS
+
+
+class TopicConfigs:
+    """The part of the admin client that is needed here."""
+
+    def __init__(self, retention_ms: int) -> None:
+        self.retention_ms = retention_ms
+        self.changes: list[int] = []
+
+    def topic_config(self, name: str) -> dict[str, ConfigValue]:
+        return {"retention.ms": ConfigValue(str(self.retention_ms), True)}
+
+    def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
+        assert name == "shop-hourly-changelog"
+        self.retention_ms = int(changes["retention.ms"] or 0)
+        self.changes.append(self.retention_ms)
+
+
+def retention(broker: TopicConfigs, **store_config: str) -> ChangelogRetention:
+    builder = ps.StreamsBuilder()
+    windows = ps.TimeWindows.of_size_and_grace("1h", "1h")
+    materialized = ps.Materialized(name="hourly").with_logging_enabled(
+        {name.replace("_", "."): value for name, value in store_config.items()}
+    )
+    builder.stream("orders").group_by_key().windowed_by(windows).count(materialized)
+    plan = make_plan(builder.build().graph, {"orders": 2})
+    config = StreamsConfig({"application.id": "shop"})
+    return ChangelogRetention(plan, config, cast("Admin", broker))
+
+
+def clocks(*stream_times: int) -> dict[TaskId, Clocks]:
+    noted = [cast("Clocks", cast("Any", {"stream_time": at})) for at in stream_times]
+    return {TaskId(0, number): each for number, each in enumerate(noted)}
+
+
+def test_new_events_leave_the_usual_time() -> None:
+    broker = TopicConfigs(USUAL_MS)
+    watched = retention(broker)
+    watched.keep_up(clocks(NOW_MS - 60_000, -1), NOW_MS)
+    watched.keep_up({}, NOW_MS)
+    assert broker.changes == []
+
+
+def test_old_events_make_the_broker_wait_for_the_slowest_task() -> None:
+    broker = TopicConfigs(USUAL_MS)
+    watched = retention(broker)
+    watched.keep_up(clocks(NOW_MS - DAY_MS, NOW_MS - 400 * DAY_MS), NOW_MS)
+    assert len(broker.changes) == 1
+    assert broker.changes[0] > USUAL_MS + 400 * DAY_MS
+    # There is room until the distance has grown by a quarter.
+    watched.keep_up(clocks(NOW_MS - 410 * DAY_MS), NOW_MS)
+    assert len(broker.changes) == 1
+    watched.keep_up(clocks(NOW_MS - 600 * DAY_MS), NOW_MS)
+    assert broker.changes[1] > USUAL_MS + 600 * DAY_MS
+
+
+def test_what_an_earlier_life_has_raised_is_enough() -> None:
+    broker = TopicConfigs(USUAL_MS + 1_000 * DAY_MS)
+    retention(broker).keep_up(clocks(NOW_MS - 400 * DAY_MS), NOW_MS)
+    assert broker.changes == []
+
+
+def test_for_ever_is_left_alone() -> None:
+    broker = TopicConfigs(-1)
+    retention(broker).keep_up(clocks(1), NOW_MS)
+    assert broker.changes == []
+
+
+def test_what_the_user_has_set_is_left_alone() -> None:
+    broker = TopicConfigs(DAY_MS)
+    retention(broker, retention_ms=str(DAY_MS)).keep_up(clocks(1), NOW_MS)
+    assert broker.changes == []
