@@ -1,0 +1,218 @@
+"""The first passes: sources of FROM, qualified columns, a name for every SELECT item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from penstock.sql.ast import expressions as ast
+from penstock.sql.ast.expressions import ColumnRef, Expression
+from penstock.sql.ast.node import Node
+from penstock.sql.ast.queries import (
+    AllColumns,
+    AllFields,
+    Join,
+    Query,
+    Relation,
+    SelectColumn,
+    Source,
+    Subquery,
+)
+from penstock.sql.ast.walk import rewrite
+from penstock.sql.catalog import Catalog, DataSource
+from penstock.sql.errors import AnalysisError, did_you_mean
+from penstock.sql.planner.names import AliasGenerator, join_column
+from penstock.sql.schema import PSEUDO_COLUMNS, SYSTEM_COLUMNS, WINDOW_COLUMNS
+
+
+@dataclass(frozen=True, slots=True)
+class AliasedSource:
+    """A stream or table under the name that the query calls it by."""
+
+    alias: str
+    source: DataSource
+
+    def has_column(self, name: str) -> bool:
+        if self.source.schema.find(name) is not None:
+            return True
+        system = PSEUDO_COLUMNS if self.source.window is None else (*PSEUDO_COLUMNS, *WINDOW_COLUMNS)
+        return name in {column for column, _ in system}
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A query whose names are resolved, and the sources they come from, in order."""
+
+    query: Query
+    sources: tuple[AliasedSource, ...]
+    is_persistent: bool
+
+    @property
+    def first(self) -> DataSource:
+        return self.sources[0].source
+
+    @property
+    def is_join(self) -> bool:
+        return len(self.sources) > 1
+
+    def source(self, alias: str) -> DataSource:
+        return next(each.source for each in self.sources if each.alias == alias)
+
+    def projects(self, ref: ColumnRef) -> bool:
+        """Tells whether a column is in the SELECT as it is, alone or with a star."""
+        return any(_covers(item, ref) for item in self.query.items)
+
+
+def _covers(item: Node, ref: ColumnRef) -> bool:
+    if isinstance(item, AllColumns):
+        return item.source in (None, ref.source)
+    return isinstance(item, SelectColumn) and item.expression == ref
+
+
+def analyze(query: Query, catalog: Catalog, *, is_persistent: bool) -> Analysis:
+    """Resolves the sources of a query, then every name in it.
+
+    before: SELECT ID, V + 1 FROM S
+    after:  SELECT S.ID AS ID, S.V + 1 AS KSQL_COL_0 FROM S
+    """
+    sources = tuple(_sources(query.source, catalog))
+    _refuse_repeats(sources, query)
+    qualified = rewrite(query, _Qualifier(sources).change)
+    analysis = Analysis(qualified, sources, is_persistent)
+    return replace(analysis, query=_named(analysis))
+
+
+def _sources(relation: Relation, catalog: Catalog) -> Iterable[AliasedSource]:
+    match relation:
+        case Join(left=left, right=right):
+            yield from _sources(left, catalog)
+            yield from _sources(right, catalog)
+        case Subquery():
+            raise AnalysisError(
+                "subquery",
+                "a query in place of a source must be planned before this one",
+                fix="CREATE a stream or table from the inner query and read that",
+                span=relation.span,
+            )
+        case Source(name, alias):
+            yield AliasedSource(alias or name, catalog.source(name, relation.span))
+
+
+def _refuse_repeats(sources: tuple[AliasedSource, ...], query: Query) -> None:
+    seen: set[str] = set()
+    for each in sources:
+        if each.source.name in seen:
+            raise AnalysisError(
+                "self-join",
+                f"{each.source.name} is joined with itself, which is not supported",
+                fix=f"CREATE a copy of {each.source.name} and join with the copy",
+                span=query.source.span,
+            )
+        seen.add(each.source.name)
+
+
+class _Qualifier:
+    """Gives every column reference the source it belongs to; parameters of lambdas have none."""
+
+    def __init__(self, sources: tuple[AliasedSource, ...]) -> None:
+        self._sources = sources
+        self._parameters: list[str] = []
+
+    def change(self, node: Node) -> Node | None:
+        match node:
+            case ColumnRef(name, None):
+                return self._qualified(node, name)
+            case ColumnRef():
+                self._check_source(node)
+                return None
+            case ast.Lambda():
+                return self._lambda(node)
+            case AllColumns(source) if source is not None:
+                self._check_alias(source, node)
+                return None
+        return None
+
+    def _qualified(self, node: ColumnRef, name: str) -> Node | None:
+        if name in self._parameters:
+            return node
+        found = [each.alias for each in self._sources if each.has_column(name)]
+        if len(found) > 1:
+            raise AnalysisError(
+                "ambiguous-column",
+                f"column {name!r} is ambiguous",
+                fix=f"write {' or '.join(f'{alias}.{name}' for alias in found)}",
+                span=node.span,
+            )
+        return replace(node, source=found[0]) if found else node
+
+    def _check_source(self, node: ColumnRef) -> None:
+        assert node.source is not None
+        self._check_alias(node.source, node)
+
+    def _check_alias(self, alias: str, node: Node) -> None:
+        known = [each.alias for each in self._sources]
+        if alias not in known:
+            raise AnalysisError(
+                "unknown-source",
+                f"no source of the query is called {alias!r}",
+                fix=did_you_mean(alias, known) or f"sources are {', '.join(known)}",
+                span=node.span,
+            )
+
+    def _lambda(self, node: ast.Lambda) -> Node:
+        for name in node.parameters:
+            if name in self._parameters:
+                raise AnalysisError(
+                    "lambda-parameter",
+                    f"parameter {name!r} is already one of an outer lambda",
+                    fix="give the inner parameter another name",
+                    span=node.span,
+                )
+            if any(each.source.schema.find(name) for each in self._sources):
+                raise AnalysisError(
+                    "lambda-parameter",
+                    f"parameter {name!r} of a lambda is also a column",
+                    fix="give the parameter another name",
+                    span=node.span,
+                )
+        self._parameters.extend(node.parameters)
+        body = rewrite(node.body, self.change)
+        del self._parameters[len(self._parameters) - len(node.parameters) :]
+        return replace(node, body=body)
+
+
+def _named(analysis: Analysis) -> Query:
+    taken = [c.name for each in analysis.sources for c in each.source.schema.columns]
+    names = AliasGenerator(taken)
+    items = []
+    for item in analysis.query.items:
+        if isinstance(item, SelectColumn):
+            alias = item.alias or _alias(item.expression, names, analysis)
+            _refuse_reserved(item, alias, analysis)
+            item = replace(item, alias=alias)
+        items.append(item)
+    return replace(analysis.query, items=tuple(items))
+
+
+def _alias(expression: Expression, names: AliasGenerator, analysis: Analysis) -> str:
+    if not isinstance(expression, ColumnRef):
+        return names.alias_for(expression)
+    name, source = expression.name, expression.source
+    clashes = sum(each.has_column(name) for each in analysis.sources) > 1
+    return join_column(source, name) if source is not None and clashes else name
+
+
+def _refuse_reserved(item: SelectColumn, alias: str, analysis: Analysis) -> None:
+    if alias not in SYSTEM_COLUMNS:
+        return
+    is_itself = isinstance(item.expression, ColumnRef) and item.expression.name == alias
+    if is_itself and not analysis.is_persistent:
+        return
+    raise AnalysisError(
+        "reserved-name",
+        f"{alias} is the name of a system column and cannot name a column of the result",
+        fix=f"write {alias} AS another name" if is_itself else "choose another name",
+        span=item.span,
+    )
+
+

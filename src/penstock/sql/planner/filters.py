@@ -1,0 +1,44 @@
+"""WHERE: keeps rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from penstock.sql.ast.expressions import Expression
+from penstock.sql.expressions import compile_condition
+from penstock.sql.planner.stage import Environment, Stage
+from penstock.sql.planner.steps import FilterStep, Step
+
+
+def filtered(
+    stage: Stage,
+    condition: Expression | None,
+    environment: Environment,
+    clause: Literal["WHERE", "HAVING"] = "WHERE",
+) -> Stage:
+    """Adds the condition, which must be a BOOLEAN over the stage's columns."""
+    if condition is None:
+        return stage
+    compile_condition(condition, environment.scope(stage.columns), clause)
+    name = "WhereFilter" if clause == "WHERE" else "Aggregate-HavingFilter"
+    before = stage.step
+    step = FilterStep(
+        name=name,
+        input=before,
+        condition=condition,
+        clause=clause,
+        **shape_of(before),
+    )
+    return replace(stage, step=step)
+
+
+def shape_of(step: Step) -> dict[str, object]:
+    """Gives the fields that a step takes over from the one before it."""
+    return {
+        "columns": step.columns,
+        "key": step.key,
+        "key_format": step.key_format,
+        "window": step.window,
+        "is_table": step.is_table,
+    }

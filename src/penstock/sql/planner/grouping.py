@@ -1,0 +1,252 @@
+"""GROUP BY, HAVING and aggregate functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall, Literals
+from penstock.sql.ast.node import Node
+from penstock.sql.ast.queries import Query, SelectColumn
+from penstock.sql.ast.walk import rewrite, walk
+from penstock.sql.catalog import FormatSpec
+from penstock.sql.errors import AnalysisError, SqlError, SqlTypeError
+from penstock.sql.expressions import Column, compile_expression
+from penstock.sql.format_expression import format_expression
+from penstock.sql.functions.registry import Aggregator
+from penstock.sql.planner.filters import filtered
+from penstock.sql.planner.partitioning import key_type
+from penstock.sql.planner.stage import Environment, Stage
+from penstock.sql.planner.steps import AggregateStep
+from penstock.sql.planner.windows import window_of
+from penstock.sql.schema import WINDOW_COLUMNS, SourceColumn
+from penstock.sql.types import SqlType
+
+_AGGREGATE = "KSQL_AGG_VARIABLE_"
+_GROUP = "KSQL_GROUP_"
+
+
+def grouped(
+    stage: Stage, query: Query, environment: Environment, key_format: FormatSpec
+) -> tuple[Stage, Query]:
+    """Computes groups and aggregates; what is left of SELECT and HAVING reads their columns.
+
+    before: SELECT S.A, COUNT(*) + 1 FROM S GROUP BY S.A HAVING COUNT(*) > 2
+    after:  SELECT S.A, KSQL_AGG_VARIABLE_0 + 1, with HAVING KSQL_AGG_VARIABLE_0 > 2 as a filter
+    """
+    has_aggregates = any(_is_aggregate(node, environment) for node in _selected(query))
+    if query.group_by is None:
+        _refuse_without_group(query, environment, has_aggregates)
+        return stage, query
+    group_by = query.group_by
+    _check_group_by(group_by, environment)
+    refs, key = _key(group_by, stage, environment)
+    rewriter = _Rewriter(group_by, refs, environment)
+    items = tuple(rewriter.item(item) for item in query.items if isinstance(item, SelectColumn))
+    having = None if query.having is None else rewriter.rewritten(query.having)
+    if not rewriter.calls:
+        raise AnalysisError(
+            "group-without-aggregate",
+            "GROUP BY needs an aggregate function in SELECT or HAVING",
+            fix="add one such as COUNT(*), or use PARTITION BY to change a stream's key",
+            span=group_by[0].span,
+        )
+    step = _step(stage, query, environment, key_format, (refs, key, rewriter.calls))
+    after = replace(
+        stage,
+        step=step,
+        key_refs=refs,
+        equivalent=frozenset(),
+        viable=(),
+        synthetic_key=None,
+        computed=tuple(zip(group_by, refs, strict=True)),
+    )
+    _check_columns(items, having, after, windowed=query.window is not None)
+    after = filtered(after, having, environment, "HAVING")
+    return after, replace(query, items=items, having=None)
+
+
+def _step(
+    stage: Stage,
+    query: Query,
+    environment: Environment,
+    key_format: FormatSpec,
+    parts: tuple[tuple[ColumnRef, ...], tuple[SourceColumn, ...], list[FunctionCall]],
+) -> AggregateStep:
+    refs, key, calls = parts
+    group_by = query.group_by or ()
+    columns = [Column(r.name, c.type, r.source) for r, c in zip(refs, key, strict=True)]
+    for i, call in enumerate(calls):
+        bound = bind(call, stage.columns, environment, is_table=stage.step.is_table)
+        columns.append(Column(f"{_AGGREGATE}{i}", bound.type))
+    window = None if query.window is None else window_of(query, stage)
+    if window is not None:
+        columns.extend(Column(name, type_) for name, type_ in WINDOW_COLUMNS)
+    return AggregateStep(
+        name="Aggregate",
+        input=stage.step,
+        group_by=group_by,
+        calls=tuple(calls),
+        window_clause=query.window,
+        is_final=query.emit == "FINAL",
+        keeps_key=group_by == stage.key_refs and stage.step.window is None,
+        columns=tuple(columns),
+        key=key,
+        key_format=key_format,
+        window=window,
+        is_table=True,
+    )
+
+
+def _key(
+    group_by: tuple[Expression, ...], stage: Stage, environment: Environment
+) -> tuple[tuple[ColumnRef, ...], tuple[SourceColumn, ...]]:
+    refs, key = [], []
+    for i, expression in enumerate(group_by):
+        type_ = key_type(expression, stage, environment, "GROUP BY")
+        ref = expression if isinstance(expression, ColumnRef) else ColumnRef(f"{_GROUP}{i}")
+        refs.append(ref)
+        key.append(SourceColumn(ref.name, type_, "KEY"))
+    return tuple(refs), tuple(key)
+
+
+class _Rewriter:
+    """Replaces grouping expressions and aggregate calls by the columns that hold their values."""
+
+    def __init__(
+        self,
+        group_by: tuple[Expression, ...],
+        refs: tuple[ColumnRef, ...],
+        environment: Environment,
+    ) -> None:
+        self._group_by = group_by
+        self._refs = refs
+        self._environment = environment
+        self.calls: list[FunctionCall] = []
+
+    def item(self, item: SelectColumn) -> SelectColumn:
+        return replace(item, expression=self.rewritten(item.expression))
+
+    def rewritten(self, expression: Expression) -> Expression:
+        return rewrite(expression, self._change)
+
+    def _change(self, node: Node) -> Node | None:
+        if node in self._group_by:
+            ref = self._refs[self._group_by.index(node)]  # type: ignore[arg-type]
+            return replace(ref, span=node.span)
+        if isinstance(node, FunctionCall) and _is_aggregate(node, self._environment):
+            if node not in self.calls:
+                self.calls.append(node)
+            return ColumnRef(f"{_AGGREGATE}{self.calls.index(node)}", span=node.span)
+        return None
+
+
+def bind(
+    call: FunctionCall, columns: tuple[Column, ...], environment: Environment, *, is_table: bool
+) -> Aggregator:
+    """Binds an aggregate call to the types of its arguments, literals included."""
+    if call.is_distinct:
+        raise AnalysisError(
+            "distinct-aggregate",
+            f"{call.name}(DISTINCT ...) is not supported",
+            fix="use COUNT_DISTINCT, or COLLECT_SET",
+            span=call.span,
+        )
+    types: list[SqlType | None] = []
+    values: list[object] = []
+    for argument in call.arguments:
+        compiled = compile_expression(argument, environment.scope(columns))  # type: ignore[arg-type]
+        types.append(compiled.type)
+        values.append(compiled.evaluate(()) if isinstance(argument, Literals) else None)
+    try:
+        bound = environment.functions.bind_aggregate(
+            call.name, types, values, environment.settings
+        )
+    except SqlError as error:
+        raise type(error)(error.code, error.message, error.fix, span=error.span or call.span) from None
+    if is_table and bound.undo is None:
+        raise AnalysisError(
+            "aggregate-on-table",
+            f"{call.name} cannot aggregate a table: it cannot take a changed row back",
+            fix="aggregate a stream, or use an aggregate that can be undone such as SUM or COUNT",
+            span=call.span,
+        )
+    return bound
+
+
+def _is_aggregate(node: Node, environment: Environment) -> bool:
+    return isinstance(node, FunctionCall) and environment.functions.is_aggregate(node.name)
+
+
+def _selected(query: Query) -> list[Node]:
+    roots: list[Node] = [i.expression for i in query.items if isinstance(i, SelectColumn)]
+    if query.having is not None:
+        roots.append(query.having)
+    return [node for root in roots for node in walk(root)]
+
+
+def _refuse_without_group(query: Query, environment: Environment, has_aggregates: bool) -> None:
+    if has_aggregates:
+        call = next(node for node in _selected(query) if _is_aggregate(node, environment))
+        raise AnalysisError(
+            "aggregate-without-group",
+            f"aggregate function {call.name} needs a GROUP BY",  # type: ignore[attr-defined]
+            fix="add GROUP BY",
+            span=call.span,
+        )
+    if query.window is not None:
+        raise AnalysisError(
+            "window-without-group",
+            "WINDOW needs a GROUP BY",
+            fix="add GROUP BY, or leave WINDOW out",
+            span=query.window.span,
+        )
+    if query.having is not None:
+        raise AnalysisError(
+            "having-without-group",
+            "HAVING needs a GROUP BY",
+            fix="add GROUP BY, or use WHERE",
+            span=query.having.span,
+        )
+
+
+def _check_group_by(group_by: tuple[Expression, ...], environment: Environment) -> None:
+    seen: list[Expression] = []
+    for expression in group_by:
+        if expression in seen:
+            raise AnalysisError(
+                "duplicate-grouping",
+                f"GROUP BY has {format_expression(expression)} twice",
+                fix="leave one out",
+                span=expression.span,
+            )
+        seen.append(expression)
+
+
+def _check_columns(
+    items: tuple[SelectColumn, ...], having: Expression | None, stage: Stage, *, windowed: bool
+) -> None:
+    for item in items:
+        _refuse_ungrouped(item.expression, stage, "SELECT")
+    if having is None:
+        return
+    _refuse_ungrouped(having, stage, "HAVING")
+    bounds = {name for name, _ in WINDOW_COLUMNS}
+    for node in walk(having):
+        if windowed and isinstance(node, ColumnRef) and node.name in bounds:
+            raise AnalysisError(
+                "misplaced-window-bound",
+                f"{node.name} can only be used in the SELECT of a windowed aggregation",
+                fix="filter the resulting table instead",
+                span=node.span,
+            )
+
+
+def _refuse_ungrouped(expression: Expression, stage: Stage, clause: str) -> None:
+    for node in walk(expression):
+        if isinstance(node, ColumnRef) and node.source is not None and node not in stage.key_refs:
+            raise AnalysisError(
+                "not-grouped",
+                f"column {format_expression(node)} in {clause} is neither grouped nor aggregated",
+                fix=f"add {format_expression(node)} to GROUP BY, or use it in an aggregate",
+                span=node.span,
+            )

@@ -1,0 +1,48 @@
+"""A planned query: its steps, what it reads and where its rows go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.sql.catalog import DataSource
+from penstock.sql.planner.steps import (
+    ForeignKeyJoinStep,
+    JoinStep,
+    SourceStep,
+    Step,
+)
+from penstock.sql.schema import SourceColumn
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """The last step, the columns of the result, and the sink of a persistent query.
+
+    ``columns`` has key columns, too, in the order a SELECT shows them; ``limit`` ends a push query.
+    """
+
+    id: str
+    step: Step
+    columns: tuple[SourceColumn, ...]
+    sink: DataSource | None
+    limit: int | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def sources(self) -> tuple[DataSource, ...]:
+        return tuple(step.source for step in steps_of(self.step) if isinstance(step, SourceStep))
+
+
+def inputs(step: Step) -> tuple[Step, ...]:
+    """Gives the steps right before a step."""
+    if isinstance(step, JoinStep | ForeignKeyJoinStep):
+        return step.left, step.right
+    return () if isinstance(step, SourceStep) else (step.input,)  # type: ignore[attr-defined]
+
+
+def steps_of(step: Step) -> Iterator[Step]:
+    """Gives a step and everything before it, sources first."""
+    for before in inputs(step):
+        yield from steps_of(before)
+    yield step

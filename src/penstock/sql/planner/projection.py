@@ -1,0 +1,250 @@
+"""SELECT: stars become columns, columns of the key stay the key, the rest is computed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from penstock.sql.ast.expressions import Cast, ColumnRef, Dereference, Expression
+from penstock.sql.ast.queries import AllColumns, AllFields, Query, SelectColumn
+from penstock.sql.ast.walk import rewrite
+from penstock.sql.errors import AnalysisError, SqlTypeError
+from penstock.sql.expressions import Column
+from penstock.sql.format_expression import format_expression
+from penstock.sql.planner.analysis import Analysis
+from penstock.sql.planner.names import join_column
+from penstock.sql.planner.stage import Environment, Stage
+from penstock.sql.planner.steps import ProjectStep
+from penstock.sql.schema import SYSTEM_COLUMNS, WINDOW_COLUMNS, SourceColumn
+from penstock.sql.types import StructType
+
+_SYNTHESISED = "KSQL_SYNTH_"
+_WINDOW_NAMES = frozenset(name for name, _ in WINDOW_COLUMNS)
+
+
+def expanded(stage: Stage, query: Query, analysis: Analysis, environment: Environment) -> Query:
+    """Replaces stars by columns, and expressions that a clause computed by their columns.
+
+    before: SELECT * FROM S                 S has key ID and value V
+    after:  SELECT S.ID AS ID, S.V AS V FROM S
+    """
+    items: list[SelectColumn] = []
+    for item in query.items:
+        if isinstance(item, AllColumns):
+            items.extend(_all_columns(item, stage, analysis))
+        elif isinstance(item, AllFields):
+            items.extend(_all_fields(item, stage, environment))
+        else:
+            items.append(_resolved(item, stage))
+    return replace(query, items=tuple(items))
+
+
+def _resolved(item: SelectColumn, stage: Stage) -> SelectColumn:
+    for expression, ref in stage.computed:
+        if item.expression == expression:
+            return replace(item, expression=ref)
+    return item
+
+
+def _all_columns(item: AllColumns, stage: Stage, analysis: Analysis) -> Iterator[SelectColumn]:
+    if not stage.is_join:
+        return _columns_of_one(item, stage, analysis)
+    return _columns_of_join(item, stage, analysis)
+
+
+def _columns_of_one(item: AllColumns, stage: Stage, analysis: Analysis) -> Iterator[SelectColumn]:
+    for ref in stage.key_refs:
+        yield SelectColumn(ref, ref.name, span=item.span)
+    keys = set(stage.key_refs)
+    if stage.step.window is not None and not analysis.is_persistent:
+        for name, _ in WINDOW_COLUMNS:
+            yield SelectColumn(ColumnRef(name, stage.aliases[0]), name, span=item.span)
+    for column in stage.columns:
+        ref = ColumnRef(column.name, column.source)
+        if ref not in keys and not _is_hidden(column):
+            yield SelectColumn(ref, column.name, span=item.span)
+
+
+def _is_hidden(column: Column) -> bool:
+    return column.name in SYSTEM_COLUMNS or column.name.startswith(_SYNTHESISED)
+
+
+def _columns_of_join(item: AllColumns, stage: Stage, analysis: Analysis) -> Iterator[SelectColumn]:
+    if stage.synthetic_key is not None and item.source is None:
+        yield SelectColumn(ColumnRef(stage.synthetic_key), stage.synthetic_key, span=item.span)
+    for alias in stage.aliases:
+        if item.source not in (None, alias):
+            continue
+        keys = [column.name for column in analysis.source(alias).schema.key]
+        others = [
+            column.name
+            for column in stage.columns
+            if column.source == alias and column.name not in (*SYSTEM_COLUMNS, *keys)
+        ]
+        bounds = list(_bounds(stage, alias))
+        for name in (*keys, *bounds, *others):
+            yield SelectColumn(ColumnRef(name, alias), join_column(alias, name), span=item.span)
+
+
+def _bounds(stage: Stage, alias: str) -> Iterator[str]:
+    return (c.name for c in stage.columns if c.source == alias and c.name in _WINDOW_NAMES)
+
+
+def _all_fields(item: AllFields, stage: Stage, environment: Environment) -> Iterator[SelectColumn]:
+    type_ = environment.type_of(item.base, stage.columns)
+    if not isinstance(type_, StructType):
+        raise SqlTypeError(
+            "not-a-struct",
+            f"{format_expression(item.base)} is {type_ or 'NULL'}, ->* takes a STRUCT",
+            span=item.span,
+        )
+    for field in type_.fields:
+        yield SelectColumn(
+            Dereference(item.base, field.name, span=item.span), field.name, span=item.span
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """The last stage of a query and the columns of its result, in the order of SELECT."""
+
+    stage: Stage
+    columns: tuple[SourceColumn, ...]
+
+
+def projected(
+    stage: Stage,
+    query: Query,
+    analysis: Analysis,
+    environment: Environment,
+    target: tuple[SourceColumn, ...] = (),
+) -> Projected:
+    """Gives the columns of the result; ``target`` are those of the stream of INSERT INTO."""
+    items = [item for item in query.items if isinstance(item, SelectColumn)]
+    if analysis.is_persistent:
+        items = [item for item in items if not _is_window_bound(item)]
+        keys = _key_names(stage, items, analysis)
+    else:
+        keys = {}
+    values: list[tuple[str, Expression]] = []
+    shown: list[SourceColumn] = []
+    by_index = {index: name for name, index in keys.items()}
+    for place, item in enumerate(items):
+        assert item.alias is not None
+        if item.alias in keys and _key_index(stage, item) is not None:
+            continue
+        wanted = target[place] if place < len(target) else None
+        expression = _cast(item.expression, wanted, stage, environment)
+        values.append((item.alias, expression))
+        shown.append(SourceColumn(item.alias, _type(expression, stage, environment)))
+    key = tuple(
+        SourceColumn(by_index.get(i, column.name), column.type, "KEY")
+        for i, column in enumerate(stage.step.key)
+    )
+    columns = (*key, *shown) if analysis.is_persistent else tuple(shown)
+    _check_columns(columns, shown, analysis)
+    step = ProjectStep(
+        name="Project",
+        input=stage.step,
+        expressions=tuple(expression for _, expression in values),
+        columns=tuple(Column(column.name, column.type) for column in shown),
+        key=key,
+        key_format=stage.step.key_format,
+        window=stage.step.window,
+        is_table=stage.step.is_table,
+    )
+    return Projected(replace(stage, step=step), columns)
+
+
+def _is_window_bound(item: SelectColumn) -> bool:
+    return (
+        isinstance(item.expression, ColumnRef)
+        and item.expression.name in _WINDOW_NAMES
+        and item.alias == item.expression.name
+    )
+
+
+def _key_index(stage: Stage, item: SelectColumn) -> int | None:
+    for i, ref in enumerate(stage.key_refs):
+        if item.expression == ref:
+            return i
+    return None
+
+
+def _key_names(stage: Stage, items: list[SelectColumn], analysis: Analysis) -> dict[str, int]:
+    """Gives the names of the key's columns in the result; each must be there exactly once."""
+    names: dict[str, int] = {}
+    for item in items:
+        index = _key_index(stage, item)
+        if index is None:
+            continue
+        if index in names.values() and item.alias not in names:
+            raise AnalysisError(
+                "repeated-key",
+                f"key column {format_expression(stage.key_refs[index])} is in the SELECT twice",
+                fix="keep one, and copy the key into the value with AS_VALUE",
+                span=item.span,
+            )
+        names[str(item.alias)] = index
+    missing = [ref for i, ref in enumerate(stage.key_refs) if i not in names.values()]
+    if missing:
+        raise _missing_key(stage, missing, analysis)
+    return names
+
+
+def _missing_key(stage: Stage, missing: list[ColumnRef], analysis: Analysis) -> AnalysisError:
+    origin = {ref: expression for expression, ref in stage.computed}
+    wanted = " and ".join(format_expression(origin.get(ref, ref)) for ref in missing)
+    if stage.viable:
+        wanted = " or ".join(format_expression(ref) for ref in stage.viable)
+    return AnalysisError(
+        "missing-key",
+        f"the key is missing in the SELECT: it must contain {wanted}",
+        fix=f"add {wanted}",
+        span=analysis.query.items[0].span or analysis.query.span,
+    )
+
+
+def _cast(
+    expression: Expression,
+    wanted: SourceColumn | None,
+    stage: Stage,
+    environment: Environment,
+) -> Expression:
+    return expression
+
+
+def _type(expression: Expression, stage: Stage, environment: Environment):  # type: ignore[no-untyped-def]
+    type_ = environment.type_of(expression, stage.columns)
+    if type_ is None:
+        raise SqlTypeError(
+            "null-column",
+            "a column cannot be NULL alone: it has no type",
+            fix="write CAST(NULL AS VARCHAR), or another type",
+            span=expression.span,
+        )
+    return type_
+
+
+def _check_columns(
+    columns: tuple[SourceColumn, ...], values: list[SourceColumn], analysis: Analysis
+) -> None:
+    span = analysis.query.items[0].span or analysis.query.span
+    if not values:
+        raise AnalysisError(
+            "no-value-columns",
+            "the SELECT has no columns besides the key",
+            fix="add a column, or copy the key into the value with AS_VALUE",
+            span=span,
+        )
+    if not analysis.is_persistent:
+        return
+    twice = [name for name, count in Counter(c.name for c in columns).items() if count > 1]
+    if twice:
+        raise AnalysisError(
+            "duplicate-column",
+            f"the SELECT has several columns called {', '.join(twice)}",
+            fix="give them different names with AS",
+            span=span,
+        )

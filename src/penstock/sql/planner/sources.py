@@ -1,0 +1,31 @@
+"""Sources: the row of a topic's record, with pseudo columns, key and window bounds at its end."""
+
+from __future__ import annotations
+
+from penstock.sql.ast.expressions import ColumnRef
+from penstock.sql.expressions import Column
+from penstock.sql.planner.analysis import AliasedSource
+from penstock.sql.planner.stage import Stage
+from penstock.sql.planner.steps import SourceStep
+from penstock.sql.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS
+
+
+def source_stage(aliased: AliasedSource, name: str) -> Stage:
+    """Gives the first stage of a query; ``name`` is what its store is called after."""
+    source, alias = aliased.source, aliased.alias
+    schema = source.schema
+    named = [(c.name, c.type) for c in (*schema.value, *schema.headers)]
+    named.extend(PSEUDO_COLUMNS)
+    named.extend((c.name, c.type) for c in schema.key)
+    if source.window is not None:
+        named.extend(WINDOW_COLUMNS)
+    step = SourceStep(
+        name=name,
+        columns=tuple(Column(column, type_, alias) for column, type_ in named),
+        key=schema.key,
+        key_format=source.key_format,
+        window=source.window,
+        is_table=source.is_table,
+        source=source,
+    )
+    return Stage(step, tuple(ColumnRef(c.name, alias) for c in schema.key), (alias,))

@@ -1,0 +1,56 @@
+"""What a pass hands to the next: the last step so far, and what names mean after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.sql.ast.expressions import ColumnRef, Expression
+from penstock.sql.expressions import Column, Scope, compile_expression
+from penstock.sql.functions.registry import FunctionRegistry
+from penstock.sql.planner.steps import Step
+from penstock.sql.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What every pass can ask: functions, custom types and settings in force."""
+
+    functions: FunctionRegistry
+    types: Mapping[str, SqlType]
+    settings: Mapping[str, str]
+
+    def scope(self, columns: tuple[Column, ...]) -> Scope:
+        return Scope(columns, self.functions, self.types)
+
+    def type_of(self, expression: Expression, columns: tuple[Column, ...]) -> SqlType | None:
+        """Checks an expression and gives its type, None for a bare NULL."""
+        return compile_expression(expression, self.scope(columns)).type
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step and how expressions refer to its key.
+
+    ``key_refs`` has, for each key column, the column of the row that holds the key's value and
+    makes a SELECT item the key. ``aliases`` are the sources in FROM, in order.
+    """
+
+    step: Step
+    key_refs: tuple[ColumnRef, ...]
+    aliases: tuple[str, ...]
+    # Expressions that are equal to the key of a join, and those of them that are columns.
+    equivalent: frozenset[Expression] = frozenset()
+    viable: tuple[ColumnRef, ...] = ()
+    # Expressions that a clause computed, and the columns that now hold their values.
+    computed: tuple[tuple[Expression, ColumnRef], ...] = field(default=())
+    synthetic_key: str | None = None
+    is_foreign_key_join: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.step.columns
+
+    @property
+    def is_join(self) -> bool:
+        return len(self.aliases) > 1

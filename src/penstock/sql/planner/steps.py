@@ -1,0 +1,107 @@
+"""The steps of a physical plan, as data. How they become operators: ``planner.lowering``.
+
+A row has one value for each of ``columns``. The key of a record is a tuple with one value for each
+of ``key``, inside ``Windowed`` where ``window`` is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.sql.ast.expressions import Expression, FunctionCall
+from penstock.sql.ast.queries import JoinKind, Window, Within
+from penstock.sql.catalog import DataSource, FormatSpec, WindowSpec
+from penstock.sql.expressions import Column
+from penstock.sql.schema import SourceColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What all steps say of the records that leave them."""
+
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[SourceColumn, ...]
+    key_format: FormatSpec
+    window: WindowSpec | None
+    is_table: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceStep(Step):
+    """Reads a topic. Rows are value and header columns, pseudo columns, key, window bounds."""
+
+    source: DataSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterStep(Step):
+    """Keeps the rows for which a condition holds."""
+
+    input: Step
+    condition: Expression
+    clause: Literal["WHERE", "HAVING"] = "WHERE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RekeyStep(Step):
+    """Gives records a new key; the key's values that no column has are appended to the row.
+
+    No expressions at all mean a null key. ``is_forced`` marks a key that stays the same but must
+    be written in another format.
+    """
+
+    input: Step
+    expressions: tuple[Expression, ...]
+    appended: tuple[int, ...] = ()
+    is_forced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplodeStep(Step):
+    """Gives a row for each row of its table functions, whose values are appended."""
+
+    input: Step
+    calls: tuple[FunctionCall, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinStep(Step):
+    """Joins on equal keys. With ``has_key_column`` the key's value is appended to the row."""
+
+    kind: JoinKind
+    left: Step
+    right: Step
+    within: Within | None = None
+    has_key_column: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKeyJoinStep(Step):
+    """Joins each left row with the right row whose key an expression over the left gives."""
+
+    kind: JoinKind
+    left: Step
+    right: Step
+    foreign_key: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregateStep(Step):
+    """Groups and folds. Rows are the key, one value for each call, then window bounds."""
+
+    input: Step
+    group_by: tuple[Expression, ...]
+    calls: tuple[FunctionCall, ...]
+    window_clause: Window | None = None
+    is_final: bool = False
+    keeps_key: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectStep(Step):
+    """Computes the columns of the result; the key stays as it is."""
+
+    input: Step
+    expressions: tuple[Expression, ...]

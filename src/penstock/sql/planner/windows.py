@@ -1,0 +1,68 @@
+"""WINDOW: the windows of an aggregation and of the keys it gives."""
+
+from __future__ import annotations
+
+from penstock.model.windows import SessionWindows, TimeWindows
+from penstock.sql.ast.queries import (
+    HoppingWindow,
+    Query,
+    SessionWindow,
+    TumblingWindow,
+    Window,
+)
+from penstock.sql.catalog import WindowSpec
+from penstock.sql.errors import AnalysisError
+from penstock.sql.planner.stage import Stage
+
+_DAY_MS = 86_400_000
+
+
+def window_of(query: Query, stage: Stage) -> WindowSpec:
+    """Gives the window of the result's keys, after checking that the source can have one."""
+    window = query.window
+    assert window is not None
+    if stage.step.is_table:
+        raise AnalysisError(
+            "window-on-table",
+            "WINDOW is for streams: a table has no rows of the past",
+            fix="aggregate a stream, or leave WINDOW out",
+            span=window.span,
+        )
+    match window:
+        case SessionWindow():
+            return WindowSpec("SESSION")
+        case HoppingWindow(size, advance):
+            if not 0 < advance.ms <= size.ms:
+                raise AnalysisError(
+                    "bad-advance",
+                    f"windows advance by {advance.ms} ms, which must be above 0 and at most their"
+                    f" size of {size.ms} ms",
+                    span=window.span,
+                )
+            return WindowSpec("HOPPING", size.ms)
+        case TumblingWindow(size):
+            return WindowSpec("TUMBLING", _positive(size.ms, window))
+
+
+def _positive(size_ms: int, window: Window) -> int:
+    if size_ms <= 0:
+        raise AnalysisError("bad-window-size", "a window must be longer than 0", span=window.span)
+    return size_ms
+
+
+def dsl_windows(window: Window) -> TimeWindows | SessionWindows:
+    """Gives the windows of the DSL; without a grace period records may be a day late in all."""
+    grace = None if window.grace is None else window.grace.ms
+    match window:
+        case SessionWindow(gap):
+            return SessionWindows(gap.ms, max(_DAY_MS - gap.ms, 0) if grace is None else grace)
+        case HoppingWindow(size, advance):
+            default = max(_DAY_MS - size.ms, 0)
+            return TimeWindows(size.ms, advance.ms, default if grace is None else grace)
+        case TumblingWindow(size):
+            default = max(_DAY_MS - size.ms, 0)
+            return TimeWindows(size.ms, size.ms, default if grace is None else grace)
+
+
+def retention_ms(window: Window) -> int | None:
+    return None if window.retention is None else window.retention.ms
