@@ -25,6 +25,7 @@ Text becomes a tree, the tree is checked against columns and types, expressions 
     ``SqlError`` and its kinds: code, message, fix, line, column and a caret line.
 """
 
+from penstock.sql.engine import SqlEngine
 from penstock.sql.errors import (
     AnalysisError,
     FunctionError,
@@ -35,6 +36,7 @@ from penstock.sql.errors import (
 from penstock.sql.functions.user import UserFunction, udaf, udf, udtf
 
 __all__ = [
+    "SqlEngine",
     "udf",
     "udtf",
     "udaf",

@@ -1,0 +1,338 @@
+"""Statements that change the catalog and run nothing: CREATE, ALTER, DROP of sources and types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from penstock.sql.ast.node import Span
+from penstock.sql.ast.statements import (
+    AlterSource,
+    Column,
+    CreateAsSelect,
+    CreateSource,
+    CreateType,
+    DropSource,
+    DropType,
+)
+from penstock.sql.catalog import Catalog, DataSource, FormatSpec
+from penstock.sql.errors import AnalysisError, SqlTypeError, did_you_mean
+from penstock.sql.formats.formats import format_named
+from penstock.sql.formats.properties import FormatProperties
+from penstock.sql.formats.registry import SchemaRegistry
+from penstock.sql.planner.sink import (
+    DEFAULT_KEY_FORMAT,
+    DEFAULT_VALUE_FORMAT,
+    default_wrap,
+    validate_formats,
+)
+from penstock.sql.properties import CREATE_PROPERTIES, WithProperties, read_properties
+from penstock.sql.schema import HEADERS_TYPE, SYSTEM_COLUMNS, Schema, SourceColumn
+from penstock.sql.timestamps import check_timestamp
+from penstock.sql.types import BYTES, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Changes one catalog; the settings decide what WITH does not say."""
+
+    catalog: Catalog
+    settings: Mapping[str, str]
+    registry: SchemaRegistry | None = None
+
+    def create_source(self, statement: CreateSource, sql: str) -> DataSource | None:
+        """Adds a stream or table over a topic; None when IF NOT EXISTS finds one."""
+        if self.exists(statement):
+            return None
+        properties = read_properties(statement.properties, CREATE_PROPERTIES)
+        topic = properties.text("KAFKA_TOPIC")
+        if topic is None:
+            raise AnalysisError(
+                "missing-property",
+                f"CREATE {statement.kind} needs a KAFKA_TOPIC",
+                fix="add KAFKA_TOPIC='name' to WITH",
+                span=statement.span,
+            )
+        schema = Schema(tuple(self._column(c, statement) for c in statement.columns))
+        key = self._format(properties, "KEY", DEFAULT_KEY_FORMAT, "KAFKA", statement)
+        value = self._format(properties, "VALUE", DEFAULT_VALUE_FORMAT, None, statement)
+        if not schema.key and not self._infers(key):
+            key = self._format_without_key(properties, key, statement)
+        source = DataSource(
+            name=statement.name,
+            kind=statement.kind,
+            schema=schema,
+            topic=topic,
+            key_format=key,
+            value_format=value,
+            window=properties.window(),
+            timestamp=properties.timestamp(),
+            is_source=statement.is_source,
+            partitions=properties.number("PARTITIONS"),
+            sql=sql,
+        )
+        source = self._complete(source, properties, statement)
+        self._check_topic(source, properties, statement.span)
+        self.catalog.sources[source.name] = source
+        return source
+
+    def exists(self, statement: CreateSource | CreateAsSelect) -> bool:
+        """Tells whether IF NOT EXISTS has nothing to do; refuses a name that is taken."""
+        found = self.catalog.sources.get(statement.name)
+        if found is None:
+            return False
+        if statement.if_not_exists:
+            return True
+        is_source = isinstance(statement, CreateSource) and statement.is_source
+        if statement.or_replace and not (found.is_source or is_source):
+            return False
+        if statement.or_replace:
+            raise AnalysisError(
+                "replace-source",
+                f"{statement.name}: CREATE OR REPLACE is not possible for SOURCE streams and tables",
+                fix="DROP it first",
+                span=statement.span,
+            )
+        raise AnalysisError(
+            "already-exists",
+            f"a {found.kind.lower()} {statement.name} exists already",
+            fix="choose another name, or DROP it first",
+            span=statement.span,
+        )
+
+    def _column(self, column: Column, statement: CreateSource) -> SourceColumn:
+        if column.name in SYSTEM_COLUMNS:
+            raise AnalysisError(
+                "reserved-name",
+                f"{column.name} is the name of a system column",
+                fix="choose another name",
+                span=column.span,
+            )
+        type_ = resolve(column.type, self.catalog.types)
+        if column.constraint in ("KEY", "PRIMARY KEY"):
+            wanted = "PRIMARY KEY" if statement.kind == "TABLE" else "KEY"
+            if column.constraint != wanted:
+                raise AnalysisError(
+                    "wrong-constraint",
+                    f"column {column.name} of a {statement.kind} is {column.constraint}",
+                    fix=f"write {wanted}",
+                    span=column.span,
+                )
+            return SourceColumn(column.name, type_, "KEY")
+        if column.constraint is None:
+            return SourceColumn(column.name, type_)
+        wanted_type = HEADERS_TYPE if column.constraint == "HEADERS" else BYTES
+        if type_ != wanted_type:
+            raise SqlTypeError(
+                "header-type",
+                f"column {column.name} has headers and must be {wanted_type}, not {type_}",
+                span=column.span,
+            )
+        return SourceColumn(column.name, type_, "HEADERS", column.header)
+
+    def _format(
+        self,
+        properties: WithProperties,
+        side: str,
+        setting: str,
+        otherwise: str | None,
+        statement: CreateSource,
+    ) -> FormatSpec:
+        name = properties.format(side) or self.settings.get(setting) or otherwise
+        if name is None:
+            raise AnalysisError(
+                "missing-property",
+                f"CREATE {statement.kind} needs a {side}_FORMAT",
+                fix=f"add {side}_FORMAT='JSON', or set {setting}",
+                span=statement.span,
+            )
+        found = format_named(name)
+        options = FormatProperties.of(properties.values, is_key=side == "KEY")
+        return FormatSpec(found.name, options)
+
+    def _infers(self, spec: FormatSpec) -> bool:
+        return format_named(spec.name).infers
+
+    def _format_without_key(
+        self, properties: WithProperties, key: FormatSpec, statement: CreateSource
+    ) -> FormatSpec:
+        given = properties.text("KEY_FORMAT")
+        if given is not None and given.upper() != "NONE":
+            raise AnalysisError(
+                "key-format-without-key",
+                f"KEY_FORMAT {given} is given, but there are no key columns",
+                fix="declare a key column, or leave KEY_FORMAT out",
+                span=properties.spans.get("KEY_FORMAT") or statement.span,
+            )
+        return FormatSpec("NONE")
+
+    def _complete(
+        self, source: DataSource, properties: WithProperties, statement: CreateSource
+    ) -> DataSource:
+        """Adds columns of the schema registry, then checks everything that needs all columns."""
+        schema = source.schema
+        if not schema.columns:
+            raise AnalysisError(
+                "no-columns",
+                f"{source.name} has no columns",
+                fix="declare columns, or use a format with a schema registry",
+                span=statement.span,
+            )
+        self._check_columns(schema, statement)
+        if source.is_table and not schema.key:
+            raise AnalysisError(
+                "missing-primary-key",
+                f"table {source.name} has no PRIMARY KEY",
+                fix="declare a column as PRIMARY KEY",
+                span=statement.span,
+            )
+        if source.window is not None and not schema.key:
+            raise AnalysisError(
+                "windowed-without-key",
+                f"{source.name} has a WINDOW_TYPE but no key columns",
+                fix="declare the key, or leave WINDOW_TYPE out",
+                span=statement.span,
+            )
+        wrap = properties.flag("WRAP_SINGLE_VALUE")
+        if wrap is None:
+            wrap = default_wrap(source.value_format, schema.value, self.settings)
+        source = replace(source, value_format=replace(source.value_format, wrap=wrap))
+        check_timestamp(source.timestamp, schema, statement.span)
+        validate_formats(source, statement.span)
+        return source
+
+    def _check_columns(self, schema: Schema, statement: CreateSource) -> None:
+        seen: set[str] = set()
+        for column in schema.columns:
+            if column.name in seen:
+                raise AnalysisError(
+                    "duplicate-column",
+                    f"{statement.name} has two columns {column.name}",
+                    fix="rename one of them",
+                    span=statement.span,
+                )
+            seen.add(column.name)
+        headers = schema.headers
+        names = [column.header for column in headers]
+        if None in names and len(names) > 1:
+            raise AnalysisError(
+                "headers-twice",
+                f"{statement.name} has several columns for all headers",
+                fix="keep one column HEADERS, or one HEADER('key') for each key",
+                span=statement.span,
+            )
+        if len(set(names)) < len(names):
+            raise AnalysisError(
+                "headers-twice", f"{statement.name} has two columns for one header", span=statement.span
+            )
+
+    def _check_topic(self, source: DataSource, properties: WithProperties, span: Span | None) -> None:
+        known = self.catalog.topics.get(source.topic)
+        wanted = properties.number("PARTITIONS")
+        if known is not None and wanted is not None and known != wanted:
+            raise AnalysisError(
+                "topic-exists",
+                f"topic {source.topic!r} has {known} partitions, not {wanted}",
+                fix="leave PARTITIONS out, or use another topic",
+                span=span,
+            )
+        self.catalog.topics.setdefault(source.topic, wanted or 1)
+
+    def drop(self, statement: DropSource) -> DataSource | None:
+        """Removes a stream or table that no query reads; queries that fill it must have ended."""
+        found = self.catalog.sources.get(statement.name)
+        if found is None:
+            if statement.if_exists:
+                return None
+            found = self.catalog.source(statement.name, statement.span)
+        if found.kind != statement.kind:
+            raise AnalysisError(
+                "wrong-kind",
+                f"{found.name} is a {found.kind}, not a {statement.kind}",
+                fix=f"write DROP {found.kind} {found.name}",
+                span=statement.span,
+            )
+        readers = [query.id for query in self.catalog.queries_reading(found.name)]
+        writers = [
+            query.id
+            for query in self.catalog.queries_writing(found.name)
+            if query.id.startswith("INSERTQUERY")
+        ]
+        if readers or writers:
+            raise AnalysisError(
+                "in-use",
+                f"{found.name} cannot be dropped: in use by {', '.join((*readers, *writers))}",
+                fix="TERMINATE the queries first",
+                span=statement.span,
+            )
+        if found.is_source and statement.delete_topic:
+            raise AnalysisError(
+                "delete-source-topic",
+                f"the topic of {found.name} cannot be deleted: it is a read-only source",
+                fix="leave DELETE TOPIC out",
+                span=statement.span,
+            )
+        for query in self.catalog.queries_writing(found.name):
+            del self.catalog.queries[query.id]
+        del self.catalog.sources[found.name]
+        return found
+
+    def alter(self, statement: AlterSource) -> DataSource:
+        """Adds columns at the end of a stream or table that no query made."""
+        source = self.catalog.source(statement.name, statement.span)
+        reason = None
+        if source.kind != statement.kind:
+            reason = f"is a {source.kind}, not a {statement.kind}"
+        elif source.is_source:
+            reason = "is a read-only source"
+        elif self.catalog.queries_writing(source.name):
+            reason = "is made by a query, which decides its columns"
+        if reason is not None:
+            raise AnalysisError(
+                "cannot-alter",
+                f"{source.name} cannot be altered: it {reason}",
+                fix="use CREATE OR REPLACE",
+                span=statement.span,
+            )
+        added = [SourceColumn(c.name, resolve(c.type, self.catalog.types)) for c in statement.columns]
+        columns = (*source.schema.columns, *added)
+        twice = [c.name for c in added if source.schema.find(c.name) is not None]
+        twice.extend(c.name for i, c in enumerate(added) if c.name in {a.name for a in added[:i]})
+        if twice:
+            raise AnalysisError(
+                "duplicate-column",
+                f"{source.name} has a column {twice[0]} already",
+                fix="choose another name",
+                span=statement.span,
+            )
+        altered = replace(source, schema=Schema(columns))
+        validate_formats(altered, statement.span)
+        self.catalog.sources[source.name] = altered
+        return altered
+
+    def create_type(self, statement: CreateType) -> bool:
+        """Adds a custom type; False when IF NOT EXISTS finds one."""
+        if statement.name in self.catalog.types:
+            if statement.if_not_exists:
+                return False
+            raise AnalysisError(
+                "already-exists",
+                f"type {statement.name} exists already",
+                fix="choose another name, or DROP TYPE it first",
+                span=statement.span,
+            )
+        self.catalog.types[statement.name] = resolve(statement.type, self.catalog.types)
+        return True
+
+    def drop_type(self, statement: DropType) -> bool:
+        if statement.name not in self.catalog.types:
+            if statement.if_exists:
+                return False
+            raise AnalysisError(
+                "unknown-type",
+                f"type {statement.name} does not exist",
+                fix=did_you_mean(statement.name, self.catalog.types),
+                span=statement.span,
+            )
+        del self.catalog.types[statement.name]
+        return True

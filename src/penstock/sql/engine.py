@@ -1,0 +1,129 @@
+"""``SqlEngine``: statements in, streams, tables and running queries out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
+from penstock.sql.errors import AnalysisError, SqlError, did_you_mean
+from penstock.sql.execution import Execution
+from penstock.sql.formats.registry import MemoryRegistry, SchemaRegistry
+from penstock.sql.functions.library import built_in_functions
+from penstock.sql.functions.registry import FunctionRegistry
+from penstock.sql.functions.user import UserFunction
+from penstock.sql.local import LocalQueries, LocalQuery
+from penstock.sql.parser import parse_statement, split_statements
+from penstock.sql.results import OutgoingRecord, StatementResult
+from penstock.topology.topology import Topology
+
+SERVICE_ID = "ksql.service.id"
+_DEFAULT_SERVICE = "default_"
+
+
+class SqlEngine:
+    """Runs SQL in this process: keeps the catalog, plans queries, hands out their topologies.
+
+    >>> engine = SqlEngine()
+    >>> results = engine.execute('''
+    ...     CREATE STREAM clicks (user VARCHAR KEY, page VARCHAR)
+    ...         WITH (KAFKA_TOPIC='clicks', VALUE_FORMAT='JSON', PARTITIONS=1);
+    ...     CREATE TABLE views AS SELECT page, COUNT(*) AS n FROM clicks GROUP BY page;
+    ... ''')
+    >>> [result.query_id for result in results]
+    [None, 'CTAS_VIEWS_0']
+
+    Args:
+        config: Settings by their ksqlDB names, such as ``ksql.service.id``; SET goes over them.
+        functions: Functions of users, made with ``@udf``, ``@udaf`` and ``@udtf``.
+        registry: Where schemas of AVRO, PROTOBUF and JSON_SR are kept; in memory if not given.
+        send: Takes the records of INSERT VALUES; without it they are kept in ``outbox``.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any] | None = None,
+        *,
+        functions: tuple[UserFunction, ...] = (),
+        registry: SchemaRegistry | None = None,
+        send: Callable[[OutgoingRecord], None] | None = None,
+    ) -> None:
+        self.config = {name: str(value) for name, value in (config or {}).items()}
+        self.functions: FunctionRegistry = built_in_functions()
+        for function in functions:
+            function.register(self.functions)
+        self.registry: SchemaRegistry = registry or MemoryRegistry()
+        self.catalog = Catalog()
+        self.outbox: list[OutgoingRecord] = []
+        self._send = send or self.outbox.append
+
+    def execute(self, script: str) -> list[StatementResult]:
+        """Runs all statements of a script, or none of them when one is refused.
+
+        Raises:
+            SqlError: what is wrong, with line, column and the text at fault.
+        """
+        execution = self._execution(self.catalog.copy())
+        results = [
+            self._run(execution, piece.text, piece.span.line, script)
+            for piece in split_statements(script)
+        ]
+        self.catalog = execution.catalog
+        for record in execution.outgoing:
+            self._send(record)
+        return results
+
+    def _run(
+        self, execution: Execution, text: str, line: int, script: str
+    ) -> StatementResult:
+        try:
+            statement = parse_statement(text, execution.catalog.variables)
+            return execution.run(statement, text)
+        except SqlError as error:
+            raise error.with_source(text) from None
+
+    # What there is
+
+    @property
+    def sources(self) -> dict[str, DataSource]:
+        return dict(self.catalog.sources)
+
+    @property
+    def queries(self) -> dict[str, PersistentQuery]:
+        return dict(self.catalog.queries)
+
+    def topology(self, query_id: str | None = None) -> Topology:
+        """Gives the topology of a query; without an id, of the only one."""
+        queries = self.catalog.queries
+        if query_id is None and len(queries) == 1:
+            query_id = next(iter(queries))
+        found = None if query_id is None else queries.get(query_id)
+        if found is None:
+            raise AnalysisError(
+                "unknown-query",
+                f"there is no query {query_id!r}" if query_id else "there are several queries",
+                fix=did_you_mean(query_id or "", queries)
+                or f"queries are {', '.join(queries) or 'none'}",
+            )
+        return self._execution(self.catalog).lowered(found.plan)
+
+    def topologies(self) -> dict[str, Topology]:
+        """Gives the topology of every persistent query, in the order they were created."""
+        return {query_id: self.topology(query_id) for query_id in self.catalog.queries}
+
+    def application_id(self, query_id: str) -> str:
+        """Gives the application id a query runs under, which its topics begin with."""
+        service = self.config.get(SERVICE_ID, _DEFAULT_SERVICE)
+        return f"_confluent-ksql-{service}query_{query_id}"
+
+    # Running
+
+    def local(self) -> LocalQueries:
+        """Starts all persistent queries in this process, without Kafka and Spark."""
+        return LocalQueries(
+            LocalQuery(query_id, self.application_id(query_id), topology)
+            for query_id, topology in self.topologies().items()
+        )
+
+    def _execution(self, catalog: Catalog) -> Execution:
+        return Execution(catalog, self.functions, self.registry, self.config)

@@ -1,0 +1,302 @@
+"""One script on its way: each statement changes a working copy of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.sql.ast import administration as admin
+from penstock.sql.ast import statements as ast
+from penstock.sql.ast.node import Node
+from penstock.sql.ast.queries import Query
+from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
+from penstock.sql.ddl import Definitions
+from penstock.sql.errors import AnalysisError, did_you_mean
+from penstock.sql.functions.registry import FunctionRegistry
+from penstock.sql.insert_values import record_of, tombstone_of
+from penstock.sql.listing import Listing
+from penstock.sql.planner.lowering import topology_of
+from penstock.sql.planner.lowering.context import Lowering
+from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.planner.query import Planner
+from penstock.sql.planner.stage import Environment
+from penstock.sql.planner.upgrade import check_upgrade
+from penstock.sql.properties import INSERT_PROPERTIES, read_properties
+from penstock.sql.formats.registry import SchemaRegistry
+from penstock.sql.results import OutgoingRecord, StatementResult
+
+_SHORT = {"STREAM": "CSAS", "TABLE": "CTAS"}
+
+
+@dataclass(slots=True)
+class Execution:
+    """Runs statements against ``catalog``, which is thrown away when one of them is refused."""
+
+    catalog: Catalog
+    functions: FunctionRegistry
+    registry: SchemaRegistry | None
+    defaults: Mapping[str, str]
+    outgoing: list[OutgoingRecord] = field(default_factory=list)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {**self.defaults, **self.catalog.properties}
+
+    def run(self, statement: ast.Statement, sql: str) -> StatementResult:
+        """Runs one statement; a kind that needs a server is an AnalysisError."""
+        handler = _HANDLERS.get(type(statement))
+        if handler is None:
+            raise AnalysisError(
+                "not-supported",
+                f"{type(statement).__name__} cannot be run here",
+                fix="run it in a server",
+                span=statement.span,
+            )
+        result: StatementResult = handler(self, statement, sql)
+        return result
+
+    # Streams and tables
+
+    def create_source(self, statement: ast.CreateSource, sql: str) -> StatementResult:
+        source = self._definitions.create_source(statement, sql)
+        if source is None:
+            return _already(statement, sql)
+        what = statement.kind.lower()
+        return StatementResult("create", sql, f"{what} {source.name} created", source=source.name)
+
+    def create_as(self, statement: ast.CreateAsSelect, sql: str) -> StatementResult:
+        definitions = self._definitions
+        if definitions.exists(statement):
+            return _already(statement, sql)
+        old = self.catalog.sources.get(statement.name)
+        query_id = self._replaced_id(statement, old) or self._query_id(
+            f"{_SHORT[statement.kind]}_{statement.name}"
+        )
+        plan = self._planner.create_as(statement, query_id)
+        assert plan.sink is not None
+        plan = replace(plan, sink=replace(plan.sink, sql=sql))
+        if old is not None:
+            self._check_replacement(statement, old, plan)
+        self.lowered(plan)
+        self.catalog.sources[statement.name] = plan.sink
+        self.catalog.topics.setdefault(plan.sink.topic, self._partitions(plan))
+        self._add(plan, sql)
+        return StatementResult(
+            "create-as", sql, f"created query {query_id}", query_id, statement.name
+        )
+
+    def insert_into(self, statement: ast.InsertInto, sql: str) -> StatementResult:
+        properties = read_properties(statement.properties, INSERT_PROPERTIES)
+        given = properties.name("QUERY_ID")
+        query_id = given or self._query_id("INSERTQUERY")
+        if query_id in self.catalog.queries:
+            raise AnalysisError(
+                "query-exists", f"a query {query_id} exists already", span=statement.span
+            )
+        plan = self._planner.insert_into(statement, query_id)
+        self.lowered(plan)
+        self._add(plan, sql)
+        return StatementResult(
+            "insert-into", sql, f"created query {query_id}", query_id, statement.name
+        )
+
+    def insert_values(self, statement: ast.InsertValues, sql: str) -> StatementResult:
+        record = record_of(statement, self.catalog, self.functions, self._lowering("INSERT"))
+        self.outgoing.append(record)
+        return StatementResult("insert-values", sql, "1 row inserted", source=statement.name)
+
+    def delete(self, statement: ast.DeleteFrom, sql: str) -> StatementResult:
+        record = tombstone_of(statement, self.catalog, self.functions, self._lowering("DELETE"))
+        self.outgoing.append(record)
+        return StatementResult("delete", sql, "1 key deleted", source=statement.name)
+
+    def drop(self, statement: ast.DropSource, sql: str) -> StatementResult:
+        dropped = self._definitions.drop(statement)
+        if dropped is None:
+            return StatementResult("drop", sql, f"{statement.name} does not exist")
+        return StatementResult("drop", sql, f"{dropped.name} dropped", source=dropped.name)
+
+    def alter(self, statement: ast.AlterSource, sql: str) -> StatementResult:
+        altered = self._definitions.alter(statement)
+        return StatementResult("alter", sql, f"{altered.name} altered", source=altered.name)
+
+    def create_type(self, statement: ast.CreateType, sql: str) -> StatementResult:
+        made = self._definitions.create_type(statement)
+        what = "created" if made else "exists already"
+        return StatementResult("create-type", sql, f"type {statement.name} {what}")
+
+    def drop_type(self, statement: ast.DropType, sql: str) -> StatementResult:
+        dropped = self._definitions.drop_type(statement)
+        what = "dropped" if dropped else "does not exist"
+        return StatementResult("drop-type", sql, f"type {statement.name} {what}")
+
+    # Queries
+
+    def select(self, query: Query, sql: str) -> StatementResult:
+        plan = self.push_plan(query)
+        return StatementResult("push-query", sql, query_id=plan.id)
+
+    def push_plan(self, query: Query) -> QueryPlan:
+        """Plans SELECT ... EMIT CHANGES; one without EMIT asks for state, which a server has."""
+        if query.emit is None:
+            raise AnalysisError(
+                "pull-query",
+                "a SELECT without EMIT reads the state of a running table",
+                fix="add EMIT CHANGES, or send the query to a server",
+                span=query.span,
+            )
+        plan = self._planner.select(query, self._query_id("transient"))
+        self.lowered(plan)
+        return plan
+
+    def control(self, statement: admin.ControlQuery, sql: str) -> StatementResult:
+        names = list(self.catalog.queries) if statement.query_id is None else [statement.query_id]
+        for name in names:
+            self._control(statement, name)
+        what = {"TERMINATE": "terminated", "PAUSE": "paused", "RESUME": "resumed"}
+        return StatementResult("control", sql, f"{', '.join(names)} {what[statement.action]}")
+
+    def _control(self, statement: admin.ControlQuery, name: str) -> None:
+        query = self.catalog.queries.get(name)
+        if query is None:
+            raise AnalysisError(
+                "unknown-query",
+                f"there is no query {name!r}",
+                fix=did_you_mean(name, self.catalog.queries) or "SHOW QUERIES lists them",
+                span=statement.span,
+            )
+        if statement.action == "TERMINATE":
+            del self.catalog.queries[name]
+        else:
+            state: Any = "PAUSED" if statement.action == "PAUSE" else "RUNNING"
+            self.catalog.queries[name] = replace(query, state=state)
+
+    # Session
+
+    def set_property(self, statement: admin.SetProperty, sql: str) -> StatementResult:
+        self.catalog.properties[statement.name] = statement.value
+        return StatementResult("set", sql, f"{statement.name} = {statement.value}")
+
+    def alter_system(self, statement: admin.AlterSystem, sql: str) -> StatementResult:
+        self.catalog.properties[statement.name] = statement.value
+        return StatementResult("set", sql, f"{statement.name} = {statement.value}")
+
+    def unset_property(self, statement: admin.UnsetProperty, sql: str) -> StatementResult:
+        self.catalog.properties.pop(statement.name, None)
+        return StatementResult("unset", sql, f"{statement.name} unset")
+
+    def define(self, statement: admin.Define, sql: str) -> StatementResult:
+        self.catalog.variables[statement.name.upper()] = statement.value
+        return StatementResult("define", sql, f"{statement.name} = {statement.value}")
+
+    def undefine(self, statement: admin.Undefine, sql: str) -> StatementResult:
+        self.catalog.variables.pop(statement.name.upper(), None)
+        return StatementResult("undefine", sql, f"{statement.name} undefined")
+
+    def listing(self, statement: Any, sql: str) -> StatementResult:
+        return Listing(self.catalog, self.functions, self.settings).answer(statement, sql)
+
+    def explain(self, statement: ast.Explain, sql: str) -> StatementResult:
+        listing = Listing(self.catalog, self.functions, self.settings)
+        if statement.query_id is not None:
+            query = self.catalog.queries.get(statement.query_id)
+            if query is None:
+                raise AnalysisError(
+                    "unknown-query",
+                    f"there is no query {statement.query_id!r}",
+                    fix=did_you_mean(statement.query_id, self.catalog.queries),
+                    span=statement.span,
+                )
+            return listing.explained(query.plan, self.lowered(query.plan), sql)
+        plan = self._explained_plan(statement.statement)
+        return listing.explained(plan, self.lowered(plan), sql)
+
+    def _explained_plan(self, statement: Query | ast.CreateAsSelect | ast.InsertInto | None) -> Any:
+        match statement:
+            case ast.CreateAsSelect():
+                return self._planner.create_as(statement, "EXPLAIN")
+            case ast.InsertInto():
+                return self._planner.insert_into(statement, "EXPLAIN")
+            case Query():
+                return self._planner.select(statement, "EXPLAIN")
+            case _:
+                raise AnalysisError("not-supported", "there is nothing to explain")
+
+    # Inside
+
+    def lowered(self, plan: QueryPlan) -> Any:
+        """Gives a plan's topology; building it also checks what only the operators know."""
+        return topology_of(plan, self.environment, self.registry)
+
+    @property
+    def environment(self) -> Environment:
+        return Environment(self.functions, self.catalog.types, self.settings)
+
+    @property
+    def _definitions(self) -> Definitions:
+        return Definitions(self.catalog, self.settings, self.registry)
+
+    @property
+    def _planner(self) -> Planner:
+        return Planner(self.catalog, self.functions, self.settings)
+
+    def _lowering(self, name: str) -> Lowering:
+        return Lowering(name, self.environment, self.registry)
+
+    def _query_id(self, prefix: str) -> str:
+        number = self.catalog.next_query
+        self.catalog.next_query += 1
+        return f"{prefix}_{number}"
+
+    def _add(self, plan: QueryPlan, sql: str) -> None:
+        sources = tuple(source.name for source in plan.sources)
+        sink = None if plan.sink is None else plan.sink.name
+        self.catalog.add_query(PersistentQuery(plan.id, sql, plan, sources, sink))
+
+    def _partitions(self, plan: QueryPlan) -> int:
+        assert plan.sink is not None
+        if plan.sink.partitions is not None:
+            return plan.sink.partitions
+        return self.catalog.topics.get(plan.sources[0].topic, 1)
+
+    def _replaced_id(self, statement: ast.CreateAsSelect, old: DataSource | None) -> str | None:
+        if old is None:
+            return None
+        return next((query.id for query in self.catalog.queries_writing(old.name)), None)
+
+    def _check_replacement(
+        self, statement: ast.CreateAsSelect, old: DataSource, plan: QueryPlan
+    ) -> None:
+        query = next(iter(self.catalog.queries_writing(old.name)), None)
+        check_upgrade(statement, old, None if query is None else query.plan, plan)
+
+
+def _already(statement: ast.CreateSource | ast.CreateAsSelect, sql: str) -> StatementResult:
+    message = f"{statement.name} exists already: nothing was done"
+    return StatementResult("exists", sql, message, source=statement.name)
+
+
+_HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
+    ast.CreateSource: Execution.create_source,
+    ast.CreateAsSelect: Execution.create_as,
+    ast.InsertInto: Execution.insert_into,
+    ast.InsertValues: Execution.insert_values,
+    ast.DeleteFrom: Execution.delete,
+    ast.DropSource: Execution.drop,
+    ast.AlterSource: Execution.alter,
+    ast.CreateType: Execution.create_type,
+    ast.DropType: Execution.drop_type,
+    ast.Explain: Execution.explain,
+    Query: Execution.select,
+    admin.ControlQuery: Execution.control,
+    admin.SetProperty: Execution.set_property,
+    admin.AlterSystem: Execution.alter_system,
+    admin.UnsetProperty: Execution.unset_property,
+    admin.Define: Execution.define,
+    admin.Undefine: Execution.undefine,
+    admin.Show: Execution.listing,
+    admin.DescribeSource: Execution.listing,
+    admin.DescribeAll: Execution.listing,
+    admin.DescribeFunction: Execution.listing,
+}

@@ -1,0 +1,189 @@
+"""GROUP BY: groups, windows and folds of aggregate functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.dsl.emit_strategy import EmitStrategy
+from penstock.dsl.kstream import KStream
+from penstock.dsl.ktable import KTable
+from penstock.dsl.materialized import Materialized
+from penstock.dsl.options import Grouped
+from penstock.model.windows import SessionWindows
+from penstock.sql.functions.registry import Aggregator
+from penstock.sql.planner.grouping import bind
+from penstock.sql.planner.lowering.context import Lowering, ProcessingLog, Row
+from penstock.sql.planner.lowering.rows import row_serde
+from penstock.sql.planner.steps import AggregateStep
+from penstock.sql.planner.windows import dsl_windows, retention_ms
+
+GROUP = "Aggregate-GroupBy"
+STORE = "Aggregate-Aggregate-Materialize"
+
+
+def lower_aggregate(step: AggregateStep, lowering: Lowering, rows: Any) -> KTable[Any, Any]:
+    """Folds the arguments of the aggregate calls; the row is made of key and results."""
+    fold = _Fold.of(step, lowering)
+    if isinstance(rows, KTable):
+        states = _over_table(step, lowering, rows, fold)
+    else:
+        states = _over_stream(step, lowering, rows, fold)
+    return states.map_values(_result(step, fold))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """The aggregate calls of a query as one fold over tuples of their arguments."""
+
+    aggregators: tuple[Aggregator, ...]
+    # For each aggregator, where its arguments are in the tuple.
+    slices: tuple[slice, ...]
+    arguments: Callable[[Row], Row]
+    argument_types: tuple[Any, ...]
+    log: ProcessingLog
+
+    @staticmethod
+    def of(step: AggregateStep, lowering: Lowering) -> _Fold:
+        columns = step.input.columns
+        aggregators, slices, expressions = [], [], []
+        for call in step.calls:
+            bound = bind(call, columns, lowering.environment, is_table=step.input.is_table)
+            start = len(expressions)
+            expressions.extend(call.arguments[: bound.arity])
+            aggregators.append(bound)
+            slices.append(slice(start, len(expressions)))
+        types = [lowering.environment.type_of(e, columns) for e in expressions]  # type: ignore[arg-type]
+        return _Fold(
+            tuple(aggregators),
+            tuple(slices),
+            lowering.values(expressions, columns),  # type: ignore[arg-type]
+            tuple(types),
+            ProcessingLog(lowering.query_id),
+        )
+
+    def initial(self) -> Row:
+        return tuple([each.initialize() for each in self.aggregators])
+
+    def add(self, key: Any, values: Row, states: Row) -> Row:
+        return tuple(
+            [
+                self._step(each, each.aggregate, state, values[cut])
+                for each, cut, state in zip(self.aggregators, self.slices, states, strict=True)
+            ]
+        )
+
+    def subtract(self, key: Any, values: Row, states: Row) -> Row:
+        return tuple(
+            [
+                self._step(each, each.undo, state, values[cut])
+                for each, cut, state in zip(self.aggregators, self.slices, states, strict=True)
+            ]
+        )
+
+    def merge(self, key: Any, left: Row, right: Row) -> Row:
+        return tuple(
+            [
+                each.merge(a, b)
+                for each, a, b in zip(self.aggregators, left, right, strict=True)
+            ]
+        )
+
+    def results(self, states: Row) -> list[Any]:
+        return [each.map(state) for each, state in zip(self.aggregators, states, strict=True)]
+
+    def _step(self, aggregator: Aggregator, step: Any, state: Any, values: Row) -> Any:
+        try:
+            return step(state, *values)
+        # A bad record must not stop the query: the aggregate stays as it was.
+        except Exception as error:  # noqa: BLE001
+            self.log("aggregate", error)
+            return state
+
+
+def _over_stream(
+    step: AggregateStep, lowering: Lowering, rows: KStream[Any, Any], fold: _Fold
+) -> KTable[Any, Any]:
+    serdes: Any = {
+        "key_serde": lowering.plain_key_serde(step),
+        "value_serde": row_serde(fold.argument_types),
+    }
+    if step.keeps_key:
+        arguments = fold.arguments
+        values = rows.map_values(lambda row: None if row is None else arguments(row))
+    else:
+        values = rows.flat_map(_regrouped(step, lowering, fold))
+    grouped = values.group_by_key(Grouped(name=GROUP, **serdes))
+    store = _store(step, lowering, fold)
+    if step.window_clause is None:
+        return grouped.aggregate(fold.initial, fold.add, store)
+    windows: Any = dsl_windows(step.window_clause)
+    windowed = grouped.windowed_by(windows)
+    if step.is_final:
+        windowed = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    if isinstance(windows, SessionWindows):
+        return windowed.aggregate(fold.initial, fold.add, fold.merge, store)
+    return windowed.aggregate(fold.initial, fold.add, store)
+
+
+def _store(step: AggregateStep, lowering: Lowering, fold: _Fold) -> Materialized[Any, Any]:
+    retention = None if step.window_clause is None else retention_ms(step.window_clause)
+    return Materialized(
+        name=STORE,
+        key_serde=lowering.plain_key_serde(step),
+        value_serde=row_serde([each.state_type for each in fold.aggregators]),
+        retention=retention,
+    )
+
+
+def _regrouped(
+    step: AggregateStep, lowering: Lowering, fold: _Fold
+) -> Callable[[Any, Row | None], Iterator[tuple[Row, Row]]]:
+    group = lowering.values(step.group_by, step.input.columns)
+    arguments = fold.arguments
+
+    def regroup(key: Any, row: Row | None) -> Iterator[tuple[Row, Row]]:
+        if row is None:
+            return
+        new = group(row)
+        # A row whose group has a NULL belongs to no group.
+        if None not in new:
+            yield new, arguments(row)
+
+    return regroup
+
+
+def _over_table(
+    step: AggregateStep, lowering: Lowering, rows: KTable[Any, Any], fold: _Fold
+) -> KTable[Any, Any]:
+    group = lowering.values(step.group_by, step.input.columns)
+    arguments = fold.arguments
+
+    def regroup(key: Any, row: Row) -> tuple[Row | None, Row]:
+        new = group(row)
+        return (None if None in new else new), arguments(row)
+
+    grouped: Any = rows.group_by(
+        regroup,
+        Grouped(
+            name=GROUP,
+            key_serde=lowering.plain_key_serde(step),
+            value_serde=row_serde(fold.argument_types),
+        ),
+    )
+    table: KTable[Any, Any] = grouped.aggregate(
+        fold.initial, fold.add, fold.subtract, _store(step, lowering, fold)
+    )
+    return table
+
+
+def _result(step: AggregateStep, fold: _Fold) -> Callable[[Any, Row], Row]:
+    if step.window is None:
+        return lambda key, states: (*key, *fold.results(states))
+    return lambda key, states: (
+        *key.key,
+        *fold.results(states),
+        key.window.start,
+        key.window.end,
+    )

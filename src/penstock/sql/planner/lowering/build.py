@@ -1,0 +1,64 @@
+"""The dispatch from each step to the file that lowers it, and the sink at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.dsl.kstream import KStream
+from penstock.dsl.ktable import KTable
+from penstock.sql.formats.registry import SchemaRegistry
+from penstock.sql.planner.lowering.aggregates import lower_aggregate
+from penstock.sql.planner.lowering.context import Lowering
+from penstock.sql.planner.lowering.joins import lower_foreign_key_join, lower_join
+from penstock.sql.planner.lowering.records import (
+    lower_explode,
+    lower_filter,
+    lower_project,
+    lower_rekey,
+)
+from penstock.sql.planner.lowering.sink import lower_sink
+from penstock.sql.planner.lowering.sources import lower_source
+from penstock.sql.planner.plan import QueryPlan, inputs
+from penstock.sql.planner.stage import Environment
+from penstock.sql.planner.steps import (
+    AggregateStep,
+    ExplodeStep,
+    FilterStep,
+    ForeignKeyJoinStep,
+    JoinStep,
+    ProjectStep,
+    RekeyStep,
+    SourceStep,
+    Step,
+)
+from penstock.topology.topology import Topology
+
+Lowered = KStream[Any, Any] | KTable[Any, Any]
+
+_LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
+    SourceStep: lower_source,
+    FilterStep: lower_filter,
+    RekeyStep: lower_rekey,
+    ExplodeStep: lower_explode,
+    ProjectStep: lower_project,
+    AggregateStep: lower_aggregate,
+    JoinStep: lower_join,
+    ForeignKeyJoinStep: lower_foreign_key_join,
+}
+
+
+def topology_of(
+    plan: QueryPlan, environment: Environment, registry: SchemaRegistry | None
+) -> Topology:
+    """Gives the topology of a query; without a sink it ends in the topic of the query's id."""
+    lowering = Lowering(plan.id, environment, registry)
+    last = lower(plan.step, lowering)
+    lower_sink(plan, last, lowering)
+    return lowering.builder.build()
+
+
+def lower(step: Step, lowering: Lowering) -> Lowered:
+    """Lowers a step after the ones before it."""
+    before = [lower(each, lowering) for each in inputs(step)]
+    return _LOWERINGS[type(step)](step, lowering, *before)

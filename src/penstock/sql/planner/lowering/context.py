@@ -1,0 +1,121 @@
+"""What lowering a step needs: the builder, serdes of topics, expressions as functions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.dsl.builder import StreamsBuilder
+from penstock.serde.base import Serde
+from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
+from penstock.sql.ast.expressions import Expression
+from penstock.sql.catalog import DataSource, FormatSpec, WindowSpec
+from penstock.sql.expressions import Column, Scope, compile_condition, compile_expression
+from penstock.sql.formats.columns import ColumnLike
+from penstock.sql.formats.formats import format_named
+from penstock.sql.formats.registry import SchemaRegistry
+from penstock.sql.formats.rows import serde_for
+from penstock.sql.planner.lowering.rows import row_serde
+from penstock.sql.planner.stage import Environment
+from penstock.sql.planner.steps import Step
+
+Row = tuple[Any, ...]
+PROCESSING_LOG = "penstock.sql.processing"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingLog:
+    """Where errors of expressions go: the row's value is NULL, and one line says why."""
+
+    query_id: str
+
+    def __call__(self, expression: str, error: Exception) -> None:
+        logging.getLogger(PROCESSING_LOG).error(
+            "query %s: %s failed: %s: %s", self.query_id, expression, type(error).__name__, error
+        )
+
+
+@dataclass(slots=True)
+class Lowering:
+    """One query on its way to a topology."""
+
+    query_id: str
+    environment: Environment
+    registry: SchemaRegistry | None
+    builder: StreamsBuilder = field(default_factory=StreamsBuilder)
+
+    def scope(self, columns: tuple[Column, ...]) -> Scope:
+        return Scope(
+            columns,
+            self.environment.functions,
+            self.environment.types,
+            log=ProcessingLog(self.query_id),
+        )
+
+    def function(self, expression: Expression, columns: tuple[Column, ...]) -> Callable[[Row], Any]:
+        return compile_expression(expression, self.scope(columns)).evaluate
+
+    def condition(
+        self, expression: Expression, columns: tuple[Column, ...]
+    ) -> Callable[[Row], bool]:
+        return compile_condition(expression, self.scope(columns)).evaluate
+
+    def values(
+        self, expressions: Sequence[Expression], columns: tuple[Column, ...]
+    ) -> Callable[[Row], Row]:
+        """Gives one function for several expressions."""
+        functions = tuple(self.function(each, columns) for each in expressions)
+        if len(functions) == 1:
+            only = functions[0]
+            return lambda row: (only(row),)
+        return lambda row: tuple([function(row) for function in functions])
+
+    def topic_key_serde(self, source: DataSource) -> Serde[Any]:
+        inner = self._serde(source.key_format, source.schema.key, source.topic, is_key=True)
+        return windowed(inner, source.window)
+
+    def topic_value_serde(self, source: DataSource) -> Serde[Any]:
+        return self._serde(source.value_format, source.schema.value, source.topic, is_key=False)
+
+    def key_serde(self, step: Step) -> Serde[Any]:
+        """Gives the serde of a step's keys on internal topics, where equal keys must meet."""
+        return windowed(self.plain_key_serde(step), step.window)
+
+    def plain_key_serde(self, step: Step) -> Serde[Any]:
+        spec = internal_format(step.key_format, step.key)
+        return self._serde(spec, step.key, f"{self.query_id}-{step.name}", is_key=True)
+
+    def value_serde(self, step: Step) -> Serde[Any]:
+        return row_serde([column.type for column in step.columns])
+
+    def _serde(
+        self, spec: FormatSpec, columns: Sequence[ColumnLike], topic: str, *, is_key: bool
+    ) -> Serde[Any]:
+        return serde_for(
+            spec.name,
+            columns,
+            is_key=is_key,
+            topic=topic,
+            properties=spec.properties,
+            registry=self.registry,
+            wrap=spec.wrap,
+        )
+
+
+def internal_format(spec: FormatSpec, columns: Sequence[ColumnLike]) -> FormatSpec:
+    """Gives a format that can hold a key inside a query: JSON where its own cannot."""
+    found = format_named(spec.name)
+    fits = all(found.supports_type(column.type) for column in columns)
+    if columns and fits and (len(columns) == 1 or found.many_columns):
+        return spec
+    return FormatSpec("JSON") if columns else FormatSpec("NONE")
+
+
+def windowed(inner: Serde[Any], window: WindowSpec | None) -> Serde[Any]:
+    if window is None:
+        return inner
+    if window.size_ms is None:
+        return SessionWindowedSerde(inner)
+    return TimeWindowedSerde(inner, window.size_ms)

@@ -1,0 +1,119 @@
+"""Joins of streams and tables as the DSL's, with rows put side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.dsl.join_options import Joined, StreamJoined
+from penstock.dsl.kstream import KStream
+from penstock.dsl.ktable import KTable
+from penstock.model.windows import JoinWindows
+from penstock.sql.ast.queries import Within
+from penstock.sql.planner.lowering.context import Lowering, Row
+from penstock.sql.planner.steps import ForeignKeyJoinStep, JoinStep, Step
+
+_DAY_MS = 86_400_000
+
+
+def lower_join(step: JoinStep, lowering: Lowering, left: Any, right: Any) -> Any:
+    """Joins two sides on equal keys."""
+    if isinstance(left, KStream) and isinstance(right, KStream):
+        return _streams(step, lowering, left, right)
+    joiner = _joiner(step)
+    if isinstance(left, KStream):
+        how: Joined[Any, Any, Any] = Joined(
+            name=step.name,
+            key_serde=lowering.key_serde(step.left),
+            value_serde=lowering.value_serde(step.left),
+        )
+        if step.kind == "LEFT":
+            return left.left_join(right, joiner, joined=how)
+        return left.join(right, joiner, joined=how)
+    return _tables(step, left, right, joiner)
+
+
+def _tables(
+    step: JoinStep, left: KTable[Any, Any], right: KTable[Any, Any], joiner: Callable[..., Row]
+) -> KTable[Any, Any]:
+    match step.kind:
+        case "INNER":
+            return left.join(right, joiner)
+        case "LEFT":
+            return left.left_join(right, joiner)
+        case "RIGHT":
+            return right.left_join(left, _flipped(joiner))
+        case "FULL":
+            return left.outer_join(right, joiner)
+
+
+def _streams(
+    step: JoinStep, lowering: Lowering, left: KStream[Any, Any], right: KStream[Any, Any]
+) -> KStream[Any, Any]:
+    assert step.within is not None
+    joiner, windows = _joiner(step), _windows(step.within)
+    how = _stream_joined(step.left, step.right, step.name, lowering)
+    match step.kind:
+        case "INNER":
+            return left.join(right, joiner, windows, stream_joined=how)
+        case "LEFT":
+            return left.left_join(right, joiner, windows, stream_joined=how)
+        case "FULL":
+            return left.outer_join(right, joiner, windows, stream_joined=how)
+        case "RIGHT":
+            how = _stream_joined(step.right, step.left, step.name, lowering)
+            mirrored = JoinWindows(windows.after_ms, windows.before_ms, windows.grace_ms)
+            return right.left_join(left, _flipped(joiner), mirrored, stream_joined=how)
+
+
+def _stream_joined(
+    left: Step, right: Step, name: str, lowering: Lowering
+) -> StreamJoined[Any, Any, Any]:
+    return StreamJoined(
+        name=name,
+        key_serde=lowering.key_serde(left),
+        value_serde=lowering.value_serde(left),
+        other_value_serde=lowering.value_serde(right),
+    )
+
+
+def _windows(within: Within) -> JoinWindows:
+    before, after = within.before.ms, within.after.ms
+    if within.grace is not None:
+        return JoinWindows(before, after, within.grace.ms)
+    return JoinWindows(before, after, max(_DAY_MS - before - after, 0))
+
+
+def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
+    no_left = (None,) * len(step.left.columns)
+    no_right = (None,) * len(step.right.columns)
+    if step.has_key_column:
+        is_windowed = step.window is not None
+        return lambda key, left, right: (
+            *(left or no_left),
+            *(right or no_right),
+            (key.key if is_windowed else key)[0],
+        )
+    return lambda key, left, right: (*(left or no_left), *(right or no_right))
+
+
+def _flipped(joiner: Callable[..., Row]) -> Callable[[Any, Row | None, Row | None], Row]:
+    return lambda key, left, right: joiner(key, right, left)
+
+
+def lower_foreign_key_join(
+    step: ForeignKeyJoinStep, lowering: Lowering, left: KTable[Any, Any], right: KTable[Any, Any]
+) -> KTable[Any, Any]:
+    """Joins on the right key that an expression over the left row gives."""
+    evaluate = lowering.function(step.foreign_key, step.left.columns)
+    no_right = (None,) * len(step.right.columns)
+
+    def foreign_key(row: Row) -> Row | None:
+        value = evaluate(row)
+        return None if value is None else (value,)
+
+    def joiner(own: Row, other: Row | None) -> Row:
+        return (*own, *(other or no_right))
+
+    join = left.left_join if step.kind == "LEFT" else left.join
+    return join(right, joiner, foreign_key=foreign_key, name=step.name)

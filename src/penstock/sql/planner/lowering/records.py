@@ -1,0 +1,85 @@
+"""Steps that take rows one by one: WHERE, SELECT, PARTITION BY, table functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+from typing import Any
+
+from penstock.dsl.kstream import KStream
+from penstock.dsl.ktable import KTable
+from penstock.model.windowed import Windowed
+from penstock.sql.ast.expressions import FunctionCall
+from penstock.sql.expressions import compile_expression
+from penstock.sql.planner.lowering.context import Lowering, ProcessingLog, Row
+from penstock.sql.planner.steps import ExplodeStep, FilterStep, ProjectStep, RekeyStep
+
+
+def lower_filter(step: FilterStep, lowering: Lowering, rows: Any) -> Any:
+    holds = lowering.condition(step.condition, step.input.columns)
+    return rows.filter(lambda key, row: row is not None and holds(row))
+
+
+def lower_project(step: ProjectStep, lowering: Lowering, rows: Any) -> Any:
+    values = lowering.values(step.expressions, step.input.columns)
+    return rows.map_values(lambda row: None if row is None else values(row))
+
+
+def lower_rekey(
+    step: RekeyStep, lowering: Lowering, rows: KStream[Any, Any] | KTable[Any, Any]
+) -> KStream[Any, Any]:
+    assert isinstance(rows, KStream)
+    if step.is_forced:
+        return rows.select_key(lambda key, row: key)
+    if not step.expressions:
+        return rows.select_key(lambda key, row: None)
+    values = lowering.values(step.expressions, step.input.columns)
+    no_key = (None,) * len(step.expressions)
+    appended, is_windowed = step.appended, step.window is not None
+
+    def rekeyed(key: Any, row: Row | None) -> tuple[Any, Row | None]:
+        new = no_key if row is None else values(row)
+        if row is not None and appended:
+            row = (*row, *(new[i] for i in appended))
+        return (Windowed(new, key.window) if is_windowed and key is not None else new), row
+
+    return rows.map(rekeyed)
+
+
+def lower_explode(
+    step: ExplodeStep, lowering: Lowering, rows: KStream[Any, Any]
+) -> KStream[Any, Any]:
+    functions = [_rows_of(call, step, lowering) for call in step.calls]
+
+    def explode(row: Row | None) -> Iterator[Row]:
+        if row is None:
+            return
+        # Functions of different length are zipped; the shorter ones end in NULLs.
+        for values in zip_longest(*(function(row) for function in functions)):
+            yield (*row, *values)
+
+    return rows.flat_map_values(explode)
+
+
+def _rows_of(
+    call: FunctionCall, step: ExplodeStep, lowering: Lowering
+) -> Callable[[Row], list[Any]]:
+    scope = lowering.scope(step.input.columns)
+    arguments = [compile_expression(argument, scope) for argument in call.arguments]  # type: ignore[arg-type]
+    _, function = lowering.environment.functions.bind_table(
+        call.name, [argument.type for argument in arguments]
+    )
+    evaluators = [argument.evaluate for argument in arguments]
+    log = ProcessingLog(lowering.query_id)
+
+    def rows(row: Row) -> list[Any]:
+        try:
+            return list(function(*(evaluate(row) for evaluate in evaluators)) or ())
+        # Whatever a user's function does, a bad record must not stop the query.
+        except Exception as error:  # noqa: BLE001
+            log(call.name, error)
+            return []
+
+    return rows
+
+

@@ -1,0 +1,163 @@
+"""How rows are kept inside a query: in stores, changelogs and repartition topics.
+
+Values only: types are known from the plan. It is JSON, so that nothing but data is ever read back.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from penstock.serde.base import Serde
+from penstock.sql.types import (
+    BYTES,
+    DOUBLE,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+)
+
+Convert = Callable[[Any], Any]
+_NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+@dataclass(frozen=True)
+class InternalRowSerde(Serde[tuple[Any, ...]]):
+    """Tuples of SQL values, one for each type."""
+
+    types: tuple[SqlType, ...]
+
+    def __post_init__(self) -> None:
+        vars(self).update(encode=_encoder(self.types), decode=_decoder(self.types))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.types,)
+
+    def encode(self, value: tuple[Any, ...]) -> bytes:
+        raise NotImplementedError  # pragma: no cover - every instance has its own
+
+    def decode(self, data: bytes) -> tuple[Any, ...]:
+        raise NotImplementedError  # pragma: no cover - every instance has its own
+
+
+def _encoder(types: Sequence[SqlType]) -> Callable[[tuple[Any, ...]], bytes]:
+    writers = [(i, w) for i, type_ in enumerate(types) if (w := _writer(type_)) is not None]
+    dumps = orjson.dumps
+
+    def encode(row: tuple[Any, ...]) -> bytes:
+        if writers:
+            values = list(row)
+            for i, write in writers:
+                if values[i] is not None:
+                    values[i] = write(values[i])
+            return dumps(values)
+        return dumps(row)
+
+    return encode
+
+
+def _decoder(types: Sequence[SqlType]) -> Callable[[bytes], tuple[Any, ...]]:
+    readers = [(i, r) for i, type_ in enumerate(types) if (r := _reader(type_)) is not None]
+    loads = orjson.loads
+
+    def decode(data: bytes) -> tuple[Any, ...]:
+        values = loads(data)
+        for i, read in readers:
+            if values[i] is not None:
+                values[i] = read(values[i])
+        return tuple(values)
+
+    return decode
+
+
+def _writer(type_: SqlType) -> Convert | None:
+    """Gives the conversion to what JSON can hold; None where the value is that already."""
+    match type_:
+        case DecimalType():
+            return str
+        case ArrayType(element):
+            return _each(_writer(element))
+        case MapType(key, value):
+            return _pairs(_writer(key), _writer(value))
+        case StructType(fields):
+            return _fields([(f.name, _writer(f.type)) for f in fields])
+        case _ if type_ == BYTES:
+            return lambda data: base64.b64encode(data).decode()
+        case _ if type_ == DOUBLE:
+            return _write_double
+        case _:
+            return None
+
+
+def _reader(type_: SqlType) -> Convert | None:
+    match type_:
+        case DecimalType():
+            return Decimal
+        case ArrayType(element):
+            return _each(_reader(element))
+        case MapType(key, value):
+            return _unpaired(_reader(key), _reader(value))
+        case StructType(fields):
+            return _fields([(f.name, _reader(f.type)) for f in fields])
+        case _ if type_ == BYTES:
+            return base64.b64decode
+        case _ if type_ == DOUBLE:
+            return lambda number: _NOT_FINITE[number] if isinstance(number, str) else number
+        case _:
+            return None
+
+
+def _write_double(number: float) -> float | str:
+    # JSON has no NaN and no infinity.
+    if number - number == 0:
+        return number
+    return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
+
+
+def _each(convert: Convert | None) -> Convert | None:
+    if convert is None:
+        return None
+    return lambda items: [None if item is None else convert(item) for item in items]
+
+
+def _maybe(convert: Convert | None) -> Convert:
+    if convert is None:
+        return lambda value: value
+    return lambda value: None if value is None else convert(value)
+
+
+def _pairs(key: Convert | None, value: Convert | None) -> Convert:
+    # Keys need not be strings, so a map is a list of pairs.
+    on_key, on_value = _maybe(key), _maybe(value)
+    return lambda items: [[on_key(k), on_value(v)] for k, v in items.items()]
+
+
+def _unpaired(key: Convert | None, value: Convert | None) -> Convert:
+    on_key, on_value = _maybe(key), _maybe(value)
+    return lambda pairs: {on_key(k): on_value(v) for k, v in pairs}
+
+
+def _fields(converts: list[tuple[str, Convert | None]]) -> Convert | None:
+    used = [(name, convert) for name, convert in converts if convert is not None]
+    if not used:
+        return None
+
+    def convert_all(struct: dict[str, Any]) -> dict[str, Any]:
+        changed = dict(struct)
+        for name, convert in used:
+            if changed.get(name) is not None:
+                changed[name] = convert(changed[name])
+        return changed
+
+    return convert_all
+
+
+def row_serde(types: Sequence[SqlType]) -> InternalRowSerde:
+    return InternalRowSerde(tuple(types))

@@ -1,0 +1,58 @@
+"""The end of a query: rows written to the sink's topic in its formats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.dsl.kstream import KStream
+from penstock.dsl.ktable import KTable
+from penstock.model.record import Record
+from penstock.processor.processor import Processor
+from penstock.sql.catalog import DataSource
+from penstock.sql.planner.lowering.context import Lowering
+from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.timestamps import timestamp_reader
+
+
+def lower_sink(plan: QueryPlan, rows: Any, lowering: Lowering) -> None:
+    """Writes to the sink's topic, or to one named after the query that has none."""
+    stream: KStream[Any, Any] = rows.to_stream() if isinstance(rows, KTable) else rows
+    if plan.sink is None:
+        stream.to(
+            plan.id,
+            key_serde=lowering.key_serde(plan.step),
+            value_serde=lowering.value_serde(plan.step),
+        )
+        return
+    sink = plan.sink
+    if sink.timestamp is not None:
+        stream = stream.process(_timestamps(sink))
+    stream.to(
+        sink.topic,
+        key_serde=lowering.topic_key_serde(sink),
+        value_serde=lowering.topic_value_serde(sink),
+    )
+
+
+def _timestamps(sink: DataSource) -> Any:
+    return lambda: _SetTimestamp(sink)
+
+
+class _SetTimestamp(Processor[Any, Any, Any, Any]):
+    """Gives records the time that their TIMESTAMP column has."""
+
+    def __init__(self, sink: DataSource) -> None:
+        assert sink.timestamp is not None
+        self._read = timestamp_reader(sink.timestamp)
+        keys = [column.name for column in sink.schema.key]
+        values = [column.name for column in sink.schema.value]
+        name = sink.timestamp.name
+        self._in_key = name in keys
+        self._place = keys.index(name) if self._in_key else values.index(name)
+
+    def process(self, record: Record[Any, Any]) -> None:
+        side = getattr(record.key, "key", record.key) if self._in_key else record.value
+        found = None if side is None else self._read(side[self._place])
+        if found is not None and found >= 0:
+            record = record.with_timestamp(found)
+        self.context.forward(record)

@@ -1,0 +1,111 @@
+"""Sources: topics as rows with pseudo columns, key and window bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.dsl.kstream import KStream
+from penstock.dsl.ktable import KTable
+from penstock.dsl.materialized import Materialized
+from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers
+from penstock.processor.processor import FixedKeyProcessor
+from penstock.sql.catalog import DataSource
+from penstock.sql.planner.lowering.context import Lowering, Row
+from penstock.sql.planner.steps import SourceStep
+from penstock.sql.timestamps import timestamp_reader
+
+
+def lower_source(step: SourceStep, lowering: Lowering) -> KStream[Any, Any] | KTable[Any, Any]:
+    """Reads a stream's or a table's topic; tables keep their rows in a store."""
+    source = step.source
+    stream: KStream[Any, Any] = lowering.builder.stream(
+        source.topic,
+        key_serde=lowering.topic_key_serde(source),
+        value_serde=lowering.topic_value_serde(source),
+        timestamp_extractor=_extractor(source),
+    )
+    rows = stream.process_values(_rows(source))
+    if not step.is_table:
+        return rows
+    store: Materialized[Any, Any] = Materialized(
+        name=f"{step.name}-Reduce",
+        key_serde=lowering.key_serde(step),
+        value_serde=lowering.value_serde(step),
+    )
+    return rows.to_table(store)
+
+
+def _rows(source: DataSource) -> Callable[[], FixedKeyProcessor[Any, Any, Any]]:
+    key_width = len(source.schema.key)
+    headers = tuple(column.header for column in source.schema.headers)
+    is_windowed = source.window is not None
+    return lambda: _AddColumns(key_width, headers, is_windowed)
+
+
+class _AddColumns(FixedKeyProcessor[Any, Any, Any]):
+    """Turns a record into a row; a record without a value has no row."""
+
+    def __init__(self, key_width: int, headers: tuple[str | None, ...], is_windowed: bool) -> None:
+        self._no_key = (None,) * key_width
+        self._headers = headers
+        self._is_windowed = is_windowed
+
+    def process(self, record: FixedKeyRecord[Any, Any]) -> None:
+        value = record.value
+        if value is None:
+            self.context.forward(record)
+            return
+        at = self.context.record_metadata
+        place = (record.timestamp, at.partition, at.offset) if at else (record.timestamp, -1, -1)
+        key, bounds = record.key, ()
+        if self._is_windowed and key is not None:
+            bounds = (key.window.start, key.window.end)
+            key = key.key
+        row = (
+            *value,
+            *(_header(record.headers, name) for name in self._headers),
+            *place,
+            *(self._no_key if key is None else key),
+            *bounds,
+        )
+        self.context.forward(record.with_value(row))
+
+
+def _header(headers: Headers, name: str | None) -> Any:
+    if name is None:
+        return [{"KEY": key, "VALUE": value} for key, value in headers]
+    # The last header of a name is the one in force.
+    return next((value for key, value in reversed(headers) if key == name), None)
+
+
+def _extractor(source: DataSource) -> Callable[[ConsumerRecord[Any, Any], int], int] | None:
+    timestamp = source.timestamp
+    if timestamp is None:
+        return None
+    read = timestamp_reader(timestamp)
+    take = _column_reader(source, timestamp.name)
+
+    def extract(record: ConsumerRecord[Any, Any], partition_time: int) -> int:
+        if record.value is None:
+            return record.timestamp
+        found = read(take(record))
+        # A record without a time of its own is dropped, as one with a negative timestamp is.
+        return -1 if found is None else found
+
+    return extract
+
+
+def _column_reader(source: DataSource, name: str) -> Callable[[ConsumerRecord[Any, Any]], Any]:
+    keys = [column.name for column in source.schema.key]
+    if name in keys:
+        place = keys.index(name)
+        return lambda record: None if record.key is None else _plain(record.key)[place]
+    values = [column.name for column in source.schema.value]
+    place = values.index(name)
+    return lambda record: record.value[place]
+
+
+def _plain(key: Any) -> Row:
+    plain: Row = getattr(key, "key", key)
+    return plain

@@ -1,0 +1,141 @@
+"""The passes in order: from a parsed query to its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from penstock.sql.ast.node import Node
+from penstock.sql.ast.queries import Query
+from penstock.sql.ast.statements import CreateAsSelect, InsertInto
+from penstock.sql.catalog import Catalog, DataSource, FormatSpec
+from penstock.sql.errors import AnalysisError
+from penstock.sql.functions.registry import FunctionRegistry
+from penstock.sql.planner.analysis import Analysis, analyze
+from penstock.sql.planner.filters import filtered
+from penstock.sql.planner.grouping import grouped
+from penstock.sql.planner.insertion import check_insertion, insertion_target
+from penstock.sql.planner.joins import joined
+from penstock.sql.planner.partitioning import partitioned
+from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.planner.projection import Projected, expanded, projected
+from penstock.sql.planner.sink import DEFAULT_KEY_FORMAT, sink_of
+from penstock.sql.planner.stage import Environment
+from penstock.sql.planner.table_functions import exploded
+from penstock.sql.schema import SourceColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans queries over a catalog; ``settings`` are those in force for the statement."""
+
+    catalog: Catalog
+    functions: FunctionRegistry
+    settings: Mapping[str, str]
+
+    def create_as(self, statement: CreateAsSelect, query_id: str) -> QueryPlan:
+        """Plans CREATE ... AS SELECT, with the stream or table it makes as sink."""
+        analysis, result = self._planned(statement.query, is_persistent=True)
+        self._check_kind(statement, result)
+        sink = sink_of(statement, analysis, result, self.settings)
+        return self._plan(query_id, result, sink)
+
+    def insert_into(self, statement: InsertInto, query_id: str) -> QueryPlan:
+        """Plans INSERT INTO ... SELECT, with an existing stream as sink."""
+        sink = insertion_target(statement, self.catalog)
+        target = sink.schema.columns
+        _, result = self._planned(statement.query, is_persistent=True, target=target)
+        check_insertion(statement, sink, result)
+        return self._plan(query_id, result, sink)
+
+    def select(self, query: Query, query_id: str) -> QueryPlan:
+        """Plans SELECT ... EMIT CHANGES, whose rows go to whoever asked."""
+        _, result = self._planned(query, is_persistent=False)
+        return replace(self._plan(query_id, result, None), limit=query.limit)
+
+    def _planned(
+        self, query: Query, *, is_persistent: bool, target: tuple[SourceColumn, ...] = ()
+    ) -> tuple[Analysis, Projected]:
+        _refuse_unsupported(query)
+        environment = Environment(self.functions, self.catalog.types, self.settings)
+        analysis = analyze(query, self.catalog, is_persistent=is_persistent)
+        query = analysis.query
+        _check_clauses(analysis)
+        stage = joined(analysis, environment)
+        stage = filtered(stage, query.where, environment)
+        stage = partitioned(stage, query.partition_by, environment)
+        query = expanded(stage, query, analysis, environment)
+        stage, query = exploded(stage, query, environment)
+        stage, query = grouped(stage, query, environment, self._group_format(analysis))
+        return analysis, projected(stage, query, analysis, environment, target)
+
+    def _group_format(self, analysis: Analysis) -> FormatSpec:
+        """Gives the format of a new key: the first source's, or the default if it has none."""
+        own = analysis.first.key_format
+        if own.name != "NONE":
+            return own
+        return FormatSpec(self.settings.get(DEFAULT_KEY_FORMAT, "KAFKA"))
+
+    def _plan(self, query_id: str, result: Projected, sink: DataSource | None) -> QueryPlan:
+        settings = tuple(sorted((name, str(value)) for name, value in self.settings.items()))
+        return QueryPlan(query_id, result.stage.step, result.columns, sink, settings=settings)
+
+    def _check_kind(self, statement: CreateAsSelect, result: Projected) -> None:
+        is_table = result.stage.step.is_table
+        if is_table == (statement.kind == "TABLE"):
+            return
+        made = "TABLE" if is_table else "STREAM"
+        raise AnalysisError(
+            "wrong-kind",
+            f"the query gives a {made}, not a {statement.kind}",
+            fix=f"write CREATE {made} {statement.name} AS ...",
+            span=statement.span,
+        )
+
+
+def _refuse_unsupported(query: Query) -> None:
+    refused: tuple[tuple[bool, str, str, Node], ...] = (
+        (bool(query.common_tables), "WITH", "CREATE the inner query as a stream or table", query),
+        (bool(query.order_by), "ORDER BY", "sort where the rows are read", query),
+        (query.is_distinct, "SELECT DISTINCT", "use GROUP BY", query),
+    )
+    for is_used, what, fix, node in refused:
+        if is_used:
+            raise AnalysisError(
+                "not-supported",
+                f"{what} is not possible in a query that never ends",
+                fix=fix,
+                span=node.span,
+            )
+
+
+def _check_clauses(analysis: Analysis) -> None:
+    query = analysis.query
+    if query.group_by is not None and query.partition_by is not None:
+        raise AnalysisError(
+            "group-and-partition",
+            "GROUP BY and PARTITION BY cannot be used together",
+            fix="PARTITION BY in a query of its own first",
+            span=query.span,
+        )
+    if query.emit == "FINAL" and (query.group_by is None or query.window is None):
+        raise AnalysisError(
+            "emit-final",
+            "EMIT FINAL needs a windowed aggregation: WINDOW and GROUP BY",
+            fix="use EMIT CHANGES",
+            span=query.span,
+        )
+    _refuse_kafka_values(analysis)
+
+
+def _refuse_kafka_values(analysis: Analysis) -> None:
+    limited = [a.alias for a in analysis.sources if a.source.value_format.name == "KAFKA"]
+    clause = "JOIN" if analysis.is_join else "GROUP BY"
+    if limited and (analysis.is_join or analysis.query.group_by is not None):
+        raise AnalysisError(
+            "kafka-format",
+            f"{', '.join(limited)} has VALUE_FORMAT KAFKA, which cannot be used with {clause}:"
+            " its rows hold one column only",
+            fix="CREATE a stream in another format from it and use that",
+            span=analysis.query.span,
+        )

@@ -1,0 +1,131 @@
+"""Where a persistent query writes: topic, formats and columns of the stream or table it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.sql.ast.node import Span
+from penstock.sql.ast.statements import CreateAsSelect
+from penstock.sql.catalog import DataSource, FormatSpec
+from penstock.sql.errors import AnalysisError, SqlError
+from penstock.sql.formats.formats import format_named
+from penstock.sql.formats.properties import FormatProperties
+from penstock.sql.planner.analysis import Analysis
+from penstock.sql.planner.projection import Projected
+from penstock.sql.properties import CREATE_AS_PROPERTIES, WithProperties, read_properties
+from penstock.sql.schema import Schema, SourceColumn
+from penstock.sql.timestamps import check_timestamp
+
+DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
+DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
+WRAP_SINGLE_VALUES = "ksql.persistence.wrap.single.values"
+TOPIC_PREFIX = "ksql.output.topic.name.prefix"
+
+
+def sink_of(
+    statement: CreateAsSelect,
+    analysis: Analysis,
+    result: Projected,
+    settings: Mapping[str, str],
+) -> DataSource:
+    """Gives the stream or table of CREATE ... AS SELECT.
+
+    Formats are those of the first source unless WITH says otherwise.
+    """
+    properties = read_properties(statement.properties, CREATE_AS_PROPERTIES)
+    source = analysis.first
+    schema = Schema(result.columns)
+    step = result.stage.step
+    key = _format(properties, source.key_format, "KEY")
+    if not schema.key:
+        _refuse_key_format(properties, statement.span)
+        key = FormatSpec("NONE")
+    elif key.name == "NONE" and properties.format("KEY") is None:
+        key = FormatSpec(settings.get(DEFAULT_KEY_FORMAT, "KAFKA"))
+    value = _format(properties, source.value_format, "VALUE")
+    value = replace(value, wrap=_wrap(properties, value, schema.value, settings))
+    timestamp = properties.timestamp()
+    check_timestamp(timestamp, schema, statement.span)
+    prefix = settings.get(TOPIC_PREFIX, "")
+    sink = DataSource(
+        name=statement.name,
+        kind=statement.kind,
+        schema=schema,
+        topic=properties.text("KAFKA_TOPIC") or f"{prefix}{statement.name}",
+        key_format=replace(key, properties=_named(key, statement.name)),
+        value_format=value,
+        window=step.window,
+        timestamp=timestamp,
+        partitions=properties.number("PARTITIONS"),
+    )
+    validate_formats(sink, statement.span)
+    return sink
+
+
+def _format(properties: WithProperties, source: FormatSpec, side: str) -> FormatSpec:
+    is_key = side == "KEY"
+    name = properties.format(side) or source.name
+    found = format_named(name)
+    own = FormatProperties.of(properties.values, is_key=is_key)
+    if found.name == source.name:
+        inherited = {
+            field: getattr(source.properties, field)
+            for field, written in (("delimiter", "DELIMITER"), ("schema_full_name", "SCHEMA_FULL_NAME"), ("nullable", "PROTOBUF_NULLABLE_REPRESENTATION"))
+            if written in found.inherited and getattr(own, field) is None
+        }
+        own = replace(own, **inherited)
+    return FormatSpec(found.name, own)
+
+
+def _named(key: FormatSpec, name: str) -> FormatProperties:
+    return key.properties
+
+
+def _refuse_key_format(properties: WithProperties, span: Span | None) -> None:
+    given = properties.text("KEY_FORMAT")
+    if given is not None and given.upper() != "NONE":
+        raise AnalysisError(
+            "key-format-without-key",
+            f"KEY_FORMAT {given} is given, but the result has no key columns",
+            fix="leave KEY_FORMAT out",
+            span=properties.spans.get("KEY_FORMAT") or span,
+        )
+
+
+def _wrap(
+    properties: WithProperties,
+    value: FormatSpec,
+    columns: tuple[SourceColumn, ...],
+    settings: Mapping[str, str],
+) -> bool | None:
+    given = properties.flag("WRAP_SINGLE_VALUE")
+    return given if given is not None else default_wrap(value, columns, settings)
+
+
+def default_wrap(
+    value: FormatSpec, columns: tuple[SourceColumn, ...], settings: Mapping[str, str]
+) -> bool | None:
+    """Gives what ``ksql.persistence.wrap.single.values`` says, where the format has a choice."""
+    setting = settings.get(WRAP_SINGLE_VALUES)
+    found = format_named(value.name)
+    if setting is None or len(columns) != 1:
+        return None
+    wanted = str(setting).lower() == "true"
+    return wanted if (found.wraps if wanted else found.unwraps) else None
+
+
+def validate_formats(source: DataSource, span: Span | None) -> None:
+    """Refuses columns that the formats of a stream or table cannot hold."""
+    for spec, columns, is_key in (
+        (source.key_format, source.schema.key, True),
+        (source.value_format, source.schema.value, False),
+    ):
+        try:
+            format_named(spec.name).validate(
+                columns, is_key=is_key, properties=spec.properties, wrap=spec.wrap
+            )
+        except SqlError as error:
+            raise type(error)(
+                error.code, error.message, error.fix, span=error.span or span
+            ) from None

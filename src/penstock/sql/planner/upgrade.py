@@ -1,0 +1,97 @@
+"""CREATE OR REPLACE: what a running query may become without losing its state."""
+
+from __future__ import annotations
+
+from penstock.sql.ast.statements import CreateAsSelect
+from penstock.sql.catalog import DataSource
+from penstock.sql.errors import AnalysisError
+from penstock.sql.planner.plan import QueryPlan, steps_of
+from penstock.sql.planner.steps import (
+    AggregateStep,
+    FilterStep,
+    ForeignKeyJoinStep,
+    JoinStep,
+    ProjectStep,
+    RekeyStep,
+    SourceStep,
+    Step,
+)
+
+
+def check_upgrade(
+    statement: CreateAsSelect, old: DataSource, old_plan: QueryPlan | None, new_plan: QueryPlan
+) -> None:
+    """Refuses a change that the state or the output of the running query would not survive.
+
+    Filters may come, go and change, and columns may be added at the end; sources, keys, joins,
+    windows and aggregates stay.
+    """
+    new = new_plan.sink
+    assert new is not None
+    reason = _schema_change(old, new)
+    if reason is None and old_plan is not None:
+        reason = _plan_change(old_plan.step, new_plan.step)
+    if reason is not None:
+        raise AnalysisError(
+            "cannot-upgrade",
+            f"{statement.name} cannot be replaced: {reason}",
+            fix=f"DROP {statement.kind} {statement.name} and create it anew",
+            span=statement.span,
+        )
+
+
+def _schema_change(old: DataSource, new: DataSource) -> str | None:
+    if old.kind != new.kind:
+        return f"it is a {old.kind}"
+    if [(c.name, c.type) for c in old.schema.key] != [(c.name, c.type) for c in new.schema.key]:
+        return f"its key changes from {_shown(old)} to {_shown(new)}"
+    before = [(c.name, c.type) for c in old.schema.value]
+    after = [(c.name, c.type) for c in new.schema.value]
+    if after[: len(before)] != before:
+        return "its columns change; columns can only be added at the end"
+    if (old.topic, old.key_format, old.window) != (new.topic, new.key_format, new.window):
+        return "its topic, key format or window changes"
+    if old.value_format.name != new.value_format.name:
+        return f"its value format changes from {old.value_format.name} to {new.value_format.name}"
+    return None
+
+
+def _shown(source: DataSource) -> str:
+    return ", ".join(f"{c.name} {c.type}" for c in source.schema.key)
+
+
+def _plan_change(old: Step, new: Step) -> str | None:
+    before, after = _lasting(old), _lasting(new)
+    if [type(step) for step in before] != [type(step) for step in after]:
+        return "the shape of its query changes"
+    for was, becomes in zip(before, after, strict=True):
+        reason = _step_change(was, becomes)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _lasting(step: Step) -> list[Step]:
+    return [each for each in steps_of(step) if not isinstance(each, FilterStep | ProjectStep)]
+
+
+def _step_change(old: Step, new: Step) -> str | None:
+    match old, new:
+        case SourceStep(), SourceStep():
+            if (old.source.name, old.source.topic) != (new.source.name, new.source.topic):
+                return f"its source changes from {old.source.name} to {new.source.name}"
+        case AggregateStep(), AggregateStep():
+            if (old.group_by, old.window_clause) != (new.group_by, new.window_clause):
+                return "its GROUP BY or WINDOW changes"
+            if old.calls != new.calls:
+                return "its aggregate functions change"
+        case RekeyStep(), RekeyStep():
+            if old.expressions != new.expressions:
+                return "the key of its records changes"
+        case JoinStep(), JoinStep():
+            if (old.kind, old.within) != (new.kind, new.within):
+                return "its join changes"
+        case ForeignKeyJoinStep(), ForeignKeyJoinStep():
+            if (old.kind, old.foreign_key) != (new.kind, new.foreign_key):
+                return "its join changes"
+    return None

@@ -1,0 +1,37 @@
+"""What statements give back: plain data that a shell prints and a server sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class StatementResult:
+    """The outcome of one statement. ``kind`` is stable; ``message`` is for people."""
+
+    kind: str
+    sql: str
+    message: str = ""
+    query_id: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult(StatementResult):
+    """Rows under column names, as SHOW, DESCRIBE and EXPLAIN give them."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingRecord:
+    """A record that a statement writes to a topic: a row of INSERT VALUES, or a tombstone."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    timestamp: int | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
