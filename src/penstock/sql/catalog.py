@@ -28,7 +28,7 @@ class FormatSpec:
     """
 
     name: str
-    properties: FormatProperties = FormatProperties()
+    properties: FormatProperties = field(default_factory=FormatProperties)
     wrap: bool | None = None
 
 
@@ -95,6 +95,7 @@ class Catalog:
     properties: dict[str, str] = field(default_factory=dict)
     topics: dict[str, int] = field(default_factory=dict)
     next_query: int = 0
+    default_partitions: int = 1
 
     def copy(self) -> Catalog:
         return replace(

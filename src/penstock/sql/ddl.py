@@ -89,7 +89,7 @@ class Definitions:
         if statement.or_replace:
             raise AnalysisError(
                 "replace-source",
-                f"{statement.name}: CREATE OR REPLACE is not possible for SOURCE streams and tables",
+                f"{statement.name}: SOURCE streams and tables cannot be replaced",
                 fix="DROP it first",
                 span=statement.span,
             )
@@ -223,10 +223,14 @@ class Definitions:
             )
         if len(set(names)) < len(names):
             raise AnalysisError(
-                "headers-twice", f"{statement.name} has two columns for one header", span=statement.span
+                "headers-twice",
+                f"{statement.name} has two columns for one header",
+                span=statement.span,
             )
 
-    def _check_topic(self, source: DataSource, properties: WithProperties, span: Span | None) -> None:
+    def _check_topic(
+        self, source: DataSource, properties: WithProperties, span: Span | None
+    ) -> None:
         known = self.catalog.topics.get(source.topic)
         wanted = properties.number("PARTITIONS")
         if known is not None and wanted is not None and known != wanted:
@@ -236,7 +240,7 @@ class Definitions:
                 fix="leave PARTITIONS out, or use another topic",
                 span=span,
             )
-        self.catalog.topics.setdefault(source.topic, wanted or 1)
+        self.catalog.topics.setdefault(source.topic, wanted or self.catalog.default_partitions)
 
     def drop(self, statement: DropSource) -> DataSource | None:
         """Removes a stream or table that no query reads; queries that fill it must have ended."""
@@ -294,7 +298,9 @@ class Definitions:
                 fix="use CREATE OR REPLACE",
                 span=statement.span,
             )
-        added = [SourceColumn(c.name, resolve(c.type, self.catalog.types)) for c in statement.columns]
+        added = [
+            SourceColumn(c.name, resolve(c.type, self.catalog.types)) for c in statement.columns
+        ]
         columns = (*source.schema.columns, *added)
         twice = [c.name for c in added if source.schema.find(c.name) is not None]
         twice.extend(c.name for i, c in enumerate(added) if c.name in {a.name for a in added[:i]})

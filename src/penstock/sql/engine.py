@@ -73,9 +73,7 @@ class SqlEngine:
             self._send(record)
         return results
 
-    def _run(
-        self, execution: Execution, text: str, line: int, script: str
-    ) -> StatementResult:
+    def _run(self, execution: Execution, text: str, line: int, script: str) -> StatementResult:
         try:
             statement = parse_statement(text, execution.catalog.variables)
             return execution.run(statement, text)

@@ -13,6 +13,7 @@ from penstock.sql.ast.queries import Query
 from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.ddl import Definitions
 from penstock.sql.errors import AnalysisError, did_you_mean
+from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.insert_values import record_of, tombstone_of
 from penstock.sql.listing import Listing
@@ -23,8 +24,8 @@ from penstock.sql.planner.query import Planner
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.upgrade import check_upgrade
 from penstock.sql.properties import INSERT_PROPERTIES, read_properties
-from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.results import OutgoingRecord, StatementResult
+from penstock.topology.topology import Topology
 
 _SHORT = {"STREAM": "CSAS", "TABLE": "CTAS"}
 
@@ -75,12 +76,13 @@ class Execution:
         )
         plan = self._planner.create_as(statement, query_id)
         assert plan.sink is not None
-        plan = replace(plan, sink=replace(plan.sink, sql=sql))
+        sink = replace(plan.sink, sql=sql)
+        plan = replace(plan, sink=sink)
         if old is not None:
             self._check_replacement(statement, old, plan)
         self.lowered(plan)
-        self.catalog.sources[statement.name] = plan.sink
-        self.catalog.topics.setdefault(plan.sink.topic, self._partitions(plan))
+        self.catalog.sources[statement.name] = sink
+        self.catalog.topics.setdefault(sink.topic, self._partitions(plan))
         self._add(plan, sql)
         return StatementResult(
             "create-as", sql, f"created query {query_id}", query_id, statement.name
@@ -225,7 +227,7 @@ class Execution:
 
     # Inside
 
-    def lowered(self, plan: QueryPlan) -> Any:
+    def lowered(self, plan: QueryPlan) -> Topology:
         """Gives a plan's topology; building it also checks what only the operators know."""
         return topology_of(plan, self.environment, self.registry)
 
@@ -258,7 +260,7 @@ class Execution:
         assert plan.sink is not None
         if plan.sink.partitions is not None:
             return plan.sink.partitions
-        return self.catalog.topics.get(plan.sources[0].topic, 1)
+        return self.catalog.topics.get(plan.sources[0].topic, self.catalog.default_partitions)
 
     def _replaced_id(self, statement: ast.CreateAsSelect, old: DataSource | None) -> str | None:
         if old is None:

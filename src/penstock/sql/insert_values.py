@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.sql.ast.expressions import ColumnRef, Comparison, Expression, NullLiteral
-from penstock.sql.ast.node import Node
 from penstock.sql.ast.chains import chain
-from penstock.sql.ast.expressions import And
+from penstock.sql.ast.expressions import And, ColumnRef, Comparison, Expression, NullLiteral
+from penstock.sql.ast.node import Node
 from penstock.sql.ast.statements import DeleteFrom, InsertValues
 from penstock.sql.ast.walk import walk
 from penstock.sql.casting import caster
@@ -53,9 +52,7 @@ def _check_target(target: DataSource, statement: InsertValues) -> None:
 
 def _columns(statement: InsertValues, target: DataSource) -> list[SourceColumn]:
     if not statement.columns:
-        columns = list((*target.schema.key, *target.schema.value))
-        declared = [c for c in target.schema.columns if c.namespace != "HEADERS"]
-        columns = declared
+        columns = [c for c in target.schema.columns if c.namespace != "HEADERS"]
     else:
         columns = []
         for name in statement.columns:
@@ -156,11 +153,8 @@ def tombstone_of(
     scope = Scope((), functions, catalog.types)
     where = statement.where
     for part in chain(where) if isinstance(where, And) else [where]:
-        match part:
-            case Comparison("=", ColumnRef(name), value):
-                column = target.schema.find(name)
-                if column is not None and column.namespace == "KEY":
-                    given[name] = _value(value, column, scope)
+        if isinstance(part, Comparison) and part.operator == "=":
+            _add_key(part, target, scope, given)
     missing = [column.name for column in target.schema.key if given.get(column.name) is None]
     if missing:
         raise AnalysisError(
@@ -172,3 +166,10 @@ def tombstone_of(
     key = tuple(given[column.name] for column in target.schema.key)
     data = lowering.topic_key_serde(target).serialize(target.topic, key)
     return OutgoingRecord(target.topic, data, None, None)
+
+
+def _add_key(part: Comparison, target: DataSource, scope: Scope, given: dict[str, Any]) -> None:
+    if isinstance(part.left, ColumnRef):
+        column = target.schema.find(part.left.name)
+        if column is not None and column.namespace == "KEY":
+            given[column.name] = _value(part.right, column, scope)

@@ -54,8 +54,8 @@ class Listing:
                 rows = [(name, str(value)) for name, value in sorted(self.settings.items())]
                 return _table("properties", sql, ("name", "value"), rows)
             case "TOPICS" | "ALL TOPICS":
-                rows = sorted(self.catalog.topics.items())
-                return _table("topics", sql, ("name", "partitions"), rows)
+                topics = sorted(self.catalog.topics.items())
+                return _table("topics", sql, ("name", "partitions"), topics)
             case _:
                 raise AnalysisError(
                     "not-supported",
@@ -86,7 +86,7 @@ class Listing:
             ("TABLE", self.functions.tables),
             ("AGGREGATE", self.functions.aggregates),
         )
-        rows = sorted((name, kind) for kind, functions in kinds for name in functions)  # type: ignore[attr-defined]
+        rows = sorted((name, kind) for kind, functions in kinds for name in functions)
         return _table("functions", sql, ("name", "type"), rows)
 
     def _function(self, name: str, sql: str) -> TableResult:
@@ -95,7 +95,7 @@ class Listing:
             ("TABLE", self.functions.tables),
             ("AGGREGATE", self.functions.aggregates),
         ):
-            found: Any = functions.get(name)  # type: ignore[attr-defined]
+            found: Any = functions.get(name)
             if found is not None:
                 rows = [(f"{name}{overload.signature}",) for overload in found.overloads]
                 details = {"name": name, "type": kind, "description": found.description}

@@ -59,7 +59,7 @@ class WithProperties:
         text = self.text(name)
         if text is None:
             return None
-        if len(text) > 1 and text[0] == text[-1] and text[0] in "`\"":
+        if len(text) > 1 and text[0] == text[-1] and text[0] in '`"':
             return text[1:-1]
         return text.upper()
 
@@ -92,7 +92,7 @@ class WithProperties:
             raise self.bad(
                 "FORMAT",
                 f"FORMAT and {side}_FORMAT cannot be given together",
-                fix=f"use FORMAT alone, or KEY_FORMAT and VALUE_FORMAT without it",
+                fix="use FORMAT alone, or KEY_FORMAT and VALUE_FORMAT without it",
             )
         chosen = own or both
         return None if chosen is None else chosen.upper()
@@ -129,9 +129,11 @@ class WithProperties:
 
     def _duration(self, name: str, text: str) -> int:
         parts = text.upper().split()
-        units = {**UNIT_MS, **{unit[:-1]: ms for unit, ms in UNIT_MS.items()}}
+        units: dict[str, int] = {}
+        for unit, ms in UNIT_MS.items():
+            units[unit] = units[unit.removesuffix("S")] = ms
         if len(parts) == 2 and parts[0].isdigit() and parts[1] in units:
-            return int(parts[0]) * cast(dict[str, int], units)[parts[1]]
+            return int(parts[0]) * units[parts[1]]
         raise self.bad(name, f"{name} {text!r} is no duration", fix="write it as '10 SECONDS'")
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.sql.ast.node import Span
+from penstock.sql.calendar import to_ms
 from penstock.sql.catalog import TimestampColumn
 from penstock.sql.errors import AnalysisError, FunctionError, did_you_mean
-from penstock.sql.calendar import to_ms
 from penstock.sql.functions.date_patterns import pieces_of, read
 from penstock.sql.schema import Schema
 from penstock.sql.types import BIGINT, STRING, TIMESTAMP

@@ -10,7 +10,6 @@ from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import (
     AllColumns,
-    AllFields,
     Join,
     Query,
     Relation,
@@ -35,7 +34,9 @@ class AliasedSource:
     def has_column(self, name: str) -> bool:
         if self.source.schema.find(name) is not None:
             return True
-        system = PSEUDO_COLUMNS if self.source.window is None else (*PSEUDO_COLUMNS, *WINDOW_COLUMNS)
+        system = (
+            PSEUDO_COLUMNS if self.source.window is None else (*PSEUDO_COLUMNS, *WINDOW_COLUMNS)
+        )
         return name in {column for column, _ in system}
 
 
@@ -214,5 +215,3 @@ def _refuse_reserved(item: SelectColumn, alias: str, analysis: Analysis) -> None
         fix=f"write {alias} AS another name" if is_itself else "choose another name",
         span=item.span,
     )
-
-

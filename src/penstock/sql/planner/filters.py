@@ -8,7 +8,7 @@ from typing import Literal
 from penstock.sql.ast.expressions import Expression
 from penstock.sql.expressions import compile_condition
 from penstock.sql.planner.stage import Environment, Stage
-from penstock.sql.planner.steps import FilterStep, Step
+from penstock.sql.planner.steps import FilterStep, shape_of
 
 
 def filtered(
@@ -31,14 +31,3 @@ def filtered(
         **shape_of(before),
     )
     return replace(stage, step=step)
-
-
-def shape_of(step: Step) -> dict[str, object]:
-    """Gives the fields that a step takes over from the one before it."""
-    return {
-        "columns": step.columns,
-        "key": step.key,
-        "key_format": step.key_format,
-        "window": step.window,
-        "is_table": step.is_table,
-    }

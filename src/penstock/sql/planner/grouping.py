@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, TypeGuard
 
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall, Literals
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query, SelectColumn
 from penstock.sql.ast.walk import rewrite, walk
 from penstock.sql.catalog import FormatSpec
-from penstock.sql.errors import AnalysisError, SqlError, SqlTypeError
+from penstock.sql.errors import AnalysisError, SqlError
 from penstock.sql.expressions import Column, compile_expression
 from penstock.sql.format_expression import format_expression
 from penstock.sql.functions.registry import Aggregator
@@ -33,9 +34,8 @@ def grouped(
     before: SELECT S.A, COUNT(*) + 1 FROM S GROUP BY S.A HAVING COUNT(*) > 2
     after:  SELECT S.A, KSQL_AGG_VARIABLE_0 + 1, with HAVING KSQL_AGG_VARIABLE_0 > 2 as a filter
     """
-    has_aggregates = any(_is_aggregate(node, environment) for node in _selected(query))
     if query.group_by is None:
-        _refuse_without_group(query, environment, has_aggregates)
+        _refuse_without_group(query, environment)
         return stage, query
     group_by = query.group_by
     _check_group_by(group_by, environment)
@@ -131,7 +131,7 @@ class _Rewriter:
 
     def _change(self, node: Node) -> Node | None:
         if node in self._group_by:
-            ref = self._refs[self._group_by.index(node)]  # type: ignore[arg-type]
+            ref = self._refs[self._group_by.index(node)]
             return replace(ref, span=node.span)
         if isinstance(node, FunctionCall) and _is_aggregate(node, self._environment):
             if node not in self.calls:
@@ -154,15 +154,15 @@ def bind(
     types: list[SqlType | None] = []
     values: list[object] = []
     for argument in call.arguments:
-        compiled = compile_expression(argument, environment.scope(columns))  # type: ignore[arg-type]
-        types.append(compiled.type)
-        values.append(compiled.evaluate(()) if isinstance(argument, Literals) else None)
+        types.append(environment.type_of(argument, columns))
+        is_literal = isinstance(argument, Literals)
+        values.append(_literal(argument, environment) if is_literal else None)
     try:
-        bound = environment.functions.bind_aggregate(
-            call.name, types, values, environment.settings
-        )
+        bound = environment.functions.bind_aggregate(call.name, types, values, environment.settings)
     except SqlError as error:
-        raise type(error)(error.code, error.message, error.fix, span=error.span or call.span) from None
+        raise type(error)(
+            error.code, error.message, error.fix, span=error.span or call.span
+        ) from None
     if is_table and bound.undo is None:
         raise AnalysisError(
             "aggregate-on-table",
@@ -173,7 +173,11 @@ def bind(
     return bound
 
 
-def _is_aggregate(node: Node, environment: Environment) -> bool:
+def _literal(node: Any, environment: Environment) -> Any:
+    return compile_expression(node, environment.scope(())).evaluate(())
+
+
+def _is_aggregate(node: Node, environment: Environment) -> TypeGuard[FunctionCall]:
     return isinstance(node, FunctionCall) and environment.functions.is_aggregate(node.name)
 
 
@@ -184,15 +188,15 @@ def _selected(query: Query) -> list[Node]:
     return [node for root in roots for node in walk(root)]
 
 
-def _refuse_without_group(query: Query, environment: Environment, has_aggregates: bool) -> None:
-    if has_aggregates:
-        call = next(node for node in _selected(query) if _is_aggregate(node, environment))
-        raise AnalysisError(
-            "aggregate-without-group",
-            f"aggregate function {call.name} needs a GROUP BY",  # type: ignore[attr-defined]
-            fix="add GROUP BY",
-            span=call.span,
-        )
+def _refuse_without_group(query: Query, environment: Environment) -> None:
+    for call in _selected(query):
+        if _is_aggregate(call, environment):
+            raise AnalysisError(
+                "aggregate-without-group",
+                f"aggregate function {call.name} needs a GROUP BY",
+                fix="add GROUP BY",
+                span=call.span,
+            )
     if query.window is not None:
         raise AnalysisError(
             "window-without-group",

@@ -47,4 +47,6 @@ def check_insertion(statement: InsertInto, sink: DataSource, result: Projected) 
 
 
 def _shape(schema: Schema) -> tuple[object, ...]:
-    return tuple((c.name, c.type) for c in schema.key), tuple((c.name, c.type) for c in schema.value)
+    return tuple((c.name, c.type) for c in schema.key), tuple(
+        (c.name, c.type) for c in schema.value
+    )

@@ -12,12 +12,11 @@ from penstock.sql.errors import AnalysisError, SqlTypeError
 from penstock.sql.expressions import Column
 from penstock.sql.format_expression import format_expression
 from penstock.sql.planner.analysis import Analysis
-from penstock.sql.planner.filters import shape_of
 from penstock.sql.planner.names import AliasGenerator
 from penstock.sql.planner.partitioning import rekeyed
 from penstock.sql.planner.sources import source_stage
 from penstock.sql.planner.stage import Environment, Stage
-from penstock.sql.planner.steps import ForeignKeyJoinStep, JoinStep, RekeyStep
+from penstock.sql.planner.steps import ForeignKeyJoinStep, JoinStep, RekeyStep, shape_of
 from penstock.sql.schema import SourceColumn
 from penstock.sql.types import SqlType
 
@@ -215,7 +214,7 @@ def _foreign_key_join(sides: _Sides, types: tuple[SqlType, SqlType], prefix: str
         left=left.step,
         right=right.step,
         foreign_key=sides.left_on,
-        **{**shape_of(left.step), "columns": (*left.columns, *right.columns)},
+        **shape_of(left.step, columns=(*left.columns, *right.columns)),
     )
     return replace(
         left, step=step, aliases=(*left.aliases, *right.aliases), is_foreign_key_join=True
@@ -298,7 +297,7 @@ def _in_format(stage: Stage, key_format: FormatSpec) -> Stage:
         input=stage.step,
         expressions=tuple(stage.key_refs),
         is_forced=True,
-        **{**shape_of(stage.step), "key_format": key_format},
+        **shape_of(stage.step, key_format=key_format),
     )
     return replace(stage, step=step)
 

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.sql.ast.expressions import Cast, ColumnRef, Dereference, Expression
+from penstock.sql.ast.expressions import ColumnRef, Dereference, Expression
 from penstock.sql.ast.queries import AllColumns, AllFields, Query, SelectColumn
-from penstock.sql.ast.walk import rewrite
 from penstock.sql.errors import AnalysisError, SqlTypeError
 from penstock.sql.expressions import Column
 from penstock.sql.format_expression import format_expression

@@ -71,7 +71,11 @@ def _format(properties: WithProperties, source: FormatSpec, side: str) -> Format
     if found.name == source.name:
         inherited = {
             field: getattr(source.properties, field)
-            for field, written in (("delimiter", "DELIMITER"), ("schema_full_name", "SCHEMA_FULL_NAME"), ("nullable", "PROTOBUF_NULLABLE_REPRESENTATION"))
+            for field, written in (
+                ("delimiter", "DELIMITER"),
+                ("schema_full_name", "SCHEMA_FULL_NAME"),
+                ("nullable", "PROTOBUF_NULLABLE_REPRESENTATION"),
+            )
             if written in found.inherited and getattr(own, field) is None
         }
         own = replace(own, **inherited)

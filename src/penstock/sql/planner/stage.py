@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.sql.ast.expressions import ColumnRef, Expression
+from penstock.sql.ast.expressions import ColumnRef, Expression, Lambda
+from penstock.sql.errors import AnalysisError
 from penstock.sql.expressions import Column, Scope, compile_expression
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.steps import Step
@@ -23,8 +24,16 @@ class Environment:
     def scope(self, columns: tuple[Column, ...]) -> Scope:
         return Scope(columns, self.functions, self.types)
 
-    def type_of(self, expression: Expression, columns: tuple[Column, ...]) -> SqlType | None:
+    def type_of(
+        self, expression: Expression | Lambda, columns: tuple[Column, ...]
+    ) -> SqlType | None:
         """Checks an expression and gives its type, None for a bare NULL."""
+        if isinstance(expression, Lambda):
+            raise AnalysisError(
+                "misplaced-lambda",
+                "a lambda can only be the argument of a scalar function",
+                span=expression.span,
+            )
         return compile_expression(expression, self.scope(columns)).type
 
 

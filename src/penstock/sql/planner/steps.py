@@ -7,7 +7,7 @@ of ``key``, inside ``Windowed`` where ``window`` is given.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 from penstock.sql.ast.expressions import Expression, FunctionCall
 from penstock.sql.ast.queries import JoinKind, Window, Within
@@ -105,3 +105,29 @@ class ProjectStep(Step):
 
     input: Step
     expressions: tuple[Expression, ...]
+
+
+class Shape(TypedDict):
+    """The fields of ``Step`` that most steps take over from the one before."""
+
+    columns: tuple[Column, ...]
+    key: tuple[SourceColumn, ...]
+    key_format: FormatSpec
+    window: WindowSpec | None
+    is_table: bool
+
+
+def shape_of(
+    step: Step,
+    *,
+    columns: tuple[Column, ...] | None = None,
+    key_format: FormatSpec | None = None,
+) -> Shape:
+    """Gives what a step hands on, with other columns or another key format if given."""
+    return Shape(
+        columns=step.columns if columns is None else columns,
+        key=step.key,
+        key_format=step.key_format if key_format is None else key_format,
+        window=step.window,
+        is_table=step.is_table,
+    )

@@ -10,9 +10,8 @@ from penstock.sql.ast.queries import Query, SelectColumn
 from penstock.sql.ast.walk import children, rewrite
 from penstock.sql.errors import AnalysisError
 from penstock.sql.expressions import Column
-from penstock.sql.planner.filters import shape_of
 from penstock.sql.planner.stage import Environment, Stage
-from penstock.sql.planner.steps import ExplodeStep
+from penstock.sql.planner.steps import ExplodeStep, shape_of
 from penstock.sql.types import SqlType
 
 
@@ -50,7 +49,7 @@ def exploded(stage: Stage, query: Query, environment: Environment) -> tuple[Stag
         name="FlatMap",
         input=stage.step,
         calls=tuple(calls),
-        **{**shape_of(stage.step), "columns": (*stage.columns, *columns)},
+        **shape_of(stage.step, columns=(*stage.columns, *columns)),
     )
     places = {id(call): ColumnRef(column.name) for call, column in zip(calls, columns, strict=True)}
     return replace(stage, step=step), rewrite(query, lambda node: places.get(id(node)))
@@ -78,5 +77,3 @@ def _collect(expression: Expression, environment: Environment, calls: list[Funct
 def _row_type(call: FunctionCall, stage: Stage, environment: Environment) -> SqlType:
     types = [environment.type_of(argument, stage.columns) for argument in call.arguments]
     return environment.functions.bind_table(call.name, types)[0]
-
-

@@ -94,4 +94,6 @@ def _step_change(old: Step, new: Step) -> str | None:
         case ForeignKeyJoinStep(), ForeignKeyJoinStep():
             if (old.kind, old.foreign_key) != (new.kind, new.foreign_key):
                 return "its join changes"
+        case _:
+            pass
     return None

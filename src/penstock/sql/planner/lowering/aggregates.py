@@ -26,6 +26,7 @@ STORE = "Aggregate-Aggregate-Materialize"
 def lower_aggregate(step: AggregateStep, lowering: Lowering, rows: Any) -> KTable[Any, Any]:
     """Folds the arguments of the aggregate calls; the row is made of key and results."""
     fold = _Fold.of(step, lowering)
+    states: KTable[Any, Any]
     if isinstance(rows, KTable):
         states = _over_table(step, lowering, rows, fold)
     else:
@@ -47,18 +48,20 @@ class _Fold:
     @staticmethod
     def of(step: AggregateStep, lowering: Lowering) -> _Fold:
         columns = step.input.columns
-        aggregators, slices, expressions = [], [], []
+        aggregators: list[Aggregator] = []
+        slices: list[slice] = []
+        expressions: list[Any] = []
         for call in step.calls:
             bound = bind(call, columns, lowering.environment, is_table=step.input.is_table)
             start = len(expressions)
             expressions.extend(call.arguments[: bound.arity])
             aggregators.append(bound)
             slices.append(slice(start, len(expressions)))
-        types = [lowering.environment.type_of(e, columns) for e in expressions]  # type: ignore[arg-type]
+        types = [lowering.environment.type_of(e, columns) for e in expressions]
         return _Fold(
             tuple(aggregators),
             tuple(slices),
-            lowering.values(expressions, columns),  # type: ignore[arg-type]
+            lowering.values(expressions, columns),
             tuple(types),
             ProcessingLog(lowering.query_id),
         )
@@ -84,10 +87,7 @@ class _Fold:
 
     def merge(self, key: Any, left: Row, right: Row) -> Row:
         return tuple(
-            [
-                each.merge(a, b)
-                for each, a, b in zip(self.aggregators, left, right, strict=True)
-            ]
+            [each.merge(a, b) for each, a, b in zip(self.aggregators, left, right, strict=True)]
         )
 
     def results(self, states: Row) -> list[Any]:
@@ -104,14 +104,14 @@ class _Fold:
 
 def _over_stream(
     step: AggregateStep, lowering: Lowering, rows: KStream[Any, Any], fold: _Fold
-) -> KTable[Any, Any]:
+) -> Any:
     serdes: Any = {
         "key_serde": lowering.plain_key_serde(step),
         "value_serde": row_serde(fold.argument_types),
     }
     if step.keeps_key:
         arguments = fold.arguments
-        values = rows.map_values(lambda row: None if row is None else arguments(row))
+        values: Any = rows.map_values(lambda row: None if row is None else arguments(row))
     else:
         values = rows.flat_map(_regrouped(step, lowering, fold))
     grouped = values.group_by_key(Grouped(name=GROUP, **serdes))

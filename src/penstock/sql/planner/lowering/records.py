@@ -81,5 +81,3 @@ def _rows_of(
             return []
 
     return rows
-
-

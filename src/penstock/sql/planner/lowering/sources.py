@@ -58,7 +58,8 @@ class _AddColumns(FixedKeyProcessor[Any, Any, Any]):
             return
         at = self.context.record_metadata
         place = (record.timestamp, at.partition, at.offset) if at else (record.timestamp, -1, -1)
-        key, bounds = record.key, ()
+        key = record.key
+        bounds: tuple[int, ...] = ()
         if self._is_windowed and key is not None:
             bounds = (key.window.start, key.window.end)
             key = key.key

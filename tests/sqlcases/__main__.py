@@ -1,0 +1,91 @@
+"""The command: ``python -m tests.sqlcases PATH...``. Exit 0: all agree, 1: some do not, 2: misuse.
+
+Runs cases of the SQL dialect through the public engine, without Kafka and Spark, and prints what
+disagrees, a table per file, and how many agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import multiprocessing
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.sqlcases.cases import Case, case_files, cases_in
+from tests.sqlcases.run import Verdict, check
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command and gives its exit code."""
+    options = _parser().parse_args(arguments)
+    missing = [path for path in options.paths if not path.exists()]
+    if missing:
+        print(f"sqlcases: no such file or folder: {missing[0]}", file=sys.stderr)
+        return 2
+    if not options.log:
+        # Cases feed records on purpose that cannot be read or computed.
+        logging.disable(logging.CRITICAL)
+    cases = [case for path in case_files(options.paths) for case in cases_in(path)]
+    wanted = [case for case in cases if _is_wanted(case, options.only)]
+    verdicts = _verdicts(wanted, options.jobs)
+    _report(verdicts, verbose=options.verbose, table=not options.no_table)
+    agreeing = sum(verdict.agrees for verdict in verdicts)
+    print(f"sql cases: {agreeing} of {len(verdicts)} agree")
+    return 0 if agreeing == len(verdicts) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.sqlcases", description=__doc__)
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="case file or folder")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="TEXT",
+        help="only cases whose file or name contains TEXT (repeat: all must match)",
+    )  # fmt: skip
+    parser.add_argument("--verbose", action="store_true", help="show statements of disagreements")
+    parser.add_argument("--jobs", type=int, default=1, help="processes to run cases in")
+    parser.add_argument("--log", action="store_true", help="keep the log of processing errors")
+    parser.add_argument("--no-table", action="store_true", help="leave the table per file out")
+    return parser
+
+
+def _is_wanted(case: Case, only: list[str]) -> bool:
+    text = f"{case.file} {case.name}".lower()
+    return all(part.lower() in text for part in only)
+
+
+_STATEMENTS: dict[tuple[str, str], list[str]] = {}
+
+
+def _verdicts(cases: list[Case], jobs: int) -> list[Verdict]:
+    _STATEMENTS.update({(case.file, case.name): case.statements for case in cases})
+    if jobs <= 1 or len(cases) < 2:
+        return [check(case) for case in cases]
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        return pool.map(check, cases, chunksize=8)
+
+
+def _report(verdicts: Iterable[Verdict], *, verbose: bool, table: bool) -> None:
+    totals: Counter[str] = Counter()
+    agreeing: Counter[str] = Counter()
+    for verdict in verdicts:
+        totals[verdict.file] += 1
+        agreeing[verdict.file] += verdict.agrees
+        if not verdict.agrees:
+            print(f"{verdict.file}: {verdict.name}")
+            if verbose:
+                for statement in _STATEMENTS[verdict.file, verdict.name]:
+                    print(f"    | {statement}")
+            for problem in verdict.problems:
+                print("    " + problem.replace("\n", "\n    "))
+    if table:
+        print()
+        for file, total in sorted(totals.items()):
+            share = 100 * agreeing[file] / total
+            print(f"{file:40} {agreeing[file]:5} of {total:5}  {share:5.1f} %")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
