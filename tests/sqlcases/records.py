@@ -6,14 +6,38 @@ Cases have to be loaded with ``load``: their numbers keep all digits, as ``Decim
 from __future__ import annotations
 
 import json
-from binascii import b2a_base64
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes
-from penstock.sql.formats.rows import RowFormat
-from penstock.sql.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
+from penstock.sql import java
+from penstock.sql.formats.language import language_of
+from penstock.sql.formats.properties import FormatProperties
+from penstock.sql.formats.registered import imports_of, schema_id_of
+from penstock.sql.formats.registry import subject_of
+from penstock.sql.formats.rows import RowFormat, RowSerde
+from penstock.sql.formats.wire import WireStruct, sql_fields, sql_type
+from penstock.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    Field,
+    MapType,
+    SqlType,
+    StructType,
+)
 
 _TOLERANCE = Decimal("0.000001")
 
@@ -36,8 +60,10 @@ def to_bytes(row: RowFormat, value: Any) -> bytes | None:
             return _kafka_bytes(row.columns[0].type, value) if row.columns else _text(value)
         case "NONE":
             return _text(value)
-        case other:
-            raise NotImplementedError(other)
+        case "PROTOBUF_NOSR":
+            return serde_of(row).encode(_row(row.columns, value))
+        case _:
+            return _registered_bytes(row, value)
 
 
 def from_bytes(row: RowFormat, data: bytes | None) -> Any:
@@ -51,8 +77,86 @@ def from_bytes(row: RowFormat, data: bytes | None) -> Any:
             return data.decode()
         case "KAFKA":
             return _from_kafka(row.columns[0].type, data)
-        case other:
-            raise NotImplementedError(other)
+        case "PROTOBUF_NOSR":
+            values = serde_of(row).decode(data)
+            return dict(zip((column.name for column in row.columns), values, strict=True))
+        case _:
+            return _registered_value(row, data)
+
+
+def _registered_bytes(row: RowFormat, value: Any) -> bytes:
+    """Writes a value with the newest schema of its topic, whatever the columns of a source are."""
+    registry = row.required_registry()
+    subject = subject_of(row.topic, is_key=row.is_key)
+    latest = registry.latest(subject)
+    if latest is None:
+        raise LookupError(f"the case has no schema under {subject!r}")
+    language = language_of(row.format.name)
+    name = row.properties.schema_full_name
+    imports = imports_of(latest.schema, registry)
+    wire = language.wire(latest.schema, imports, name)
+    is_struct = isinstance(wire, WireStruct)
+    columns = (
+        sql_fields(wire, keep_case=True)
+        if isinstance(wire, WireStruct)
+        else (Field("ROWVAL", sql_type(wire, keep_case=True)),)
+    )
+    written = replace(row, columns=columns, wrap=is_struct, properties=FormatProperties(None, name))
+    values = _row(columns, value) if is_struct else (to_sql(columns[0].type, value),)
+    payload = language.encoder(latest.schema, imports, written)(values)
+    return b"\0" + latest.id.to_bytes(4, "big") + payload
+
+
+def _registered_value(row: RowFormat, data: bytes) -> Any:
+    registry = row.required_registry()
+    schema = registry.by_id(schema_id_of(data))
+    language = language_of(row.format.name)
+    return language.values(schema, imports_of(schema, registry))(data[5:])
+
+
+def serde_of(row: RowFormat) -> RowSerde:
+    """Gives the serde of a row with its envelope: cases always write one."""
+    return RowSerde(replace(row, wrap=True))
+
+
+def _row(columns: Sequence[Field], value: dict[str, Any]) -> tuple[Any, ...]:
+    members = {name.upper(): item for name, item in value.items()}
+    return tuple(to_sql(column.type, members.get(column.name.upper())) for column in columns)
+
+
+def to_sql(type_: SqlType, value: Any) -> Any:
+    """Gives the SQL value that a case's JSON stands for in a column of the type."""
+    if value is None:
+        return None
+    match type_:
+        case ArrayType(element):
+            return [to_sql(element, item) for item in value]
+        case MapType(_, inner):
+            return {str(key): to_sql(inner, item) for key, item in value.items()}
+        case StructType(fields):
+            names = [field.name for field in fields]
+            return dict(zip(names, _row(fields, value), strict=True))
+        case DecimalType(precision, scale):
+            return java.fit(Decimal(value), precision, scale)
+        case _:
+            return _SCALARS[type_](value)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json_text(value)
+
+
+_SCALARS: dict[SqlType, Callable[[Any], Any]] = {
+    BOOLEAN: lambda value: _as_text(value).lower() == "true",
+    INTEGER: int,
+    BIGINT: int,
+    DOUBLE: float,
+    STRING: _as_text,
+    BYTES: a2b_base64,
+    DATE: int,
+    TIME: int,
+    TIMESTAMP: int,
+}
 
 
 def matches(actual: Any, expected: Any) -> bool:

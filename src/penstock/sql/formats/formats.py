@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from penstock.sql.errors import AnalysisError, SqlTypeError, did_you_mean
 from penstock.sql.formats.columns import ColumnLike, kind_of, parts
 from penstock.sql.formats.properties import FormatProperties
+from penstock.sql.formats.protobuf_schema import check_nesting
 from penstock.sql.types import (
     BIGINT,
     BYTES,
@@ -150,6 +151,8 @@ class Format:
                 f" of column {column.name!r}",
                 fix="choose another format, such as JSON, or another type",
             )
+        if self.name.startswith("PROTOBUF"):
+            check_nesting(column.type, column.name)
         for part in inside:
             if isinstance(part, MapType) and part.key != STRING:
                 raise SqlTypeError(

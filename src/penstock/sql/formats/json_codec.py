@@ -77,22 +77,27 @@ def _single_decoder(type_: SqlType) -> Decode:
 def object_encoder(columns: Sequence[Field]) -> Callable[[Row], bytes]:
     names = [column.name for column in columns]
     write, carefully = _row_writer(columns, finite=True), _row_writer(columns, finite=False)
-    has_doubles = _has(DOUBLE, columns)
 
     def encode(row: Row) -> bytes:
-        data = _dumps(dict(zip(names, write(row), strict=True)))
-        if has_doubles and b"null" in data:
-            # orjson writes NaN as null; Java writes it as text.
-            return _dumps(dict(zip(names, carefully(row), strict=True)))
-        return data
+        return _dumps(dict(zip(names, row if write is None else write(row), strict=True)))
 
-    return encode
+    if carefully is None or not _has(DOUBLE, columns):
+        return encode
+
+    def encode_doubles(row: Row) -> bytes:
+        data = encode(row)
+        if b"null" not in data:
+            return data
+        # orjson writes NaN as null; Java writes it as text.
+        return _dumps(dict(zip(names, carefully(row), strict=True)))
+
+    return encode_doubles
 
 
-def _row_writer(columns: Sequence[Field], *, finite: bool) -> Callable[[Row], Sequence[Any]]:
+def _row_writer(columns: Sequence[Field], *, finite: bool) -> Callable[[Row], Sequence[Any]] | None:
     writers = [writer(column.type, finite=finite) for column in columns]
     if not any(writers):
-        return lambda row: row
+        return None
     full = [each or _same for each in writers]
 
     def write(row: Row) -> Sequence[Any]:

@@ -14,7 +14,9 @@ from penstock.sql.formats.delimited import delimited_codec
 from penstock.sql.formats.formats import Format, format_named
 from penstock.sql.formats.json_codec import json_codec
 from penstock.sql.formats.kafka_codec import kafka_codec, void_codec
+from penstock.sql.formats.language import language_of, protobuf_codec
 from penstock.sql.formats.properties import FormatProperties
+from penstock.sql.formats.registered import registered_codec
 from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.types import Field
 
@@ -146,9 +148,12 @@ def codec_of(row: RowFormat) -> Codec:
             return Codec(*json_codec(row.columns, is_unwrapped=row.is_unwrapped))
         case "DELIMITED":
             return Codec(*delimited_codec(row.columns, row.properties.delimiter or ","))
+        case "JSON_SR" | "AVRO" | "PROTOBUF" if row.columns:
+            return Codec(*registered_codec(language_of(row.format.name), row))
+        case "PROTOBUF_NOSR" if row.columns:
+            return Codec(*protobuf_codec(row))
         case "KAFKA" if row.columns:
             return Codec(*kafka_codec(row.columns[0].type))
-        case "KAFKA" | "NONE":
+        case _:
+            # No columns, no bytes: NONE says so, and the others have nothing to write.
             return Codec(*void_codec())
-        case other:
-            raise AnalysisError("unknown-format", f"there is no format {other!r}")

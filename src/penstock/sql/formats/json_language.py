@@ -1,0 +1,43 @@
+"""JSON Schema behind the protocol of schema languages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock.sql.formats import json_schema
+from penstock.sql.formats.json_schema import JsonSchema
+from penstock.sql.formats.json_schema_codec import json_reader, json_writer
+from penstock.sql.formats.registered import Imports, Row
+from penstock.sql.formats.registry import Schema, SchemaKind
+from penstock.sql.formats.wire import Wire, row_converter
+
+if TYPE_CHECKING:
+    from penstock.sql.formats.rows import RowFormat
+
+
+class JsonLanguage:
+    """JSON Schema, with the hints Kafka Connect leaves in it."""
+
+    kind: SchemaKind = "JSON"
+
+    def wire(self, schema: Schema, imports: Imports, full_name: str | None) -> Wire:
+        return JsonSchema.parse(schema.text, imports).wire()
+
+    def values(self, schema: Schema, imports: Imports) -> Callable[[bytes], Any]:
+        return json_reader(JsonSchema.parse(schema.text, imports))
+
+    def decoder(self, schema: Schema, imports: Imports, row: RowFormat) -> Callable[[bytes], Row]:
+        parsed = JsonSchema.parse(schema.text, imports)
+        read = json_reader(parsed)
+        convert = row_converter(parsed.wire(), row.columns, is_unwrapped=row.is_unwrapped)
+        return lambda data: convert(read(data))
+
+    def encoder(self, schema: Schema, imports: Imports, row: RowFormat) -> Callable[[Row], bytes]:
+        parsed = JsonSchema.parse(schema.text, imports)
+        return json_writer(parsed, row.columns, is_unwrapped=row.is_unwrapped)
+
+    def schema_of(self, row: RowFormat) -> Schema:
+        node = json_schema.schema_of_columns(row.columns, is_unwrapped=row.is_unwrapped)
+        return Schema("JSON", json.dumps(node, separators=(",", ":")))
