@@ -1,9 +1,9 @@
 """The batch log: what a batch is, and how much of it is done. Kafka has the last word.
 
-A compacted topic of one partition per application. The leader writes the plan of a batch before
-it runs; each task writes a marker inside its transaction. So whatever dies, and even if Spark's
-checkpoint is lost, the next leader finds the batch that was under way and runs it again over the
-same ranges, and tasks that had committed only recompute.
+A compacted topic of one partition per application. Each slot writes, inside its transaction, the
+plan of the batch and a marker per task. So whatever dies, and even if Spark's checkpoint is lost,
+the next leader finds a batch that was committed in part and runs it again over the same ranges,
+and tasks that had committed only recompute.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 
 Part = tuple[str, int]
+PLAN_KEY = "plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class LogState:
         if value is None:
             return
         data = value.encode() if isinstance(value, str) else bytes(value)
-        if key == "plan":
+        if key == PLAN_KEY:
             self.plan = BatchPlan.from_json(data)
         elif key == "complete":
             self.complete = int(data)
@@ -131,8 +132,13 @@ class BatchLog:
         return self.state
 
     def begin(self, plan: BatchPlan) -> None:
-        """Writes the plan down before anything of the batch happens."""
-        self._write("plan", plan.to_json())
+        """Takes the plan as the newest; without transactions, writes it down before it runs.
+
+        In a transaction each slot writes the plan beside its markers: a batch of which nothing is
+        committed has left no trace, and may as well be planned anew.
+        """
+        if not self._exactly_once:
+            self._write(PLAN_KEY, plan.to_json())
         self.state.plan = plan
 
     def finish(self, batch: int) -> None:

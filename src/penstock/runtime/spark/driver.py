@@ -8,13 +8,13 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import cloudpickle
 import pyarrow as pa
-from pyspark import StorageLevel, TaskContext
+from pyspark import RDD, StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
@@ -28,7 +28,7 @@ from penstock.runtime.spark.batch_log import BatchLog, BatchPlan
 from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.host import ask_slot, serve, socket_path
 from penstock.runtime.spark.orders import Application, Order, Release, Report, Restore
-from penstock.runtime.spark.ranges import parts_of
+from penstock.runtime.spark.ranges import parts_of, read_file
 from penstock.runtime.spark.retention import ChangelogRetention
 from penstock.runtime.spark.rows import REPORT, SPARK_SCHEMA, reports
 from penstock.runtime.spark.shipping import packed
@@ -63,6 +63,7 @@ class Driver:
         admin: Admin,
         group: Any,
         slots: int,
+        planned: str,
     ) -> None:
         set_faults(application.config)
         self.progress = Progress()
@@ -82,13 +83,18 @@ class Driver:
         config = StreamsConfig(application.config)
         self._retention = ChangelogRetention(application.plan, config, admin)
         self._broadcast = spark.sparkContext.broadcast(packed(application))
+        self._planned = planned
+        #: Where the last batch of this life ended, as Spark knows it.
+        self._end: dict[str, Any] | None = None
+        #: One partition per slot, for as long as their number does not change.
+        self._places: RDD[int] | None = None
         self.restore_listener: StateRestoreListener | None = None
 
     # One batch
 
     def on_batch(self, frame: DataFrame, spark_batch: int) -> None:
         """What ``foreachBatch`` calls; also with a batch that was complete before a crash."""
-        span = json.loads(frame.collect()[0]["range"])
+        span = self._span(frame)
         plan = self._plan(span["start"], span["end"])
         if plan is None:
             log.info("batch of spark id %d was complete before the restart", spark_batch)
@@ -105,6 +111,14 @@ class Driver:
             self._commit_offsets(plan)
         self._note(plan, received, time.monotonic() - started)
 
+    def _span(self, frame: DataFrame) -> dict[str, Any]:
+        """What the source has planned, from its file if that is of this batch."""
+        span = read_file(self._planned)
+        if not span or (self._end is not None and span["start"] != self._end):
+            span = json.loads(frame.collect()[0]["range"])
+        self._end = span["end"]
+        return span
+
     def _plan(self, start: dict[str, Any], end: dict[str, Any]) -> BatchPlan | None:
         known = self._log.state.plan
         starts, ends = parts_of(start["offsets"]), parts_of(end["offsets"])
@@ -118,14 +132,25 @@ class Driver:
         return plan
 
     def _run(self, plan: BatchPlan) -> list[Report]:
+        self._spark.sparkContext.setJobDescription(f"{self._application.id}: batch {plan.batch}")
+        if self._application.plan.stages == 1 and not self._sinks:
+            return self._run_one_stage(plan)
+        return self._run_stages(plan)
+
+    def _run_one_stage(self, plan: BatchPlan) -> list[Report]:
+        """Without a shuffle there are only reports to collect, and no query to be planned."""
+        if self._places is None or self._places.getNumPartitions() != self.slots:
+            self._places = self._spark.sparkContext.parallelize(range(self.slots), self.slots)
+        stage = self._stage(self._order(plan, 0))
+        return self._places.mapPartitions(stage.reports).collect()
+
+    def _run_stages(self, plan: BatchPlan) -> list[Report]:
         slots = self.slots
-        context = self._spark.sparkContext
         frame = self._spark.range(0, slots, 1, slots).toDF("slot")
         for stage in range(self._application.plan.stages):
             if stage:
                 frame = frame.repartitionById(slots, col("slot"))
             frame = frame.mapInArrow(self._stage(self._order(plan, stage)), SPARK_SCHEMA)
-        context.setJobDescription(f"{self._application.id}: batch {plan.batch}")
         if not self._sinks:
             return _collected(frame)
         # The rows for the sinks are computed once, together with the reports.
@@ -137,7 +162,7 @@ class Driver:
             frame.unpersist()
         return received
 
-    def _stage(self, order: Order) -> Any:
+    def _stage(self, order: Order) -> _StageFunction:
         return _StageFunction(self._broadcast, self._key, order)
 
     def _order(self, plan: BatchPlan, stage: int) -> Order:
@@ -239,6 +264,10 @@ class _StageFunction:
                 pass
             inputs = iter(())
         yield from serve(self._load, self._key, order, number, inputs)
+
+    def reports(self, places: Iterable[int]) -> list[Report]:
+        """The same as a function over an RDD with one partition per slot."""
+        return [each for batch in self(iter(())) for each in reports(batch.to_pylist())]
 
     def _load(self) -> Application:
         application: Application = cloudpickle.loads(self._broadcast.value)

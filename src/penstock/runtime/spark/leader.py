@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import shutil
 import tempfile
 import uuid
@@ -15,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -37,7 +39,7 @@ from penstock.runtime.spark.driver import Driver
 from penstock.runtime.spark.offsets import start_offsets
 from penstock.runtime.spark.orders import Application, Part
 from penstock.runtime.spark.plan import Plan, make_plan
-from penstock.runtime.spark.ranges import FORMAT, listed, write_control
+from penstock.runtime.spark.ranges import FORMAT, listed, write_file
 from penstock.runtime.spark.state_lock import StateLock
 from penstock.runtime.spark.to_spark import spark_sinks
 from penstock.runtime.spark.topics import (
@@ -52,6 +54,14 @@ from penstock.topology.nodes import Process, TableTransformValues
 
 log = logging.getLogger(__name__)
 
+#: Spark writes two logs per batch, which costs 50 to 300 ms. Nobody reads them: write them seldom,
+#: and beside the work. The name with an underscore lets a query with ``foreachBatch`` do so.
+_SELDOM_CHECKPOINTS: dict[str, Any] = {
+    "asyncProgressTrackingEnabled": True,
+    "asyncProgressTrackingCheckpointIntervalMs": 3_600_000,
+    "_asyncProgressTrackingOverrideSinkSupportCheck": True,
+}
+
 
 class Leader:
     """One life: from a topology and a configuration to a running query, and back."""
@@ -63,7 +73,8 @@ class Leader:
         self._spark = spark
         self._graph = graph
         self._config = config
-        self._scratch = Path(tempfile.mkdtemp(prefix="penstock-leader-"))
+        #: None until this life has the state directory, and with it this folder, for itself.
+        self._scratch: Path | None = None
         self._control: dict[str, Any] = {}
         self.admin = Admin(admin_settings(config))
         self.driver: Driver | None = None
@@ -100,6 +111,9 @@ class Leader:
     def start(self) -> None:
         """Checks and makes topics, fences older lives, and starts the query."""
         self._lock.acquire()
+        self._scratch = scratch_folder(self.application_dir)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.mkdir(mode=0o700, parents=True)
         plan = self._plan()
         self.admin.create_topics(internal_topics(plan, self._config))
         self.application = self._application(plan)
@@ -110,8 +124,9 @@ class Leader:
         state = self._log.read()
         self._settle(state, plan)
         self.driver = Driver(
-            self._spark, self.application, self._log, self.admin, self._group(), slots
-        )
+            self._spark, self.application, self._log, self.admin, self._group(), slots,
+            self._file("planned"),
+        )  # fmt: skip
         self.query = self._start_query(plan, state)
 
     def _plan(self) -> Plan:
@@ -194,9 +209,6 @@ class Leader:
         start = self._start_offset(plan, state)
         self._control = {"paused": False, "unfinished": _unfinished(state)}
         self._write_control()
-        checkpoint = self.application_dir / "spark"
-        # The batch log has the same offsets, and survives more: every life starts from there.
-        shutil.rmtree(checkpoint, ignore_errors=True)
         settings = {
             "admin": admin_settings(self._config),
             "start": start,
@@ -205,17 +217,23 @@ class Leader:
             "global_parts": [[topic, number] for topic, number in self._global_parts(plan)],
             "wall_clock": has_wall_clock(plan.graph),
             "read_committed": bool(self.application and self.application.exactly_once),
-            "control": str(self._scratch / "control.json"),
+            "control": self._file("control"),
+            "planned": self._file("planned"),
         }
         frame = self._spark.readStream.format(FORMAT).option("settings", json.dumps(settings))
-        return (
+        writer = (
             frame.load()
             .writeStream.foreachBatch(self.driver.on_batch)
             .queryName(self.application_id)
-            .option("checkpointLocation", str(checkpoint))
+            # The batch log is what survives: every life starts its query afresh from there.
+            .option("checkpointLocation", self._in_scratch("checkpoint").as_uri())
             .trigger(processingTime=f"{self._config[COMMIT_INTERVAL_MS]} milliseconds")
-            .start()
         )
+        try:
+            return writer.options(**_SELDOM_CHECKPOINTS).start()
+        except IllegalArgumentException as error:
+            log.warning("Spark writes its own log of every batch, which costs time: %s", error)
+            return writer.option("asyncProgressTrackingEnabled", False).start()
 
     def _start_offset(self, plan: Plan, state: LogState) -> dict[str, Any]:
         parts = [
@@ -255,7 +273,14 @@ class Leader:
         self._write_control()
 
     def _write_control(self) -> None:
-        write_control(str(self._scratch / "control.json"), self._control)
+        write_file(self._file("control"), self._control)
+
+    def _file(self, name: str) -> str:
+        return str(self._in_scratch(f"{name}.json"))
+
+    def _in_scratch(self, name: str) -> Path:
+        assert self._scratch is not None
+        return self._scratch / name
 
     # Down
 
@@ -278,8 +303,9 @@ class Leader:
                 log.exception("slots of %s could not be released", self.application_id)
         if self._log is not None:
             self._log.close()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
         self._lock.release()
-        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def lag(self) -> dict[Part, int]:
         """How many records of each source partition have not been processed yet."""
@@ -296,6 +322,17 @@ class Leader:
     def _committed(self, parts: list[Part]) -> dict[Part, int]:
         known = self._log.state.plan if self._log is not None else None
         return dict(known.start if known is not None else {})
+
+
+def scratch_folder(application_dir: Path) -> Path:
+    """Where one life keeps small files that change with every batch: in memory, if there is any.
+
+    Its name depends on the application alone, so that a killed one leaves nothing for ever.
+    """
+    memory = Path("/dev/shm")
+    parent = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
+    digest = hashlib.sha256(str(application_dir.resolve()).encode()).hexdigest()[:16]
+    return parent / f"penstock-{os.getuid()}" / digest
 
 
 def topology_fingerprint(graph: Graph) -> str:

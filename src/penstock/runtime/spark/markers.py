@@ -8,8 +8,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from penstock.runtime.spark.batch_log import PLAN_KEY, BatchPlan
 from penstock.runtime.spark.orders import Application, Order, Report
 from penstock.runtime.spark.output import Writer
+
+
+def write_plan(writer: Writer, application: Application, order: Order) -> None:
+    """Writes what the whole batch is: other slots may die before they commit their part."""
+    plan = BatchPlan(
+        order.batch,
+        {part: start for part, (start, _) in order.ranges.items()},
+        {part: end for part, (_, end) in order.ranges.items()},
+        order.clock_ms,
+        order.global_ends,
+    )
+    key = PLAN_KEY.encode()
+    writer.send(application.batches_topic, key, plan.to_json(), order.clock_ms, (), 0)
 
 
 def marker_key(report: Report) -> bytes:

@@ -2,6 +2,7 @@
 
 The reader lives in a Python process of Spark's own beside the driver; a control file tells it
 what it cannot know when it is made: whether the application is paused, and a batch to run again.
+Another file tells the driver what was planned: to collect that row would cost a Spark job.
 """
 
 from __future__ import annotations
@@ -49,7 +50,13 @@ class RangesReader(DataSourceStreamReader):
         return dict(self._settings["start"])
 
     def latestOffset(self, start: Offset, limit: Any) -> Offset:  # noqa: N802
-        control = read_control(self._settings["control"])
+        end = self._end(start)
+        if end != start:
+            write_file(self._settings["planned"], {"start": start, "end": end})
+        return end
+
+    def _end(self, start: Offset) -> Offset:
+        control = read_file(self._settings["control"])
         unfinished = control.get("unfinished")
         if unfinished is not None and unfinished["start"] == start["offsets"]:
             # This batch was under way when the last leader died: the same ranges again.
@@ -151,7 +158,7 @@ def parts_of(offsets: list[list[Any]]) -> dict[Part, int]:
     return {(topic, number): at for topic, number, at in offsets}
 
 
-def read_control(path: str) -> dict[str, Any]:
+def read_file(path: str) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(Path(path).read_text())
     except (FileNotFoundError, json.JSONDecodeError):
@@ -159,7 +166,7 @@ def read_control(path: str) -> dict[str, Any]:
     return content
 
 
-def write_control(path: str, content: Mapping[str, Any]) -> None:
+def write_file(path: str, content: Mapping[str, Any]) -> None:
     """Replaces the file at once, so that a reader never sees half of it."""
     temporary = Path(f"{path}.new")
     temporary.write_text(json.dumps(content))

@@ -26,6 +26,8 @@ FAST_READING: dict[str, Any] = {
     "fetch.wait.max.ms": 50,
 }
 _BATCH = 20_000
+#: A call that asks for more than there is waits so long: never ask for more than is missing.
+_PATIENCE_S = 0.01
 Range = tuple[int, int]
 
 
@@ -67,7 +69,7 @@ class RangeReader:
         self._forget_complete(todo)
         deadline = time.monotonic() + self._timeout_s
         while todo:
-            messages = self._consumer.consume(_BATCH, 0.5)
+            messages = self._consumer.consume(min(_BATCH, self._missing(todo)), _PATIENCE_S)
             if messages:
                 deadline = time.monotonic() + self._timeout_s
                 self._accept(messages)
@@ -82,18 +84,18 @@ class RangeReader:
         self._consumer.close()
 
     def _accept(self, messages: list[Message]) -> None:
-        errors = [message.error() for message in messages]
-        if errors.count(None) < len(errors):
-            self._note_ends(messages)
-            messages = [m for m, error in zip(messages, errors, strict=True) if error is None]
+        # Not with count(): an error that is compared with None raises another one.
+        without_record = [message for message in messages if message.error() is not None]
+        if without_record:
+            self._note_ends(without_record)
+            messages = [message for message in messages if message.error() is None]
         for part, run in runs_of(messages):
             self._of(part).add(run)
 
     def _note_ends(self, messages: list[Message]) -> None:
         for message in messages:
             error = message.error()
-            if error is None:
-                continue
+            assert error is not None
             part = (message.topic() or "", message.partition() or 0)
             if error.code() != KafkaError._PARTITION_EOF:
                 raise _read_error(error, part)
@@ -104,6 +106,10 @@ class RangeReader:
         for part, end in list(todo.items()):
             if self._of(part).last_offset >= end - 1 or self._ends.get(part, -1) >= end:
                 del todo[part]
+
+    def _missing(self, todo: Mapping[Part, int]) -> int:
+        """How many records are still to come, at most: offsets may have gaps."""
+        return sum(end - max(self._next[p], self._of(p).last_offset + 1) for p, end in todo.items())
 
     def _of(self, part: Part) -> ReceivedColumns:
         received = self._received.get(part)

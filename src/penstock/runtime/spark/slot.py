@@ -29,7 +29,7 @@ from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.clients import Clients, KafkaClients
 from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.global_copy import GlobalCopy
-from penstock.runtime.spark.markers import write_marker
+from penstock.runtime.spark.markers import write_marker, write_plan
 from penstock.runtime.spark.orders import Application, Order, Report, Restore
 from penstock.runtime.spark.output import TaskOutput, Writer
 from penstock.runtime.spark.plan import Run
@@ -191,6 +191,8 @@ class Slot:
         writer: Writer,
     ) -> None:
         fresh = [report for report in reports if report.task not in order.done]
+        if fresh and writer.is_transactional:
+            write_plan(writer, self.application, order)
         for report in fresh:
             write_marker(writer, self.application, order, report)
         offsets = {
