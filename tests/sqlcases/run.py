@@ -19,7 +19,7 @@ from penstock.sql.local import LocalQuery
 from penstock.sql.planner.lowering.context import Lowering
 from tests.sqlcases.cases import Case
 from tests.sqlcases.compare import difference
-from tests.sqlcases.functions import FUNCTIONS
+from tests.sqlcases.functions import functions
 from tests.sqlcases.post import post_differences
 from tests.sqlcases.records import json_text, to_bytes
 
@@ -62,7 +62,7 @@ class _Run:
         self._case = case
         self._registry = MemoryRegistry()
         config = {"ksql.service.id": SERVICE_ID, **case.settings}
-        self._engine = SqlEngine(config, functions=FUNCTIONS, registry=self._registry)
+        self._engine = SqlEngine(config, functions=functions(), registry=self._registry)
         self._engine.catalog.default_partitions = _PARTITIONS
         self._sources: dict[str, DataSource] = {}
         self._topics: dict[str, list[ProducedRecord]] = defaultdict(list)
@@ -81,6 +81,8 @@ class _Run:
         try:
             for statement in self._case.statements:
                 self._execute(statement)
+            # Some are refused by what a record does, not by a statement.
+            self._feed()
         except PenstockError as error:
             return [] if error.message else ["refused without a message"]
         return ["the statements are accepted, but must be refused"]

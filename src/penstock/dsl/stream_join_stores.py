@@ -53,7 +53,8 @@ def join_stores(
     )  # fmt: skip
     left = planned.window_store(options.this_store, left_name, left_serde)
     right = planned.window_store(options.other_store, right_name, right_serde)
-    outer = None if kind is JoinKind.INNER else planned.outer_store(kind, generated_left)
+    waits = kind is not JoinKind.INNER and not windows.is_eager
+    outer = planned.outer_store(kind, generated_left) if waits else None
     return JoinStores(left, right, outer)
 
 

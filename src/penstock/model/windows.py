@@ -165,11 +165,17 @@ class SessionWindows:
 
 @dataclass(frozen=True, slots=True)
 class JoinWindows:
-    """How far apart two records may be: the other side within ``[-before, +after]`` of this one."""
+    """How far apart two records may be: the other side within ``[-before, +after]`` of this one.
+
+    ``is_eager`` is how left and outer joins worked before Kafka 3.1, and still do in ksqlDB when
+    no grace period is given: a record without a partner is emitted at once, not when its window
+    has closed, so that it may be followed by its joined form.
+    """
 
     before_ms: int
     after_ms: int
     grace_ms: int = 0
+    is_eager: bool = False
 
     def __post_init__(self) -> None:
         if self.before_ms + self.after_ms < 0:

@@ -44,6 +44,8 @@ class Definitions:
         """Adds a stream or table over a topic; None when IF NOT EXISTS finds one."""
         if self.exists(statement):
             return None
+        if statement.or_replace and statement.is_source:
+            raise _not_replaceable(statement)
         properties = read_properties(statement.properties, CREATE_PROPERTIES)
         topic = properties.text("KAFKA_TOPIC")
         if topic is None:
@@ -56,8 +58,8 @@ class Definitions:
         schema = Schema(tuple(self._column(c, statement) for c in statement.columns))
         key = self._format(properties, "KEY", DEFAULT_KEY_FORMAT, "KAFKA", statement)
         value = self._format(properties, "VALUE", DEFAULT_VALUE_FORMAT, None, statement)
-        if not schema.key and not self._infers(key):
-            key = self._format_without_key(properties, key, statement)
+        if not schema.key and properties.format("KEY") is None:
+            key = FormatSpec("NONE")
         source = DataSource(
             name=statement.name,
             kind=statement.kind,
@@ -87,12 +89,7 @@ class Definitions:
         if statement.or_replace and not (found.is_source or is_source):
             return False
         if statement.or_replace:
-            raise AnalysisError(
-                "replace-source",
-                f"{statement.name}: SOURCE streams and tables cannot be replaced",
-                fix="DROP it first",
-                span=statement.span,
-            )
+            raise _not_replaceable(statement)
         raise AnalysisError(
             "already-exists",
             f"a {found.kind.lower()} {statement.name} exists already",
@@ -149,22 +146,6 @@ class Definitions:
         found = format_named(name)
         options = FormatProperties.of(properties.values, is_key=side == "KEY")
         return FormatSpec(found.name, options)
-
-    def _infers(self, spec: FormatSpec) -> bool:
-        return format_named(spec.name).infers
-
-    def _format_without_key(
-        self, properties: WithProperties, key: FormatSpec, statement: CreateSource
-    ) -> FormatSpec:
-        given = properties.text("KEY_FORMAT")
-        if given is not None and given.upper() != "NONE":
-            raise AnalysisError(
-                "key-format-without-key",
-                f"KEY_FORMAT {given} is given, but there are no key columns",
-                fix="declare a key column, or leave KEY_FORMAT out",
-                span=properties.spans.get("KEY_FORMAT") or statement.span,
-            )
-        return FormatSpec("NONE")
 
     def _complete(
         self, source: DataSource, properties: WithProperties, statement: CreateSource
@@ -342,3 +323,12 @@ class Definitions:
             )
         del self.catalog.types[statement.name]
         return True
+
+
+def _not_replaceable(statement: CreateSource | CreateAsSelect) -> AnalysisError:
+    return AnalysisError(
+        "replace-source",
+        f"{statement.name}: SOURCE streams and tables cannot be replaced",
+        fix="DROP it first, and leave OR REPLACE out",
+        span=statement.span,
+    )

@@ -160,7 +160,10 @@ def _named(
             span=node.span,
         )
     # VARCHAR(STRING) and VARCHAR(255) are old spellings of VARCHAR.
-    if parameters and found != STRING:
+    is_old_spelling = found == STRING and all(
+        isinstance(p, int) or p == "STRING" for p in parameters
+    )
+    if parameters and not is_old_spelling:
         raise SqlTypeError(
             "type-parameters",
             f"type {name} takes no parameters",

@@ -38,6 +38,7 @@ def grouped(
         _refuse_without_group(query, environment)
         return stage, query
     group_by = query.group_by
+    _check_functions(query, environment)
     _check_group_by(group_by, environment)
     refs, key = _key(group_by, stage, environment)
     rewriter = _Rewriter(group_by, refs, environment)
@@ -211,6 +212,14 @@ def _refuse_without_group(query: Query, environment: Environment) -> None:
             fix="add GROUP BY, or use WHERE",
             span=query.having.span,
         )
+
+
+def _check_functions(query: Query, environment: Environment) -> None:
+    known = set(environment.functions.names())
+    for node in _selected(query):
+        if isinstance(node, FunctionCall) and node.name not in known:
+            error = environment.functions.unknown(node.name)
+            raise AnalysisError(error.code, error.message, error.fix, span=node.span)
 
 
 def _check_group_by(group_by: tuple[Expression, ...], environment: Environment) -> None:

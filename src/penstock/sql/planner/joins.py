@@ -138,11 +138,11 @@ def _check_windows(sides: _Sides) -> None:
         )
     if left is None or right is None:
         return
-    if (left.kind == "SESSION") != (right.kind == "SESSION"):
+    if (left.kind == "SESSION") != (right.kind == "SESSION") or left.size_ms != right.size_ms:
         raise sides.refuse(
             "join-windows",
             f"{sides.left.aliases[0]} has {left.kind} windows, {sides.right.aliases[0]} has"
-            f" {right.kind} windows: they never have equal keys",
+            f" {right.kind} windows of another size: their keys are never equal",
         )
 
 
@@ -224,6 +224,7 @@ def _foreign_key_join(sides: _Sides, types: tuple[SqlType, SqlType], prefix: str
 def _equal_key_join(
     sides: _Sides, analysis: Analysis, environment: Environment, prefix: str
 ) -> Stage:
+    _check_partitions(sides, environment)
     left = _keyed(sides.left, sides.left_on, environment, f"{prefix}LeftSourceKeyed")
     right = _keyed(sides.right, sides.right_on, environment, f"{prefix}RightSourceKeyed")
     key_format = _key_format(left, right, environment)
@@ -258,10 +259,22 @@ def _equal_key_join(
         step,
         (ref,),
         (*left.aliases, *right.aliases),
+        topic=right.topic,
         equivalent=equivalent,
         viable=viable,
         synthetic_key=synthetic,
     )
+
+
+def _check_partitions(sides: _Sides, environment: Environment) -> None:
+    left, right = (environment.partitions.get(s.topic) for s in (sides.left, sides.right))
+    if left is not None and right is not None and left != right:
+        raise sides.refuse(
+            "co-partitioning",
+            f"{sides.left.aliases[0]} ({left} partitions) and {sides.right.aliases[0]}"
+            f" ({right} partitions) cannot be joined",
+            fix="CREATE a copy of one of them with the PARTITIONS of the other and join that",
+        )
 
 
 def _keyed(stage: Stage, on: Expression, environment: Environment, name: str) -> Stage:
@@ -292,6 +305,13 @@ def _in_format(stage: Stage, key_format: FormatSpec) -> Stage:
         return replace(stage, step=replace(stage.step, key_format=key_format))
     if stage.step.is_table:
         return stage
+    if stage.step.window is not None:
+        raise AnalysisError(
+            "rekey-windowed",
+            f"the windowed keys of {stage.aliases[0]} would have to be written as"
+            f" {key_format.name}, which is not possible",
+            fix="use the same KEY_FORMAT on both sides",
+        )
     step = RekeyStep(
         name=f"{stage.step.name}Keyed",
         input=stage.step,

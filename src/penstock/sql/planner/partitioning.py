@@ -30,6 +30,10 @@ def partitioned(
     """
     if expressions is None:
         return stage
+    if not expressions:
+        raise AnalysisError(
+            "empty-partition-by", "PARTITION BY needs an expression", fix="write PARTITION BY NULL"
+        )
     if stage.step.is_table:
         raise AnalysisError(
             "partition-table",
@@ -52,6 +56,13 @@ def rekeyed(
     clause: str,
 ) -> Stage:
     """Gives the stage with the expressions' values as key."""
+    if stage.step.window is not None:
+        raise AnalysisError(
+            "rekey-windowed",
+            f"{clause}: the records of {stage.aliases[0]} have windowed keys, which cannot change",
+            fix="GROUP BY the expression",
+            span=expressions[0].span,
+        )
     names = AliasGenerator([column.name for column in stage.columns])
     key: list[SourceColumn] = []
     refs: list[ColumnRef] = []
@@ -71,6 +82,7 @@ def rekeyed(
         name=name,
         input=stage.step,
         expressions=expressions,
+        key_refs=stage.key_refs,
         appended=tuple(appended),
         columns=(*stage.columns, *extra),
         key=tuple(key),

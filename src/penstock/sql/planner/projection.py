@@ -6,17 +6,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.sql.ast.expressions import ColumnRef, Dereference, Expression
+from penstock.sql.ast.expressions import Cast, ColumnRef, Dereference, Expression
 from penstock.sql.ast.queries import AllColumns, AllFields, Query, SelectColumn
 from penstock.sql.errors import AnalysisError, SqlTypeError
 from penstock.sql.expressions import Column
 from penstock.sql.format_expression import format_expression
+from penstock.sql.parser import parse_type
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.names import join_column
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import ProjectStep
 from penstock.sql.schema import SYSTEM_COLUMNS, WINDOW_COLUMNS, SourceColumn
-from penstock.sql.types import StructType
+from penstock.sql.types import SqlType, StructType, can_widen
 
 _SYNTHESISED = "KSQL_SYNTH_"
 _WINDOW_NAMES = frozenset(name for name, _ in WINDOW_COLUMNS)
@@ -70,6 +71,9 @@ def _is_hidden(column: Column) -> bool:
 
 
 def _columns_of_join(item: AllColumns, stage: Stage, analysis: Analysis) -> Iterator[SelectColumn]:
+    if stage.computed and item.source is None:
+        yield from _columns_of_rekeyed_join(item, stage)
+        return
     if stage.synthetic_key is not None and item.source is None:
         yield SelectColumn(ColumnRef(stage.synthetic_key), stage.synthetic_key, span=item.span)
     for alias in stage.aliases:
@@ -84,6 +88,18 @@ def _columns_of_join(item: AllColumns, stage: Stage, analysis: Analysis) -> Iter
         bounds = list(_bounds(stage, alias))
         for name in (*keys, *bounds, *others):
             yield SelectColumn(ColumnRef(name, alias), join_column(alias, name), span=item.span)
+
+
+def _columns_of_rekeyed_join(item: AllColumns, stage: Stage) -> Iterator[SelectColumn]:
+    """After PARTITION BY a join's columns are all alike: key first, pseudo columns included."""
+    for ref in stage.key_refs:
+        name = join_column(ref.source, ref.name) if ref.source else ref.name
+        yield SelectColumn(ref, name, span=item.span)
+    for column in stage.columns:
+        ref = ColumnRef(column.name, column.source)
+        if ref not in stage.key_refs and column.source is not None:
+            name = join_column(column.source, column.name)
+            yield SelectColumn(ref, name, span=item.span)
 
 
 def _bounds(stage: Stage, alias: str) -> Iterator[str]:
@@ -211,10 +227,16 @@ def _cast(
     stage: Stage,
     environment: Environment,
 ) -> Expression:
-    return expression
+    """Casts a number where INSERT INTO wants a wider one."""
+    if wanted is None:
+        return expression
+    type_ = environment.type_of(expression, stage.columns)
+    if type_ is None or type_ == wanted.type or not can_widen(type_, wanted.type):
+        return expression
+    return Cast(expression, parse_type(str(wanted.type)), span=expression.span)
 
 
-def _type(expression: Expression, stage: Stage, environment: Environment):  # type: ignore[no-untyped-def]
+def _type(expression: Expression, stage: Stage, environment: Environment) -> SqlType:
     type_ = environment.type_of(expression, stage.columns)
     if type_ is None:
         raise SqlTypeError(

@@ -57,7 +57,9 @@ class Planner:
         self, query: Query, *, is_persistent: bool, target: tuple[SourceColumn, ...] = ()
     ) -> tuple[Analysis, Projected]:
         _refuse_unsupported(query)
-        environment = Environment(self.functions, self.catalog.types, self.settings)
+        environment = Environment(
+            self.functions, self.catalog.types, self.settings, self.catalog.topics
+        )
         analysis = analyze(query, self.catalog, is_persistent=is_persistent)
         query = analysis.query
         _check_clauses(analysis)
@@ -126,6 +128,18 @@ def _check_clauses(analysis: Analysis) -> None:
             span=query.span,
         )
     _refuse_kafka_values(analysis)
+    _refuse_windowed_tables(analysis)
+
+
+def _refuse_windowed_tables(analysis: Analysis) -> None:
+    for each in analysis.sources:
+        if analysis.is_persistent and each.source.is_table and each.source.window is not None:
+            raise AnalysisError(
+                "windowed-table",
+                f"{each.alias} is a windowed table, which no persistent query can read",
+                fix="read its topic as a stream",
+                span=analysis.query.source.span,
+            )
 
 
 def _refuse_kafka_values(analysis: Analysis) -> None:

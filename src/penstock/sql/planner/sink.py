@@ -38,10 +38,10 @@ def sink_of(
     schema = Schema(result.columns)
     step = result.stage.step
     key = _format(properties, source.key_format, "KEY")
-    if not schema.key:
+    if not schema.key and analysis.query.partition_by is not None:
         _refuse_key_format(properties, statement.span)
         key = FormatSpec("NONE")
-    elif key.name == "NONE" and properties.format("KEY") is None:
+    elif schema.key and key.name == "NONE" and properties.format("KEY") is None:
         key = FormatSpec(settings.get(DEFAULT_KEY_FORMAT, "KAFKA"))
     value = _format(properties, source.value_format, "VALUE")
     value = replace(value, wrap=_wrap(properties, value, schema.value, settings))
@@ -53,7 +53,7 @@ def sink_of(
         kind=statement.kind,
         schema=schema,
         topic=properties.text("KAFKA_TOPIC") or f"{prefix}{statement.name}",
-        key_format=replace(key, properties=_named(key, statement.name)),
+        key_format=key,
         value_format=value,
         window=step.window,
         timestamp=timestamp,
@@ -82,12 +82,8 @@ def _format(properties: WithProperties, source: FormatSpec, side: str) -> Format
     return FormatSpec(found.name, own)
 
 
-def _named(key: FormatSpec, name: str) -> FormatProperties:
-    return key.properties
-
-
 def _refuse_key_format(properties: WithProperties, span: Span | None) -> None:
-    given = properties.text("KEY_FORMAT")
+    given = properties.text("KEY_FORMAT") or properties.text("FORMAT")
     if given is not None and given.upper() != "NONE":
         raise AnalysisError(
             "key-format-without-key",

@@ -28,4 +28,5 @@ def source_stage(aliased: AliasedSource, name: str) -> Stage:
         is_table=source.is_table,
         source=source,
     )
-    return Stage(step, tuple(ColumnRef(c.name, alias) for c in schema.key), (alias,))
+    key_refs = tuple(ColumnRef(c.name, alias) for c in schema.key)
+    return Stage(step, key_refs, (alias,), topic=source.topic)

@@ -20,6 +20,8 @@ class Environment:
     functions: FunctionRegistry
     types: Mapping[str, SqlType]
     settings: Mapping[str, str]
+    #: How many partitions each topic has, as far as it is known.
+    partitions: Mapping[str, int] = field(default_factory=dict)
 
     def scope(self, columns: tuple[Column, ...]) -> Scope:
         return Scope(columns, self.functions, self.types)
@@ -55,6 +57,8 @@ class Stage:
     computed: tuple[tuple[Expression, ColumnRef], ...] = field(default=())
     synthetic_key: str | None = None
     is_foreign_key_join: bool = False
+    # The topic whose number of partitions counts for a join.
+    topic: str = ""
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from penstock.sql.ast.expressions import Expression, FunctionCall
+from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
 from penstock.sql.ast.queries import JoinKind, Window, Within
 from penstock.sql.catalog import DataSource, FormatSpec, WindowSpec
 from penstock.sql.expressions import Column
@@ -49,11 +49,13 @@ class RekeyStep(Step):
     """Gives records a new key; the key's values that no column has are appended to the row.
 
     No expressions at all mean a null key. ``is_forced`` marks a key that stays the same but must
-    be written in another format.
+    be written in another format. ``key_refs`` are the columns of the old key: expressions that use
+    no others have a value even for records without a row.
     """
 
     input: Step
     expressions: tuple[Expression, ...]
+    key_refs: tuple[ColumnRef, ...] = ()
     appended: tuple[int, ...] = ()
     is_forced: bool = False
 

@@ -50,18 +50,25 @@ def _positive(size_ms: int, window: Window) -> int:
     return size_ms
 
 
-def dsl_windows(window: Window) -> TimeWindows | SessionWindows:
-    """Gives the windows of the DSL; without a grace period records may be a day late in all."""
-    grace = None if window.grace is None else window.grace.ms
+def dsl_windows(window: Window, *, is_final: bool) -> TimeWindows | SessionWindows:
+    """Gives the windows of the DSL.
+
+    Without a grace period records may be a day late in all; with EMIT FINAL they may not be late,
+    for nobody wants to wait a day for a result that did not ask for it.
+    """
     match window:
         case SessionWindow(gap):
-            return SessionWindows(gap.ms, max(_DAY_MS - gap.ms, 0) if grace is None else grace)
+            return SessionWindows(gap.ms, _grace_ms(window, gap.ms, is_final))
         case HoppingWindow(size, advance):
-            default = max(_DAY_MS - size.ms, 0)
-            return TimeWindows(size.ms, advance.ms, default if grace is None else grace)
+            return TimeWindows(size.ms, advance.ms, _grace_ms(window, size.ms, is_final))
         case TumblingWindow(size):
-            default = max(_DAY_MS - size.ms, 0)
-            return TimeWindows(size.ms, size.ms, default if grace is None else grace)
+            return TimeWindows(size.ms, size.ms, _grace_ms(window, size.ms, is_final))
+
+
+def _grace_ms(window: Window, length_ms: int, is_final: bool) -> int:
+    if window.grace is not None:
+        return window.grace.ms
+    return 0 if is_final else max(_DAY_MS - length_ms, 0)
 
 
 def retention_ms(window: Window) -> int | None:

@@ -118,7 +118,7 @@ def _over_stream(
     store = _store(step, lowering, fold)
     if step.window_clause is None:
         return grouped.aggregate(fold.initial, fold.add, store)
-    windows: Any = dsl_windows(step.window_clause)
+    windows: Any = dsl_windows(step.window_clause, is_final=step.is_final)
     windowed = grouped.windowed_by(windows)
     if step.is_final:
         windowed = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)

@@ -73,7 +73,8 @@ class Lowering:
         return lambda row: tuple([function(row) for function in functions])
 
     def topic_key_serde(self, source: DataSource) -> Serde[Any]:
-        inner = self._serde(source.key_format, source.schema.key, source.topic, is_key=True)
+        spec = source.key_format if source.schema.key else FormatSpec("NONE")
+        inner = self._serde(spec, source.schema.key, source.topic, is_key=True)
         return windowed(inner, source.window)
 
     def topic_value_serde(self, source: DataSource) -> Serde[Any]:

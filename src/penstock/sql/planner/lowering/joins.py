@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from penstock.dsl.join_options import Joined, StreamJoined
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
 from penstock.model.windows import JoinWindows
+from penstock.serde.base import Serde
 from penstock.sql.ast.queries import Within
 from penstock.sql.planner.lowering.context import Lowering, Row
 from penstock.sql.planner.steps import ForeignKeyJoinStep, JoinStep, Step
@@ -30,21 +32,25 @@ def lower_join(step: JoinStep, lowering: Lowering, left: Any, right: Any) -> Any
         if step.kind == "LEFT":
             return left.left_join(right, joiner, joined=how)
         return left.join(right, joiner, joined=how)
-    return _tables(step, left, right, joiner)
+    return _tables(step, left, right, joiner, lowering.value_serde(step))
 
 
 def _tables(
-    step: JoinStep, left: KTable[Any, Any], right: KTable[Any, Any], joiner: Callable[..., Row]
+    step: JoinStep,
+    left: KTable[Any, Any],
+    right: KTable[Any, Any],
+    joiner: Callable[..., Row],
+    serde: Serde[Any],
 ) -> KTable[Any, Any]:
     match step.kind:
         case "INNER":
-            return left.join(right, joiner)
+            return left.join(right, joiner, value_serde=serde)
         case "LEFT":
-            return left.left_join(right, joiner)
+            return left.left_join(right, joiner, value_serde=serde)
         case "RIGHT":
-            return right.left_join(left, _flipped(joiner))
+            return right.left_join(left, _flipped(joiner), value_serde=serde)
         case "FULL":
-            return left.outer_join(right, joiner)
+            return left.outer_join(right, joiner, value_serde=serde)
 
 
 def _streams(
@@ -62,7 +68,7 @@ def _streams(
             return left.outer_join(right, joiner, windows, stream_joined=how)
         case "RIGHT":
             how = _stream_joined(step.right, step.left, step.name, lowering)
-            mirrored = JoinWindows(windows.after_ms, windows.before_ms, windows.grace_ms)
+            mirrored = replace(windows, before_ms=windows.after_ms, after_ms=windows.before_ms)
             return right.left_join(left, _flipped(joiner), mirrored, stream_joined=how)
 
 
@@ -81,7 +87,8 @@ def _windows(within: Within) -> JoinWindows:
     before, after = within.before.ms, within.after.ms
     if within.grace is not None:
         return JoinWindows(before, after, within.grace.ms)
-    return JoinWindows(before, after, max(_DAY_MS - before - after, 0))
+    # Without a grace period ksqlDB keeps to the older join, which waits for nothing.
+    return JoinWindows(before, after, max(_DAY_MS - before - after, 0), is_eager=True)
 
 
 def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
@@ -116,4 +123,5 @@ def lower_foreign_key_join(
         return (*own, *(other or no_right))
 
     join = left.left_join if step.kind == "LEFT" else left.join
-    return join(right, joiner, foreign_key=foreign_key, name=step.name)
+    serde = lowering.value_serde(step)
+    return join(right, joiner, foreign_key=foreign_key, name=step.name, value_serde=serde)

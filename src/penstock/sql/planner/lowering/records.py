@@ -8,9 +8,9 @@ from typing import Any
 
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
-from penstock.model.windowed import Windowed
-from penstock.sql.ast.expressions import FunctionCall
-from penstock.sql.expressions import compile_expression
+from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
+from penstock.sql.ast.walk import walk
+from penstock.sql.expressions import Column, compile_expression
 from penstock.sql.planner.lowering.context import Lowering, ProcessingLog, Row
 from penstock.sql.planner.steps import ExplodeStep, FilterStep, ProjectStep, RekeyStep
 
@@ -34,16 +34,34 @@ def lower_rekey(
     if not step.expressions:
         return rows.select_key(lambda key, row: None)
     values = lowering.values(step.expressions, step.input.columns)
-    no_key = (None,) * len(step.expressions)
-    appended, is_windowed = step.appended, step.window is not None
+    without_row = _values_of_key(step, lowering)
+    appended = step.appended
 
     def rekeyed(key: Any, row: Row | None) -> tuple[Any, Row | None]:
-        new = no_key if row is None else values(row)
-        if row is not None and appended:
-            row = (*row, *(new[i] for i in appended))
-        return (Windowed(new, key.window) if is_windowed and key is not None else new), row
+        if row is None:
+            return without_row(key), None
+        new = values(row)
+        return new, (*row, *(new[i] for i in appended)) if appended else row
 
     return rows.map(rekeyed)
+
+
+def _values_of_key(step: RekeyStep, lowering: Lowering) -> Callable[[Row | None], Row]:
+    """Gives the new key of a record that has no row, as far as the old key decides it."""
+    old = zip(step.key_refs, step.input.key, strict=True)
+    columns = tuple(Column(ref.name, column.type, ref.source) for ref, column in old)
+    no_key = (None,) * len(columns)
+    functions = [
+        lowering.function(expression, columns) if _uses_only(expression, step.key_refs) else None
+        for expression in step.expressions
+    ]
+    return lambda key: tuple(
+        [None if function is None else function(key or no_key) for function in functions]
+    )
+
+
+def _uses_only(expression: Expression, refs: tuple[ColumnRef, ...]) -> bool:
+    return all(node in refs for node in walk(expression) if isinstance(node, ColumnRef))
 
 
 def lower_explode(

@@ -52,7 +52,10 @@ class _SetTimestamp(Processor[Any, Any, Any, Any]):
 
     def process(self, record: Record[Any, Any]) -> None:
         side = getattr(record.key, "key", record.key) if self._in_key else record.value
-        found = None if side is None else self._read(side[self._place])
+        if side is None:
+            self.context.forward(record)
+            return
+        found = self._read(side[self._place])
+        # A record without a time of its own is dropped, as a source does it.
         if found is not None and found >= 0:
-            record = record.with_timestamp(found)
-        self.context.forward(record)
+            self.context.forward(record.with_timestamp(found))

@@ -8,12 +8,15 @@ from typing import Any
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
 from penstock.dsl.materialized import Materialized
+from penstock.errors import StreamsError
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers
 from penstock.processor.processor import FixedKeyProcessor
 from penstock.sql.catalog import DataSource
 from penstock.sql.planner.lowering.context import Lowering, Row
 from penstock.sql.planner.steps import SourceStep
 from penstock.sql.timestamps import timestamp_reader
+
+THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
 
 
 def lower_source(step: SourceStep, lowering: Lowering) -> KStream[Any, Any] | KTable[Any, Any]:
@@ -23,7 +26,7 @@ def lower_source(step: SourceStep, lowering: Lowering) -> KStream[Any, Any] | KT
         source.topic,
         key_serde=lowering.topic_key_serde(source),
         value_serde=lowering.topic_value_serde(source),
-        timestamp_extractor=_extractor(source),
+        timestamp_extractor=_extractor(source, lowering),
     )
     rows = stream.process_values(_rows(source))
     if not step.is_table:
@@ -80,10 +83,13 @@ def _header(headers: Headers, name: str | None) -> Any:
     return next((value for key, value in reversed(headers) if key == name), None)
 
 
-def _extractor(source: DataSource) -> Callable[[ConsumerRecord[Any, Any], int], int] | None:
+def _extractor(
+    source: DataSource, lowering: Lowering
+) -> Callable[[ConsumerRecord[Any, Any], int], int] | None:
     timestamp = source.timestamp
     if timestamp is None:
         return None
+    throws = str(lowering.environment.settings.get(THROW_ON_INVALID, "")).lower() == "true"
     read = timestamp_reader(timestamp)
     take = _column_reader(source, timestamp.name)
 
@@ -91,6 +97,13 @@ def _extractor(source: DataSource) -> Callable[[ConsumerRecord[Any, Any], int], 
         if record.value is None:
             return record.timestamp
         found = read(take(record))
+        if throws and (found is None or found < 0):
+            raise StreamsError(
+                "invalid-timestamp",
+                f"{source.name}: column {timestamp.name} of the record at topic {record.topic!r}"
+                f" partition {record.partition} offset {record.offset} has no valid time",
+                fix=f"correct the record, or unset {THROW_ON_INVALID} to skip such records",
+            )
         # A record without a time of its own is dropped, as one with a negative timestamp is.
         return -1 if found is None else found
 
