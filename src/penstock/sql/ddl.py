@@ -20,6 +20,7 @@ from penstock.sql.errors import AnalysisError, SqlTypeError, did_you_mean
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.properties import FormatProperties
 from penstock.sql.formats.registry import SchemaRegistry
+from penstock.sql.inferring import with_inferred_columns, with_key_schema_name
 from penstock.sql.planner.sink import (
     DEFAULT_KEY_FORMAT,
     DEFAULT_VALUE_FORMAT,
@@ -73,7 +74,10 @@ class Definitions:
             partitions=properties.number("PARTITIONS"),
             sql=sql,
         )
-        source = self._complete(source, properties, statement)
+        wrap = properties.flag("WRAP_SINGLE_VALUE")
+        source = replace(source, value_format=replace(source.value_format, wrap=wrap))
+        source = with_inferred_columns(source, self.registry, statement.span)
+        source = self._complete(source, wrap, statement)
         self._check_topic(source, properties, statement.span)
         self.catalog.sources[source.name] = source
         return source
@@ -145,12 +149,13 @@ class Definitions:
             )
         found = format_named(name)
         options = FormatProperties.of(properties.values, is_key=side == "KEY")
-        return FormatSpec(found.name, options)
+        spec = FormatSpec(found.name, options)
+        return with_key_schema_name(spec, statement.name) if side == "KEY" else spec
 
     def _complete(
-        self, source: DataSource, properties: WithProperties, statement: CreateSource
+        self, source: DataSource, wrap: bool | None, statement: CreateSource
     ) -> DataSource:
-        """Adds columns of the schema registry, then checks everything that needs all columns."""
+        """Checks everything that needs all columns."""
         schema = source.schema
         if not schema.columns:
             raise AnalysisError(
@@ -174,7 +179,6 @@ class Definitions:
                 fix="declare the key, or leave WINDOW_TYPE out",
                 span=statement.span,
             )
-        wrap = properties.flag("WRAP_SINGLE_VALUE")
         if wrap is None:
             wrap = default_wrap(source.value_format, schema.value, self.settings)
         source = replace(source, value_format=replace(source.value_format, wrap=wrap))

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.errors import AnalysisError, SqlError, did_you_mean
 from penstock.sql.execution import Execution
+from penstock.sql.formats.inference import register
 from penstock.sql.formats.registry import MemoryRegistry, SchemaRegistry
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.registry import FunctionRegistry
@@ -69,6 +70,8 @@ class SqlEngine:
             for piece in split_statements(script)
         ]
         self.catalog = execution.catalog
+        for row in execution.schemas:
+            register(row)
         for record in execution.outgoing:
             self._send(record)
         return results

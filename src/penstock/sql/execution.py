@@ -14,7 +14,9 @@ from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.ddl import Definitions
 from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.formats.registry import SchemaRegistry
+from penstock.sql.formats.rows import RowFormat
 from penstock.sql.functions.registry import FunctionRegistry
+from penstock.sql.inferring import checked_rows, is_registered
 from penstock.sql.insert_values import record_of, tombstone_of
 from penstock.sql.listing import Listing
 from penstock.sql.planner.lowering import topology_of
@@ -39,6 +41,8 @@ class Execution:
     registry: SchemaRegistry | None
     defaults: Mapping[str, str]
     outgoing: list[OutgoingRecord] = field(default_factory=list)
+    #: Rows whose schemas are registered once the whole script has been accepted.
+    schemas: list[RowFormat] = field(default_factory=list)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -63,6 +67,9 @@ class Execution:
         source = self._definitions.create_source(statement, sql)
         if source is None:
             return _already(statement, sql)
+        if self.registry is not None:
+            rows = checked_rows(source, self.registry, statement.span)
+            self.schemas.extend(row for row in rows if not is_registered(row))
         what = statement.kind.lower()
         return StatementResult("create", sql, f"{what} {source.name} created", source=source.name)
 
@@ -80,6 +87,8 @@ class Execution:
         plan = replace(plan, sink=sink)
         if old is not None:
             self._check_replacement(statement, old, plan)
+        if self.registry is not None:
+            self.schemas.extend(checked_rows(sink, self.registry, statement.span))
         self.lowered(plan)
         self.catalog.sources[statement.name] = sink
         self.catalog.topics.setdefault(sink.topic, self._partitions(plan))

@@ -11,6 +11,7 @@ from penstock.sql.catalog import FormatSpec
 from penstock.sql.errors import AnalysisError, SqlTypeError
 from penstock.sql.expressions import Column
 from penstock.sql.format_expression import format_expression
+from penstock.sql.formats.formats import format_named
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.names import AliasGenerator
 from penstock.sql.planner.partitioning import rekeyed
@@ -228,7 +229,8 @@ def _equal_key_join(
     left = _keyed(sides.left, sides.left_on, environment, f"{prefix}LeftSourceKeyed")
     right = _keyed(sides.right, sides.right_on, environment, f"{prefix}RightSourceKeyed")
     key_format = _key_format(left, right, environment)
-    left, right = (_in_format(side, key_format) for side in (left, right))
+    left = _in_format(left, key_format, f"{prefix}LeftSourceKeyed")
+    right = _in_format(right, key_format, f"{prefix}RightSourceKeyed")
     equivalent = _equivalent(sides)
     viable = _viable(sides, equivalent)
     columns: tuple[Column, ...] = (*left.columns, *right.columns)
@@ -298,12 +300,14 @@ def _key_format(left: Stage, right: Stage, environment: Environment) -> FormatSp
     return FormatSpec(environment.settings.get("ksql.persistence.default.format.key", "KAFKA"))
 
 
-def _in_format(stage: Stage, key_format: FormatSpec) -> Stage:
-    if stage.step.key_format == key_format:
-        return stage
+def _in_format(stage: Stage, key_format: FormatSpec, name: str) -> Stage:
+    """Writes the keys of a side anew where their bytes may differ from the other side's.
+
+    Keys with a schema id always may: the id depends on who wrote them.
+    """
     if _is_rekeyed(stage):
         return replace(stage, step=replace(stage.step, key_format=key_format))
-    if stage.step.is_table:
+    if stage.step.key_format == key_format and (stage.is_join or not _has_schema_id(key_format)):
         return stage
     if stage.step.window is not None:
         raise AnalysisError(
@@ -313,13 +317,17 @@ def _in_format(stage: Stage, key_format: FormatSpec) -> Stage:
             fix="use the same KEY_FORMAT on both sides",
         )
     step = RekeyStep(
-        name=f"{stage.step.name}Keyed",
+        name=name,
         input=stage.step,
         expressions=tuple(stage.key_refs),
         is_forced=True,
         **shape_of(stage.step, key_format=key_format),
     )
     return replace(stage, step=step)
+
+
+def _has_schema_id(spec: FormatSpec) -> bool:
+    return format_named(spec.name).infers
 
 
 def _equivalent(sides: _Sides) -> frozenset[Expression]:

@@ -11,6 +11,7 @@ from penstock.sql.catalog import DataSource, FormatSpec
 from penstock.sql.errors import AnalysisError, SqlError
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.properties import FormatProperties
+from penstock.sql.inferring import with_key_schema_name
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.projection import Projected
 from penstock.sql.properties import CREATE_AS_PROPERTIES, WithProperties, read_properties
@@ -53,7 +54,7 @@ def sink_of(
         kind=statement.kind,
         schema=schema,
         topic=properties.text("KAFKA_TOPIC") or f"{prefix}{statement.name}",
-        key_format=key,
+        key_format=with_key_schema_name(key, statement.name),
         value_format=value,
         window=step.window,
         timestamp=timestamp,

@@ -8,9 +8,11 @@ from typing import Any
 
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
+from penstock.dsl.materialized import Materialized
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
 from penstock.sql.ast.walk import walk
-from penstock.sql.expressions import Column, compile_expression
+from penstock.sql.expressions import Column
+from penstock.sql.expressions.compiler import compile_node
 from penstock.sql.planner.lowering.context import Lowering, ProcessingLog, Row
 from penstock.sql.planner.steps import ExplodeStep, FilterStep, ProjectStep, RekeyStep
 
@@ -27,8 +29,9 @@ def lower_project(step: ProjectStep, lowering: Lowering, rows: Any) -> Any:
 
 def lower_rekey(
     step: RekeyStep, lowering: Lowering, rows: KStream[Any, Any] | KTable[Any, Any]
-) -> KStream[Any, Any]:
-    assert isinstance(rows, KStream)
+) -> KStream[Any, Any] | KTable[Any, Any]:
+    if isinstance(rows, KTable):
+        return _rekeyed_table(step, lowering, rows)
     if step.is_forced:
         return rows.select_key(lambda key, row: key)
     if not step.expressions:
@@ -44,6 +47,16 @@ def lower_rekey(
         return new, (*row, *(new[i] for i in appended)) if appended else row
 
     return rows.map(rekeyed)
+
+
+def _rekeyed_table(step: RekeyStep, lowering: Lowering, rows: KTable[Any, Any]) -> KTable[Any, Any]:
+    """Writes the rows of a table anew, under the same key in another format."""
+    serdes: Any = {
+        "key_serde": lowering.key_serde(step),
+        "value_serde": lowering.value_serde(step),
+    }
+    changes = rows.to_stream().repartition(name=f"{step.name}-SelectKey", **serdes)
+    return changes.to_table(Materialized(name=f"{step.name}-Materialize", **serdes))
 
 
 def _values_of_key(step: RekeyStep, lowering: Lowering) -> Callable[[Row | None], Row]:
@@ -83,7 +96,8 @@ def _rows_of(
     call: FunctionCall, step: ExplodeStep, lowering: Lowering
 ) -> Callable[[Row], list[Any]]:
     scope = lowering.scope(step.input.columns)
-    arguments = [compile_expression(argument, scope) for argument in call.arguments]  # type: ignore[arg-type]
+    # Without a guard: a row whose arguments fail gives no rows at all.
+    arguments = [compile_node(argument, scope) for argument in call.arguments]  # type: ignore[arg-type]
     _, function = lowering.environment.functions.bind_table(
         call.name, [argument.type for argument in arguments]
     )
