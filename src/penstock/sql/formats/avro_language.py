@@ -22,6 +22,9 @@ class AvroLanguage:
 
     kind: SchemaKind = "AVRO"
 
+    def check(self, schema: Schema, imports: Imports) -> None:
+        avro_reader(self._parsed(schema, imports))
+
     def wire(self, schema: Schema, imports: Imports, full_name: str | None) -> Wire:
         return self._parsed(schema, imports).wire()
 

@@ -103,22 +103,24 @@ def schema_of(row: RowFormat) -> Schema | None:
     return language_of(row.format.name).schema_of(row)
 
 
-def register(row: RowFormat) -> int | None:
-    """Registers a row's schema under its topic's subject and gives the id.
+def register(row: RowFormat, *, if_absent: bool = False) -> int | None:
+    """Registers the schema that a row is written with, under its topic's subject; gives its id.
 
-    A row whose schema was chosen by id registers nothing: that schema is checked instead.
+    That is the row's own schema, or the one that an id names, if the row fits it. ``if_absent``
+    leaves a subject alone that has a schema already: a topic with records is as its writers say.
 
     Raises:
         AnalysisError: ``schema-unfit`` when the chosen schema cannot hold the columns.
     """
-    schema = schema_of(row)
-    if schema is None:
+    own = schema_of(row)
+    if own is None:
         return None
-    registry = row.required_registry()
-    if row.properties.schema_id is None:
-        return registry.register(subject_of(row.topic, is_key=row.is_key), schema)
-    check_chosen_schema(row)
-    return row.properties.schema_id
+    registry, subject = row.required_registry(), subject_of(row.topic, is_key=row.is_key)
+    if row.properties.schema_id is not None:
+        check_chosen_schema(row)
+        return registry.register(subject, registry.by_id(row.properties.schema_id))
+    latest = registry.latest(subject) if if_absent else None
+    return latest.id if latest else registry.register(subject, own)
 
 
 def check_chosen_schema(row: RowFormat) -> None:

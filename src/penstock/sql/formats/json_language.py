@@ -22,6 +22,10 @@ class JsonLanguage:
 
     kind: SchemaKind = "JSON"
 
+    def check(self, schema: Schema, imports: Imports) -> None:
+        if not isinstance(JsonSchema.parse(schema.text, imports).root, dict | bool):
+            raise ValueError("a JSON Schema is an object")
+
     def wire(self, schema: Schema, imports: Imports, full_name: str | None) -> Wire:
         return JsonSchema.parse(schema.text, imports).wire()
 

@@ -27,6 +27,9 @@ class ProtobufLanguage:
 
     kind: SchemaKind = "PROTOBUF"
 
+    def check(self, schema: Schema, imports: Imports) -> None:
+        ProtoFile.parse(schema.text, imports).message(None)
+
     def wire(self, schema: Schema, imports: Imports, full_name: str | None) -> Wire:
         file = ProtoFile.parse(schema.text, imports)
         return Messages(file).wire(file.message(full_name))

@@ -24,6 +24,9 @@ class SchemaLanguage(Protocol):
 
     kind: SchemaKind
 
+    def check(self, schema: Schema, imports: Imports) -> None:
+        """Raises ValueError, KeyError or TypeError when the text is no schema."""
+
     def wire(self, schema: Schema, imports: Imports, full_name: str | None) -> Wire:
         """Gives what the schema says; ``full_name`` picks one of several messages."""
 

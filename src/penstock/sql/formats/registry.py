@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from threading import Lock
-from typing import Literal, Protocol
+from typing import Any, Protocol
 
-from penstock.errors import PenstockError
+from penstock.sql.formats.registry_state import LogRecord, RegistryState, schema_record
+from penstock.sql.formats.schemas import (
+    RegisteredSchema,
+    RegistryError,
+    Schema,
+    SchemaKind,
+    SchemaReference,
+    subject_of,
+    unknown_schema,
+)
 
-SchemaKind = Literal["AVRO", "JSON", "PROTOBUF"]
-
-
-class RegistryError(PenstockError):
-    """The registry refuses a request or cannot be reached."""
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaReference:
-    """A schema that another one imports under ``name``."""
-
-    name: str
-    subject: str
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """A schema as text, with what it imports."""
-
-    kind: SchemaKind
-    text: str
-    references: tuple[SchemaReference, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RegisteredSchema:
-    """A schema under its subject, version and id."""
-
-    subject: str
-    version: int
-    id: int
-    schema: Schema
+__all__ = [
+    "LogRegistry",
+    "MemoryLog",
+    "MemoryRegistry",
+    "RegisteredSchema",
+    "RegistryError",
+    "Schema",
+    "SchemaKind",
+    "SchemaLog",
+    "SchemaReference",
+    "SchemaRegistry",
+    "subject_of",
+    "unknown_schema",
+]
 
 
 class SchemaRegistry(Protocol):
@@ -65,80 +56,101 @@ class SchemaRegistry(Protocol):
         """Forgets a subject; gives the versions it had."""
 
 
-def subject_of(topic: str, *, is_key: bool) -> str:
-    """Names the subject that holds the schema of a topic's keys or values.
+class SchemaLog(Protocol):
+    """An ordered log of records that several registries may share."""
 
-    >>> subject_of("orders", is_key=False)
-    'orders-value'
-    """
-    return f"{topic}-key" if is_key else f"{topic}-value"
+    def append(self, records: Iterable[LogRecord]) -> None:
+        """Adds records and returns when they are kept."""
+
+    def news(self) -> Iterator[LogRecord]:
+        """Gives the records since the last call, up to the end as it is now."""
+
+    def close(self) -> None:
+        """Lets go of what the log holds open."""
 
 
 @dataclass(slots=True)
-class MemoryRegistry:
-    """A registry inside this process. A pickled copy knows what was there by then."""
+class MemoryLog:
+    """A log in this process."""
 
-    _versions: dict[str, dict[int, RegisteredSchema]] = field(default_factory=dict)
-    _ids: dict[Schema, int] = field(default_factory=dict)
-    _schemas: dict[int, Schema] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+    records: list[LogRecord] = field(default_factory=list)
+    _read: int = 0
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (self._versions, self._ids, self._schemas)
+    def append(self, records: Iterable[LogRecord]) -> None:
+        self.records.extend(records)
+
+    def news(self) -> Iterator[LogRecord]:
+        while self._read < len(self.records):
+            self._read += 1
+            yield self.records[self._read - 1]
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+class LogRegistry:
+    """A registry whose contents are a log. Safe to share between threads.
+
+    Before every answer it reads what others have added in the meantime.
+    """
+
+    def __init__(self, log: SchemaLog) -> None:
+        self._log, self._state, self._lock = log, RegistryState(), threading.RLock()
+
+    def state(self) -> RegistryState:
+        """Gives the contents as they are now; not to be changed."""
+        with self._lock:
+            for key, value in self._log.news():
+                self._state.apply(key, value)
+            return self._state
 
     def register(self, subject: str, schema: Schema, schema_id: int | None = None) -> int:
-        """Adds a version; ``schema_id`` asks for an id, as an import from elsewhere does."""
         with self._lock:
-            versions = self._versions.setdefault(subject, {})
-            for known in versions.values():
-                if known.schema == schema and schema_id in (None, known.id):
-                    return known.id
-            number = self._id_of(schema, schema_id)
-            version = max(versions, default=0) + 1
-            versions[version] = RegisteredSchema(subject, version, number, schema)
-            return number
-
-    def _id_of(self, schema: Schema, wanted: int | None) -> int:
-        number = wanted or self._ids.get(schema) or max(self._schemas, default=0) + 1
-        if self._schemas.setdefault(number, schema) != schema:
-            raise RegistryError(
-                "schema-id-taken", f"id {number} belongs to another schema", fix="choose another id"
-            )
-        self._ids.setdefault(schema, number)
-        return number
+            state = self.state()
+            known = state.same(subject, schema)
+            if known is not None and schema_id in (None, known.id):
+                return known.id
+            added = state.registration(subject, schema, schema_id)
+            self._log.append([schema_record(added)])
+            self.state()
+            return added.id
 
     def by_id(self, schema_id: int) -> Schema:
-        found = self._schemas.get(schema_id)
-        if found is None:
-            raise unknown_schema(schema_id)
-        return found
+        return self.state().by_id(schema_id)
 
     def latest(self, subject: str) -> RegisteredSchema | None:
-        versions = self._versions.get(subject)
-        return versions[max(versions)] if versions else None
+        versions = self.state().versions(subject)
+        return versions[-1] if versions else None
 
     def version(self, subject: str, version: int) -> RegisteredSchema | None:
-        return self._versions.get(subject, {}).get(version)
+        known = self.state().versions(subject, deleted=True)
+        return next((each for each in known if each.version == version), None)
 
     def subjects(self) -> list[str]:
-        return sorted(subject for subject, versions in self._versions.items() if versions)
+        return self.state().subjects()
 
-    def delete(self, subject: str) -> list[int]:
+    def delete(
+        self, subject: str, version: int | None = None, *, permanent: bool = False
+    ) -> list[int]:
+        """Forgets a subject or one version; ``permanent`` also forgets what was deleted before."""
         with self._lock:
-            return sorted(self._versions.pop(subject, {}))
+            state = self.state()
+            known = state.versions(subject, deleted=permanent)
+            records = list(state.deletion(subject, version, permanent=permanent))
+            self._log.append(records)
+            self.state()
+            return [each.version for each in known if version in (None, each.version)]
+
+    def close(self) -> None:
+        self._log.close()
 
 
-def _restored(
-    versions: dict[str, dict[int, RegisteredSchema]],
-    ids: dict[Schema, int],
-    schemas: dict[int, Schema],
-) -> MemoryRegistry:
-    return MemoryRegistry(versions, ids, schemas)
+class MemoryRegistry(LogRegistry):
+    """A registry inside this process. A pickled copy knows what was there by then."""
 
+    def __init__(self, records: Iterable[LogRecord] = ()) -> None:
+        self._memory = MemoryLog(list(records))
+        super().__init__(self._memory)
 
-def unknown_schema(schema_id: int) -> RegistryError:
-    return RegistryError(
-        "unknown-schema",
-        f"the schema registry has no schema with id {schema_id}",
-        fix="check ksql.schema.registry.url: the record was written with another registry",
-    )
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MemoryRegistry, (self._memory.records,)
