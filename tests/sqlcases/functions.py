@@ -103,6 +103,8 @@ def _tables() -> list[UserFunction]:
         return [_java_text(next(iter(value.values()))) for value in values]
 
     def itself(value: Any) -> list[Any]:
+        if value is None:
+            raise ValueError("there is no value")
         return [value]
 
     def decimal_itself(value: Decimal) -> list[Decimal]:

@@ -178,7 +178,8 @@ def matches(actual: Any, expected: Any) -> bool:
             and all(map(matches, actual, expected))
         )
     if isinstance(actual, float) and isinstance(expected, int | Decimal):
-        return abs(Decimal(actual) - Decimal(expected)) < _TOLERANCE
+        near = abs(Decimal(actual) - Decimal(expected)) < _TOLERANCE
+        return near or actual == float(expected)
     if isinstance(actual, Decimal) and isinstance(expected, str):
         return Decimal(expected) == actual
     return bool(actual == expected)

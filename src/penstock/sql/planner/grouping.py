@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall, Literals
@@ -13,6 +13,7 @@ from penstock.sql.catalog import FormatSpec
 from penstock.sql.errors import AnalysisError, SqlError
 from penstock.sql.expressions import Column, compile_expression
 from penstock.sql.format_expression import format_expression
+from penstock.sql.formats.formats import format_named
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.partitioning import key_type
@@ -26,8 +27,16 @@ _AGGREGATE = "KSQL_AGG_VARIABLE_"
 _GROUP = "KSQL_GROUP_"
 
 
+@dataclass(frozen=True, slots=True)
+class GroupFormats:
+    """The format of the groups' keys, and of the rows that are grouped."""
+
+    key: FormatSpec
+    value: FormatSpec
+
+
 def grouped(
-    stage: Stage, query: Query, environment: Environment, key_format: FormatSpec
+    stage: Stage, query: Query, environment: Environment, formats: GroupFormats
 ) -> tuple[Stage, Query]:
     """Computes groups and aggregates; what is left of SELECT and HAVING reads their columns.
 
@@ -51,7 +60,7 @@ def grouped(
             fix="add one such as COUNT(*), or use PARTITION BY to change a stream's key",
             span=group_by[0].span,
         )
-    step = _step(stage, query, environment, key_format, (refs, key, rewriter.calls))
+    step = _step(stage, query, environment, formats, (refs, key, rewriter.calls))
     after = replace(
         stage,
         step=step,
@@ -70,14 +79,15 @@ def _step(
     stage: Stage,
     query: Query,
     environment: Environment,
-    key_format: FormatSpec,
+    formats: GroupFormats,
     parts: tuple[tuple[ColumnRef, ...], tuple[SourceColumn, ...], list[FunctionCall]],
 ) -> AggregateStep:
     refs, key, calls = parts
     group_by = query.group_by or ()
     columns = [Column(r.name, c.type, r.source) for r, c in zip(refs, key, strict=True)]
     for i, call in enumerate(calls):
-        bound = bind(call, stage.columns, environment, is_table=stage.step.is_table)
+        bound = bind(call, stage.columns, environment)
+        check_aggregate(call, bound, stage, formats.value)
         columns.append(Column(f"{_AGGREGATE}{i}", bound.type))
     window = None if query.window is None else window_of(query, stage)
     if window is not None:
@@ -92,7 +102,7 @@ def _step(
         keeps_key=group_by == stage.key_refs and stage.step.window is None,
         columns=tuple(columns),
         key=key,
-        key_format=key_format,
+        key_format=formats.key,
         window=window,
         is_table=True,
     )
@@ -141,9 +151,7 @@ class _Rewriter:
         return None
 
 
-def bind(
-    call: FunctionCall, columns: tuple[Column, ...], environment: Environment, *, is_table: bool
-) -> Aggregator:
+def bind(call: FunctionCall, columns: tuple[Column, ...], environment: Environment) -> Aggregator:
     """Binds an aggregate call to the types of its arguments, literals included."""
     if call.is_distinct:
         raise AnalysisError(
@@ -164,14 +172,31 @@ def bind(
         raise type(error)(
             error.code, error.message, error.fix, span=error.span or call.span
         ) from None
-    if is_table and bound.undo is None:
+    return bound
+
+
+def check_aggregate(
+    call: FunctionCall, bound: Aggregator, stage: Stage, value_format: FormatSpec
+) -> None:
+    """Refuses an aggregate over a table that cannot take rows back, or whose state cannot be kept.
+
+    As in ksqlDB the state must have a type that the source's value format can hold.
+    """
+    if stage.step.is_table and bound.undo is None:
         raise AnalysisError(
             "aggregate-on-table",
             f"{call.name} cannot aggregate a table: it cannot take a changed row back",
             fix="aggregate a stream, or use an aggregate that can be undone such as SUM or COUNT",
             span=call.span,
         )
-    return bound
+    if not format_named(value_format.name).supports_type(bound.state_type):
+        raise AnalysisError(
+            "aggregate-state",
+            f"{call.name} keeps a {bound.state_type} for each group, which VALUE_FORMAT"
+            f" {value_format.name} of the source cannot hold",
+            fix="CREATE a stream in another format from the source, such as JSON, and use that",
+            span=call.span,
+        )
 
 
 def _literal(node: Any, environment: Environment) -> Any:

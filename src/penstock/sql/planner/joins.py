@@ -19,7 +19,7 @@ from penstock.sql.planner.sources import source_stage
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import ForeignKeyJoinStep, JoinStep, RekeyStep, shape_of
 from penstock.sql.schema import SourceColumn
-from penstock.sql.types import SqlType
+from penstock.sql.types import SqlType, StructType
 
 
 def joined(analysis: Analysis, environment: Environment) -> Stage:
@@ -209,6 +209,9 @@ def _foreign_key_join(sides: _Sides, types: tuple[SqlType, SqlType], prefix: str
         raise _mismatch(sides, types)
     if right.step.window is not None:
         raise sides.refuse("join-windows", "a foreign key cannot point at a windowed table")
+    if isinstance(types[1], StructType) and _has_schema_id(right.step.key_format):
+        # The schema that others wrote these keys with need not be the one written here.
+        right = _rewritten(right, left.step.key_format, f"{prefix}RightSourceKeyed")
     step = ForeignKeyJoinStep(
         name=f"{prefix}Join",
         kind=node.kind,
@@ -309,13 +312,10 @@ def _in_format(stage: Stage, key_format: FormatSpec, name: str) -> Stage:
         return replace(stage, step=replace(stage.step, key_format=key_format))
     if stage.step.key_format == key_format and (stage.is_join or not _has_schema_id(key_format)):
         return stage
-    if stage.step.window is not None:
-        raise AnalysisError(
-            "rekey-windowed",
-            f"the windowed keys of {stage.aliases[0]} would have to be written as"
-            f" {key_format.name}, which is not possible",
-            fix="use the same KEY_FORMAT on both sides",
-        )
+    return _rewritten(stage, key_format, name)
+
+
+def _rewritten(stage: Stage, key_format: FormatSpec, name: str) -> Stage:
     step = RekeyStep(
         name=name,
         input=stage.step,

@@ -13,7 +13,7 @@ from penstock.sql.errors import AnalysisError
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.analysis import Analysis, analyze
 from penstock.sql.planner.filters import filtered
-from penstock.sql.planner.grouping import grouped
+from penstock.sql.planner.grouping import GroupFormats, grouped
 from penstock.sql.planner.insertion import check_insertion, insertion_target
 from penstock.sql.planner.joins import joined
 from penstock.sql.planner.partitioning import partitioned
@@ -68,15 +68,15 @@ class Planner:
         stage = partitioned(stage, query.partition_by, environment)
         query = expanded(stage, query, analysis, environment)
         stage, query = exploded(stage, query, environment)
-        stage, query = grouped(stage, query, environment, self._group_format(analysis))
+        stage, query = grouped(stage, query, environment, self._formats(analysis))
         return analysis, projected(stage, query, analysis, environment, target)
 
-    def _group_format(self, analysis: Analysis) -> FormatSpec:
-        """Gives the format of a new key: the first source's, or the default if it has none."""
-        own = analysis.first.key_format
-        if own.name != "NONE":
-            return own
-        return FormatSpec(self.settings.get(DEFAULT_KEY_FORMAT, "KAFKA"))
+    def _formats(self, analysis: Analysis) -> GroupFormats:
+        """Gives the formats of groups: the first source's, or the default if it has no key."""
+        key = analysis.first.key_format
+        if key.name == "NONE":
+            key = FormatSpec(self.settings.get(DEFAULT_KEY_FORMAT, "KAFKA"))
+        return GroupFormats(key, analysis.first.value_format)
 
     def _plan(self, query_id: str, result: Projected, sink: DataSource | None) -> QueryPlan:
         settings = tuple(sorted((name, str(value)) for name, value in self.settings.items()))

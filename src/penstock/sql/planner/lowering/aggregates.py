@@ -14,7 +14,7 @@ from penstock.dsl.options import Grouped
 from penstock.model.windows import SessionWindows
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.grouping import bind
-from penstock.sql.planner.lowering.context import Lowering, ProcessingLog, Row
+from penstock.sql.planner.lowering.context import Lowering, Row
 from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.steps import AggregateStep
 from penstock.sql.planner.windows import dsl_windows, retention_ms
@@ -43,7 +43,6 @@ class _Fold:
     slices: tuple[slice, ...]
     arguments: Callable[[Row], Row]
     argument_types: tuple[Any, ...]
-    log: ProcessingLog
 
     @staticmethod
     def of(step: AggregateStep, lowering: Lowering) -> _Fold:
@@ -52,7 +51,7 @@ class _Fold:
         slices: list[slice] = []
         expressions: list[Any] = []
         for call in step.calls:
-            bound = bind(call, columns, lowering.environment, is_table=step.input.is_table)
+            bound = bind(call, columns, lowering.environment)
             start = len(expressions)
             expressions.extend(call.arguments[: bound.arity])
             aggregators.append(bound)
@@ -63,7 +62,6 @@ class _Fold:
             tuple(slices),
             lowering.values(expressions, columns),
             tuple(types),
-            ProcessingLog(lowering.query_id),
         )
 
     def initial(self) -> Row:
@@ -72,7 +70,7 @@ class _Fold:
     def add(self, key: Any, values: Row, states: Row) -> Row:
         return tuple(
             [
-                self._step(each, each.aggregate, state, values[cut])
+                each.aggregate(state, *values[cut])
                 for each, cut, state in zip(self.aggregators, self.slices, states, strict=True)
             ]
         )
@@ -80,7 +78,7 @@ class _Fold:
     def subtract(self, key: Any, values: Row, states: Row) -> Row:
         return tuple(
             [
-                self._step(each, each.undo, state, values[cut])
+                each.undo(state, *values[cut])  # type: ignore[misc]
                 for each, cut, state in zip(self.aggregators, self.slices, states, strict=True)
             ]
         )
@@ -92,14 +90,6 @@ class _Fold:
 
     def results(self, states: Row) -> list[Any]:
         return [each.map(state) for each, state in zip(self.aggregators, states, strict=True)]
-
-    def _step(self, aggregator: Aggregator, step: Any, state: Any, values: Row) -> Any:
-        try:
-            return step(state, *values)
-        # A bad record must not stop the query: the aggregate stays as it was.
-        except Exception as error:  # noqa: BLE001
-            self.log("aggregate", error)
-            return state
 
 
 def _over_stream(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.dsl.builder import StreamsBuilder
@@ -110,7 +110,8 @@ def internal_format(spec: FormatSpec, columns: Sequence[ColumnLike]) -> FormatSp
     found = format_named(spec.name)
     fits = all(found.supports_type(column.type) for column in columns)
     if columns and fits and (len(columns) == 1 or found.many_columns):
-        return spec
+        # A schema that the source's topic chose by id is not the schema of this key.
+        return replace(spec, properties=replace(spec.properties, schema_id=None))
     return FormatSpec("JSON") if columns else FormatSpec("NONE")
 
 

@@ -13,13 +13,20 @@ from penstock.model.windows import JoinWindows
 from penstock.serde.base import Serde
 from penstock.sql.ast.queries import Within
 from penstock.sql.planner.lowering.context import Lowering, Row
-from penstock.sql.planner.steps import ForeignKeyJoinStep, JoinStep, Step
+from penstock.sql.planner.steps import (
+    ForeignKeyJoinStep,
+    JoinStep,
+    RekeyStep,
+    SourceStep,
+    Step,
+)
 
 _DAY_MS = 86_400_000
 
 
 def lower_join(step: JoinStep, lowering: Lowering, left: Any, right: Any) -> Any:
     """Joins two sides on equal keys."""
+    _number_sources(step, lowering)
     if isinstance(left, KStream) and isinstance(right, KStream):
         return _streams(step, lowering, left, right)
     joiner = _joiner(step)
@@ -33,6 +40,18 @@ def lower_join(step: JoinStep, lowering: Lowering, left: Any, right: Any) -> Any
             return left.left_join(right, joiner, joined=how)
         return left.join(right, joiner, joined=how)
     return _tables(step, left, right, joiner, lowering.value_serde(step))
+
+
+def _number_sources(step: JoinStep, lowering: Lowering) -> None:
+    """Keeps the numbers of generated names, and so of topics, those that ksqlDB gives.
+
+    It has an operator for each source of a join that puts the source's name before its columns.
+    """
+    for side in (step.left, step.right):
+        while isinstance(side, RekeyStep):
+            side = side.input
+        if isinstance(side, SourceStep):
+            lowering.builder._graph.names.new_processor_name("KSTREAM-")
 
 
 def _tables(
