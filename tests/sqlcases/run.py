@@ -14,17 +14,17 @@ from penstock.runtime.local.outbox import ProducedRecord
 from penstock.serde.base import Serde
 from penstock.sql import SqlEngine
 from penstock.sql.catalog import DataSource
-from penstock.sql.formats.registry import MemoryRegistry, Schema, SchemaReference, subject_of
+from penstock.sql.formats.registry import MemoryRegistry
 from penstock.sql.local import LocalQuery
 from penstock.sql.planner.lowering.context import Lowering
 from tests.sqlcases.cases import Case
 from tests.sqlcases.compare import difference
 from tests.sqlcases.functions import functions
 from tests.sqlcases.post import post_differences
-from tests.sqlcases.records import json_text, to_bytes
+from tests.sqlcases.records import to_bytes
+from tests.sqlcases.schemas import register_schemas
 
 SERVICE_ID = "some.ksql.service.id"
-_KINDS = {"AVRO": "AVRO", "JSON": "JSON", "JSON_SR": "JSON", "PROTOBUF": "PROTOBUF"}
 _PARTITIONS = 4
 
 
@@ -92,30 +92,7 @@ class _Run:
             partitions = topic.get("partitions")
             if partitions is not None or "replicas" in topic:
                 self._engine.catalog.topics[topic["name"]] = int(partitions or _PARTITIONS)
-            for side, is_key in (("key", True), ("value", False)):
-                self._register(topic, side, is_key=is_key)
-
-    def _register(self, topic: dict[str, Any], side: str, *, is_key: bool) -> None:
-        schema = topic.get(f"{side}Schema", None if is_key else topic.get("schema"))
-        if schema is None:
-            return
-        kind: Any = _KINDS[topic.get(f"{side}Format") or topic.get("format") or "AVRO"]
-        text = schema if isinstance(schema, str) and kind == "PROTOBUF" else json_text(schema)
-        references = tuple(
-            self._reference(each, kind) for each in topic.get(f"{side}SchemaReferences") or ()
-        )
-        schema_id = topic.get(f"{side}SchemaId")
-        self._registry.register(
-            subject_of(topic["name"], is_key=is_key),
-            Schema(kind, text, references),
-            None if schema_id is None else int(schema_id),
-        )
-
-    def _reference(self, reference: dict[str, Any], kind: Any) -> SchemaReference:
-        schema = reference["schema"]
-        text = schema if isinstance(schema, str) else json_text(schema)
-        self._registry.register(reference["name"], Schema(kind, text))
-        return SchemaReference(reference["name"], reference["name"], 1)
+        register_schemas(self._case, self._registry)
 
     def _execute(self, statement: str) -> None:
         self._engine.execute(statement)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from io import BytesIO
 from typing import Any
@@ -203,38 +204,57 @@ def _written(parsed: Any, prepare: Convert) -> Callable[[Any], bytes]:
     return write
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a column goes in a record; ``keeps_null`` is False when NULL means the default."""
+
+    name: str
+    convert: Convert | None
+    keeps_null: bool
+
+
 def _row_writer(schema: AvroSchema, record: Node, columns: Sequence[Field]) -> Convert:
-    plan = _fields_plan(schema, record, columns)
-    names = [name for name, _ in plan]
-    if not any(convert for _, convert in plan):
+    places = _places(schema, record, columns)
+    names = [place.name for place in places]
+    if all(place.keeps_null and not place.convert for place in places):
         return lambda row: dict(zip(names, row, strict=True))
-    converts = [convert or _same for _, convert in plan]
-
-    def prepare(row: Any) -> dict[str, Any]:
-        return {
-            name: None if value is None else convert(value)
-            for name, convert, value in zip(names, converts, row, strict=True)
-        }
-
-    return prepare
+    return _record_writer(places)
 
 
-def _fields_plan(
-    schema: AvroSchema, record: Node, columns: Sequence[Field]
-) -> list[tuple[str, Convert | None]]:
+def _record_writer(places: Sequence[_Place]) -> Callable[[Sequence[Any]], dict[str, Any]]:
+    plan = [(place.name, place.convert or _same, place.keeps_null) for place in places]
+
+    def write(values: Sequence[Any]) -> dict[str, Any]:
+        record: dict[str, Any] = {}
+        for (name, convert, keeps_null), value in zip(plan, values, strict=True):
+            if value is not None:
+                record[name] = convert(value)
+            elif keeps_null:
+                record[name] = None
+        return record
+
+    return write
+
+
+def _places(schema: AvroSchema, record: Node, columns: Sequence[Field]) -> list[_Place]:
+    """Finds the place of each column; the fields that are left must do without a value."""
     fields = {f["name"]: f for f in record["fields"]}
-    plan = []
+    places = []
     for column in columns:
         name = column.name.replace(".", "_")
         if name not in fields:
             raise ValueError(f"the registered schema has no field {name!r}")
-        plan.append((name, _to_avro(schema, fields[name]["type"], column.type)))
-    filled = {name for name, _ in plan}
+        field = fields.pop(name)
+        keeps_null = _is_nullable(field) or "default" not in field
+        places.append(_Place(name, _to_avro(schema, field["type"], column.type), keeps_null))
     for name, field in fields.items():
-        nullable = isinstance(field["type"], list) and "null" in field["type"]
-        if name not in filled and "default" not in field and not nullable:
+        if "default" not in field and not _is_nullable(field):
             raise ValueError(f"the registered schema wants a field {name!r}, which has no default")
-    return plan
+    return places
+
+
+def _is_nullable(field: Node) -> bool:
+    return isinstance(field["type"], list) and "null" in field["type"]
 
 
 # Which Avro types a scalar column can be written as.
@@ -261,8 +281,9 @@ def _to_avro(schema: AvroSchema, node: Node, type_: SqlType) -> Convert | None:
         return _decimal_writer(int(node.get("scale", 0)) if isinstance(node, dict) else 0)
     match kind, type_:
         case "record", StructType(fields):
-            plan = [(n, c or _same) for n, c in _fields_plan(schema, node, fields)]
-            return _struct_writer([(f.name, *p) for f, p in zip(fields, plan, strict=True)])
+            names = [field.name for field in fields]
+            write = _record_writer(_places(schema, node, fields))
+            return lambda struct: write([struct.get(name) for name in names])
         case "array", ArrayType(element):
             each = _to_avro(schema, node["items"], element)
             return each and _each(each)
@@ -299,16 +320,6 @@ def _decimal_writer(scale: int) -> Convert:
         return unscaled.to_bytes(
             (unscaled + (unscaled < 0)).bit_length() // 8 + 1, "big", signed=True
         )
-
-    return write
-
-
-def _struct_writer(plan: Sequence[tuple[str, str, Convert]]) -> Convert:
-    def write(struct: dict[str, Any]) -> dict[str, Any]:
-        return {
-            target: None if struct.get(name) is None else convert(struct[name])
-            for name, target, convert in plan
-        }
 
     return write
 
