@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock.sql.ast.queries import Query
 from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.errors import AnalysisError, SqlError, did_you_mean
 from penstock.sql.execution import Execution
@@ -15,7 +16,9 @@ from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.local import LocalQueries, LocalQuery
 from penstock.sql.parser import parse_statement, split_statements
+from penstock.sql.push import PushQuery
 from penstock.sql.results import OutgoingRecord, StatementResult
+from penstock.sql.running import SparkQueries
 from penstock.topology.topology import Topology
 
 SERVICE_ID = "ksql.service.id"
@@ -125,6 +128,36 @@ class SqlEngine:
             LocalQuery(query_id, self.application_id(query_id), topology)
             for query_id, topology in self.topologies().items()
         )
+
+    def run_on_spark(self, config: Mapping[str, Any] | None = None) -> SparkQueries:
+        """Starts all persistent queries on Spark; INSERT VALUES then writes to Kafka.
+
+        Args:
+            config: Settings of Kafka Streams and Spark; without ``bootstrap.servers`` a private
+                broker is started.
+        """
+        running = SparkQueries(self, config)
+        self._send = running.send
+        for record in self.outbox:
+            running.send(record)
+        self.outbox.clear()
+        running.sync()
+        return running
+
+    def query(self, sql: str) -> PushQuery:
+        """Plans one SELECT ... EMIT CHANGES; ``local`` and ``run_on_spark`` can run it."""
+        execution = self._execution(self.catalog.copy())
+        try:
+            statement = parse_statement(sql, execution.catalog.variables)
+            if not isinstance(statement, Query):
+                raise AnalysisError(
+                    "not-a-query", "this is no SELECT", fix="use execute", span=statement.span
+                )
+            plan = execution.push_plan(statement)
+        except SqlError as error:
+            raise error.with_source(sql) from None
+        self.catalog.next_query = execution.catalog.next_query
+        return PushQuery(plan, execution.lowered(plan))
 
     def _execution(self, catalog: Catalog) -> Execution:
         return Execution(catalog, self.functions, self.registry, self.config)

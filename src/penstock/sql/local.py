@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.model.record import Headers
 from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.outbox import ProducedRecord
+from penstock.sql.push import PushQuery, Row
 from penstock.topology.nodes import Source
 from penstock.topology.topology import Topology
 
@@ -60,6 +61,27 @@ def _topics(topology: Topology) -> frozenset[str]:
     return frozenset(topic for node in nodes if isinstance(node, Source) for topic in node.topics)
 
 
+class Subscription:
+    """A push query beside the others; ``rows`` are all it gave so far, up to its LIMIT."""
+
+    def __init__(self, queries: LocalQueries, query: PushQuery, local: LocalQuery) -> None:
+        self._queries = queries
+        self._local = local
+        self._query = query
+
+    @property
+    def rows(self) -> list[Row]:
+        return self._query.rows_of(self._queries.produced)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def close(self) -> None:
+        """Ends the query; its rows stay."""
+        self._queries.queries.remove(self._local)
+        self._local.close()
+
+
 class LocalQueries:
     """All queries of an engine, chained: what one writes, the others that read it get at once."""
 
@@ -82,6 +104,12 @@ class LocalQueries:
                 for record in query.pipe(topic, key, value, timestamp, headers):
                     self.produced.append(record)
                     self.pipe(*record[:5])
+
+    def subscribe(self, query: PushQuery) -> Subscription:
+        """Runs a push query beside the others; it sees records from now on."""
+        local = LocalQuery(query.id, f"push-{query.id}", query.topology)
+        self.queries.append(local)
+        return Subscription(self, query, local)
 
     def close(self) -> None:
         for query in self.queries:

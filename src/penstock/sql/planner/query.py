@@ -16,6 +16,7 @@ from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.grouping import GroupFormats, grouped
 from penstock.sql.planner.insertion import check_insertion, insertion_target
 from penstock.sql.planner.joins import joined
+from penstock.sql.planner.key_order import ordered_key
 from penstock.sql.planner.partitioning import partitioned
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.planner.projection import Projected, expanded, projected
@@ -69,6 +70,8 @@ class Planner:
         query = expanded(stage, query, analysis, environment)
         stage, query = exploded(stage, query, environment)
         stage, query = grouped(stage, query, environment, self._formats(analysis))
+        if is_persistent:
+            stage = ordered_key(stage, query, environment)
         return analysis, projected(stage, query, analysis, environment, target)
 
     def _formats(self, analysis: Analysis) -> GroupFormats:

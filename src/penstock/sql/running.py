@@ -1,0 +1,191 @@
+"""Queries on Spark against Kafka: one application for each persistent query of an engine."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
+from penstock.errors import StreamsError
+from penstock.kafka.admin import Admin
+from penstock.kafka.admin_answers import TopicSpec
+from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
+from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.embedded import shared_broker
+from penstock.sql.push import PushQuery, Row
+from penstock.sql.results import OutgoingRecord
+
+if TYPE_CHECKING:
+    from penstock.runtime.spark.streams import KafkaStreams
+    from penstock.sql.engine import SqlEngine
+
+_PAUSE_S = 0.05
+_QUERY_CONFIG: dict[str, Any] = {"deserialization.exception.handler": "continue"}
+
+
+class SparkQueries:
+    """Runs the persistent queries of an engine and follows its catalog.
+
+    Without ``bootstrap.servers`` a private broker is started for this process. ``sync`` starts
+    what CREATE made and ends what TERMINATE and DROP removed. ``spark.*`` settings go to Spark.
+    """
+
+    def __init__(self, engine: SqlEngine, config: Mapping[str, Any] | None = None) -> None:
+        self._engine = engine
+        given = dict(config or {})
+        if not given.get(BOOTSTRAP_SERVERS.name):
+            given[BOOTSTRAP_SERVERS.name] = shared_broker().bootstrap_servers
+        self._config = {**_QUERY_CONFIG, **given}
+        base = StreamsConfig({APPLICATION_ID.name: "penstock-sql", **self._config})
+        self._admin = Admin(admin_settings(base))
+        self._base = base
+        self._producer = new_producer(producer_settings(base))
+        self._session: Any = None
+        self._owns_session = False
+        #: The running applications by query id.
+        self.applications: dict[str, KafkaStreams] = {}
+        self._paused: set[str] = set()
+        self._learn_topics()
+
+    # Topics and records
+
+    def _learn_topics(self) -> None:
+        for name, topic in self._admin.topics().items():
+            self._engine.catalog.topics[name] = len(topic.partitions)
+
+    def _make_topics(self) -> None:
+        """Makes the topics of streams and tables that are not there yet."""
+        existing = self._admin.topics()
+        names = {source.topic for source in self._engine.sources.values()} - set(existing)
+        partitions = self._engine.catalog.topics
+        self._admin.create_topics(
+            TopicSpec(name, partitions.get(name, self._engine.catalog.default_partitions))
+            for name in sorted(names)
+        )
+
+    def send(self, record: OutgoingRecord) -> None:
+        """Writes a record of INSERT VALUES to its topic."""
+        self._make_topics()
+        now = int(time.time() * 1000)
+        self._producer.produce(
+            record.topic,
+            key=record.key,
+            value=record.value,
+            headers=list(record.headers),
+            timestamp=now if record.timestamp is None else record.timestamp,
+        )
+        self._producer.flush()
+
+    # Life
+
+    def sync(self) -> None:
+        """Makes the running applications those of the catalog's queries."""
+        self._make_topics()
+        wanted = self._engine.queries
+        for query_id in [each for each in self.applications if each not in wanted]:
+            self.applications.pop(query_id).close()
+        for query_id, query in wanted.items():
+            if query_id not in self.applications:
+                topology = self._engine.topology(query_id)
+                self.applications[query_id] = self._started(query_id, topology)
+            self._pause(query_id, is_paused=query.state == "PAUSED")
+
+    def _pause(self, query_id: str, *, is_paused: bool) -> None:
+        if is_paused and query_id not in self._paused:
+            self.applications[query_id].pause()
+            self._paused.add(query_id)
+        elif not is_paused and query_id in self._paused:
+            self.applications[query_id].resume()
+            self._paused.discard(query_id)
+
+    def _started(self, query_id: str, topology: Any) -> KafkaStreams:
+        self._open_session()
+        # Spark is heavy: whoever only plans queries need not load it.
+        streams: Any = importlib.import_module("penstock.runtime.spark.streams")
+        application_id = self._engine.application_id(query_id)
+        config = {**self._config, APPLICATION_ID.name: application_id}
+        application: KafkaStreams = streams.KafkaStreams(topology, config)
+        application.start()
+        return application
+
+    def _open_session(self) -> None:
+        """Opens the Spark session that all queries share, so that none ends it with itself."""
+        if self._session is None:
+            module: Any = importlib.import_module("penstock.runtime.spark.session")
+            self._session, self._owns_session = module.spark_session(self._base)
+
+    def run_until_idle(self, timeout_s: float = 120.0) -> bool:
+        """Waits until no query has input left; false if the time was not enough."""
+        self.sync()
+        deadline = time.monotonic() + timeout_s
+        idle_rounds = 0
+        # What one query writes is the input of another: all must be idle twice in a row.
+        while idle_rounds < 2:
+            left = max(deadline - time.monotonic(), 0.0)
+            if not all(a.run_until_idle(f"{int(left * 1000)}ms") for a in self._active()):
+                return False
+            idle_rounds = idle_rounds + 1 if not self._lag() else 0
+            time.sleep(_PAUSE_S)
+        return True
+
+    def _active(self) -> list[KafkaStreams]:
+        return [a for query_id, a in self.applications.items() if query_id not in self._paused]
+
+    def _lag(self) -> int:
+        return sum(sum(application.lag().values()) for application in self._active())
+
+    def wait(self) -> None:
+        """Waits until a query fails, and raises its error; Ctrl-C ends the wait."""
+        while True:
+            for query_id, application in self.applications.items():
+                if application.error is not None:
+                    raise StreamsError(
+                        "query-failed", f"query {query_id} failed: {application.error}"
+                    ) from application.error
+            time.sleep(_PAUSE_S)
+
+    # Push queries
+
+    def select(self, query: PushQuery, timeout_s: float | None = None) -> Iterator[Row]:
+        """Runs a push query and gives its rows, until its LIMIT or ``timeout_s`` without a row."""
+        self._make_topics()
+        self._admin.create_topic(query.id)
+        application = self._started(query.id, query.topology)
+        consumer = new_consumer(consumer_settings(self._base) | {"group.id": query.id})
+        try:
+            yield from query.read(self._values(query.id, consumer, application, timeout_s))
+        finally:
+            consumer.close()
+            application.close()
+            self._admin.delete_topics([query.id], missing_ok=True)
+
+    def _values(
+        self, topic: str, consumer: Any, application: KafkaStreams, timeout_s: float | None
+    ) -> Iterator[bytes | None]:
+        consumer.subscribe([topic])
+        last = time.monotonic()
+        while timeout_s is None or time.monotonic() - last < timeout_s:
+            message = consumer.poll(_PAUSE_S)
+            if application.error is not None:
+                raise application.error
+            if message is not None and message.error() is None:
+                last = time.monotonic()
+                yield message.value()
+
+    def close(self) -> None:
+        """Ends all queries after the batch that is under way."""
+        for application in self.applications.values():
+            application.close()
+        self.applications.clear()
+        if self._owns_session and self._session is not None:
+            self._session.stop()
+        self._session = None
+
+    def __enter__(self) -> SparkQueries:
+        self.sync()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
