@@ -67,8 +67,8 @@ def _cannot_open(directory: Path, store: str, error: Exception) -> StoreError:
     )
 
 
-def _cannot_write(database: Rdict, error: Exception) -> StoreError:
-    text, directory = str(error), database.path()
+def _cannot_write(directory: str, error: Exception) -> StoreError:
+    text = str(error)
     if "No space left" in text:
         return StoreError(
             "disk-full",
@@ -93,6 +93,7 @@ class RocksStore:
 
     def __init__(self, database: Rdict, closed: Callable[[], None] | None = None) -> None:
         self._database: Rdict | None = database
+        self._directory = database.path()
         self._closed = closed
         self._scans: dict[int, ref[_Scan]] = {}
         self._set = database.__setitem__
@@ -131,7 +132,7 @@ class RocksStore:
             database.write(batch)
         # The engine has no error class of its own.
         except Exception as error:
-            raise _cannot_write(database, error) from error
+            raise _cannot_write(self._directory, error) from error
 
     def delete_range(self, start: bytes, end: bytes) -> None:
         # The engine refuses a range whose end comes first.
@@ -164,7 +165,7 @@ class RocksStore:
         try:
             database.flush()
         except Exception as error:
-            raise _cannot_write(database, error) from error
+            raise _cannot_write(self._directory, error) from error
 
     def close(self) -> None:
         database, self._database = self._database, None
@@ -175,9 +176,15 @@ class RocksStore:
             scan = scan_ref()
             if scan is not None:
                 scan.cut_off()
-        database.close()
-        if self._closed is not None:
-            self._closed()
+        try:
+            database.close()
+        except Exception as error:
+            raise _cannot_write(self._directory, error) from error
+        finally:
+            # A database that could not be closed is let go with the last reference to it.
+            del self._set, self._delete, self._items, self.get
+            if self._closed is not None:
+                self._closed()
 
 
 class _Scan:

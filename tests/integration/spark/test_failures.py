@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 import penstock as ps
 from penstock.errors import PenstockError, StoreError, StreamsError, TopologyError
+from penstock.kafka.admin import Admin
+from penstock.kafka.embedded import EmbeddedBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -171,3 +177,129 @@ def test_a_topic_deleted_under_the_application_ends_it_with_its_name(
         time.sleep(0.5)
     assert streams.wait("60s")
     assert source in str(streams.error)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of a few megabytes; only root can make one."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "penstock-test", str(folder)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if made.returncode:
+        pytest.skip(f"no small disk can be mounted here: {made.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+DISK_MB = 12
+
+
+def test_a_full_disk_ends_the_client_and_loses_nothing(
+    streams_of: Make, produce: Write, new_topic: Any, committed: Records, small_disk: Path
+) -> None:
+    """The error names the directory; with room on the disk it goes on where it stood."""
+    source, sink = new_topic("events"), new_topic("counts")
+    builder = ps.StreamsBuilder()
+    builder.stream(source).group_by_key().count("counts").to_stream().to(sink)
+    topology = builder.build()
+    # Random names do not compress, and RocksDB keeps its memory until it is told to write.
+    setter = SmallBuffers
+    settings = {"state_dir": str(small_disk), "rocksdb_config_setter": setter,
+                "penstock_max_batch_records": 5_000, "statestore_cache_max_bytes": 0}  # fmt: skip
+    filler = small_disk / "filler"
+    filler.write_bytes(b"x" * (DISK_MB - 2) * 1024 * 1024)
+    names = [secrets.token_urlsafe(150) for _ in range(30_000)]
+    produce(source, *((name, "x") for name in names))
+    failed = streams_of(topology, **settings)
+    failed.start()
+    error = ended(failed)
+    assert error.code == "disk-full", error
+    assert str(small_disk) in str(error)
+    assert "nothing that was committed is lost" in str(error)
+    failed.close("60s")
+    filler.unlink()
+    again = streams_of(topology, **settings)
+    again.start()
+    produce(source, *((name, "y") for name in names[:100]))
+    assert again.run_until_idle("120s")
+    counts = Counter(bytes(key).decode() for key, _ in committed(sink))
+    assert counts.keys() == set(names)
+    assert {counts[name] for name in names[:100]} == {2}
+    assert {counts[name] for name in names[100:]} == {1}
+
+
+class SmallBuffers:
+    """Makes RocksDB write to disk early."""
+
+    @staticmethod
+    def set_config(store: str, options: Any, configs: Any) -> None:
+        options.set_write_buffer_size(256 * 1024)
+
+
+def test_a_broker_that_is_away_is_waited_for(spark: Any, tmp_path: Path) -> None:
+    """The batch runs again when it is back; nothing is lost or doubled."""
+    broker = EmbeddedBroker(tmp_path / "broker")
+    broker.start()
+    try:
+        servers = broker.bootstrap_servers
+        admin = Admin({"bootstrap.servers": servers})
+        for topic in ("in", "out"):
+            admin.create_topic(topic, partitions=2)
+        streams = ps.KafkaStreams(
+            upper("in", "out"),
+            {"application.id": "waits", "bootstrap.servers": servers,
+             "state.dir": str(tmp_path / "state"), "commit.interval.ms": 20,
+             "processing.guarantee": "exactly_once_v2"},
+        )  # fmt: skip
+        with streams:
+            write(servers, "in", [f"a{number}" for number in range(100)])
+            assert streams.run_until_idle("60s")
+            broker.kill()
+            time.sleep(AWAY_S)
+            assert streams.state in (ps.State.RUNNING, ps.State.REBALANCING)
+            broker.start()
+            write(servers, "in", [f"b{number}" for number in range(100)])
+            wait_for(lambda: len(values(servers, "out")) >= 200, 120)
+        expected = [f"{letter}{number}" for letter in "AB" for number in range(100)]
+        assert sorted(values(servers, "out")) == sorted(expected)
+    finally:
+        broker.stop()
+
+
+AWAY_S = float(os.environ.get("PENSTOCK_BROKER_AWAY_S", "15"))
+
+
+def wait_for(is_true: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s"
+        time.sleep(0.5)
+
+
+def write(servers: str, topic: str, values: list[str]) -> None:
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 1})
+    for value in values:
+        producer.produce(topic, value, value)
+    assert producer.flush(60) == 0
+
+
+def values(servers: str, topic: str) -> list[str]:
+    """All committed values of a topic of two partitions."""
+    consumer = Consumer(
+        {"bootstrap.servers": servers, "group.id": "check", "enable.partition.eof": True,
+         "isolation.level": "read_committed", "enable.auto.commit": False}
+    )  # fmt: skip
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(2)])
+    found: list[str] = []
+    ends = 0
+    while ends < 2:
+        for message in consumer.consume(1_000, 20):
+            if message.error() is None:
+                found.append(bytes(message.value() or b"").decode())
+            else:
+                ends += 1
+    consumer.close()
+    return found

@@ -312,13 +312,12 @@ class TaskState:
         """
         started = time.monotonic()
         self.close_kernel()
-        for engine in self._engines.values():
-            if engine.sealed is not None and engine.sealed.batch <= complete:
-                engine.apply()
-            else:
-                engine.discard()
-            engine.persist()
-            engine.close()
+        for name, engine in self._engines.items():
+            try:
+                _close(engine, complete)
+            except StoreError as error:
+                # What could not be saved is in the changelog; the others are saved still.
+                log.error("task %s: store %r could not be saved: %s", self.task_id, name, error)
         self._engines.clear()
         log.debug("task %s closed in %.3f s", self.task_id, time.monotonic() - started)
 
@@ -332,6 +331,17 @@ class TaskState:
     @property
     def engines(self) -> Mapping[str, PendingStore]:
         return self._engines
+
+
+def _close(engine: PendingStore, complete: int) -> None:
+    try:
+        if engine.sealed is not None and engine.sealed.batch <= complete:
+            engine.apply()
+        else:
+            engine.discard()
+        engine.persist()
+    finally:
+        engine.close()
 
 
 def _belongs_to(record: RawRecord, batch: int) -> bool:
