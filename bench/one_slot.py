@@ -51,6 +51,7 @@ class NullWriter:
     """Counts what it is given."""
 
     is_transactional = True
+    is_usable = True
 
     def __init__(self) -> None:
         self.sent = 0

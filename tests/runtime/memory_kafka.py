@@ -105,6 +105,7 @@ class MemoryWriter:
     """Keeps a transaction's records until it commits."""
 
     is_transactional = True
+    is_usable = True
 
     def __init__(self, kafka: MemoryKafka, slot: int, epoch: int) -> None:
         self._kafka = kafka

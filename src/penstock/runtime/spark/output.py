@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, Message, TopicPartition
@@ -32,6 +34,8 @@ FAST_WRITING: dict[str, Any] = {
 BATCH_HEADER = "penstock.batch"
 #: Keys whose partition is remembered, for each task and repartition topic.
 _MOST_PLACES = 50_000
+#: Limits for the steps of a commit.
+_OFFSETS_S, _COMMIT_S = 15.0, 60.0
 
 
 class Writer(Protocol):
@@ -39,6 +43,10 @@ class Writer(Protocol):
 
     @property
     def is_transactional(self) -> bool: ...
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the next batch may use it; otherwise it needs a new one."""
 
     def begin(self) -> None: ...
 
@@ -72,11 +80,19 @@ class KafkaWriter:
         settings = {**FAST_WRITING, **config}
         if transactional_id is not None:
             settings["transactional.id"] = transactional_id
+        settings["error_cb"] = self._noticed
+        self._is_lost = False
         self._producer = new_producer(settings)
         self._failed: KafkaError | None = None
         self._partitions: dict[str, int] = {}
         if self.is_transactional:
             self._producer.init_transactions(30.0)
+
+    @property
+    def is_usable(self) -> bool:
+        # Errors are told only to those who ask.
+        self._producer.poll(0)
+        return not self._is_lost
 
     def begin(self) -> None:
         if self.is_transactional:
@@ -113,10 +129,7 @@ class KafkaWriter:
     def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
         """Makes everything since ``begin`` visible at once, source offsets included."""
         if self.is_transactional:
-            if offsets:
-                positions = [TopicPartition(*part, offset) for part, offset in offsets.items()]
-                self._producer.send_offsets_to_transaction(positions, group, 30.0)
-            self._producer.commit_transaction(60.0)
+            self._in_time(lambda: self._commit(offsets, group))
             return
         left = self._producer.flush(60.0)
         if left or self._failed is not None:
@@ -126,10 +139,49 @@ class KafkaWriter:
                 fix="check the broker; the batch runs again after a restart",
             )
 
+    def _commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+        if offsets:
+            positions = [TopicPartition(*part, offset) for part, offset in offsets.items()]
+            self._producer.send_offsets_to_transaction(positions, group, _OFFSETS_S)
+        self._producer.commit_transaction(_COMMIT_S)
+
+    def _in_time(self, call: Callable[[], None]) -> None:
+        """Calls the client, but does not trust it to come back.
+
+        A transaction that the broker has ended by itself, after an outage say, can keep
+        librdkafka's calls for good, whatever their own limit is.
+        """
+        done: Future[None] = Future()
+
+        def run() -> None:
+            try:
+                call()
+                done.set_result(None)
+            except BaseException as error:  # noqa: BLE001 - it belongs to the caller
+                done.set_exception(error)
+
+        threading.Thread(target=run, name="penstock-commit", daemon=True).start()
+        try:
+            done.result(_OFFSETS_S + _COMMIT_S + 5.0)
+        except TimeoutError:
+            self._is_lost = True
+            raise StreamsError(
+                "broker-away",
+                "Kafka did not answer while a batch was being committed",
+                fix="check the broker; the batch runs again when it is back",
+            ) from None
+
+    def _noticed(self, error: KafkaError) -> None:
+        if error.code() in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
+            self._is_lost = True
+
     def flush(self) -> None:
         self._producer.flush(60.0)
 
     def abort(self) -> None:
+        if self._is_lost:
+            # Whoever writes next under this name ends what this one left open.
+            return
         if self.is_transactional:
             self._producer.abort_transaction(30.0)
         else:

@@ -243,6 +243,8 @@ class Slot:
         if self._writer is not None and last_owner not in (None, WORKER):
             # Another worker had this slot meanwhile and has fenced this producer.
             self._writer = None
+        if self._writer is not None and not self._writer.is_usable:
+            self._writer = None
         if self._writer is None:
             self._writer = self._clients.writer(self.number)
         return self._writer
