@@ -121,7 +121,7 @@ class MemoryClients:
     def restorer(self) -> MemoryReader:
         return MemoryReader(self._log)
 
-    def watermarks(self, topic: str, partition: int) -> tuple[int, int]:
+    def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
         return 0, 0
 
     def batch_log(self) -> LogState:
@@ -195,7 +195,7 @@ class OneSlot:
                 self._clocks[report.task] = report.clocks
 
     def close(self) -> None:
-        self._slot.close()
+        self._slot.close(-1)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _to_kafka(self, bootstrap: str, config: StreamsConfig, log: Log) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.spark.ranges import cap, listed, parts_of
+from penstock.kafka.admin import Admin
+from penstock.runtime.spark.batch_log import BatchPlan
+from penstock.runtime.spark.ranges import BatchPlanner, Inputs, cap, listed, parts_of
 
 parts = st.tuples(st.sampled_from("ab"), st.integers(0, 3))
 offsets = st.dictionaries(parts, st.integers(0, 1_000), min_size=1)
@@ -44,3 +48,73 @@ def test_every_batch_moves_on_and_never_past_the_end(
 def test_offsets_survive_as_json_lists(some: dict[tuple[str, int], int]) -> None:
     """JSON has no pairs as keys."""
     assert parts_of(listed(some)) == some
+
+
+class FakeAdmin:
+    """Topics of one partition, by their ends."""
+
+    def __init__(self, **ends: int) -> None:
+        self.ends = {(topic, 0): end for topic, end in ends.items()}
+
+    def end_offsets(
+        self, parts: list[tuple[str, int]], *, committed: bool
+    ) -> dict[tuple[str, int], int]:
+        return {part: self.ends[part] for part in parts}
+
+
+def planner(
+    admin: FakeAdmin,
+    *,
+    tables: tuple[tuple[str, int], ...] = (),
+    wall_clock: bool = False,
+    unfinished: BatchPlan | None = None,
+) -> BatchPlanner:
+    inputs = Inputs(
+        global_parts=tables, max_records=10, is_ordered=False, has_wall_clock=wall_clock,
+        read_committed=True,
+    )  # fmt: skip
+    last = BatchPlan(4, {}, {("in", 0): 3}, 0, dict.fromkeys(tables, 0))
+    return BatchPlanner(cast("Admin", admin), inputs, last, unfinished)
+
+
+def test_each_batch_begins_where_the_last_one_ended() -> None:
+    """And holds no more than a batch should."""
+    plans = planner(FakeAdmin(**{"in": 15}))
+    first, second = plans.next(), plans.next()
+    assert first is not None
+    assert second is not None
+    assert (first.batch, first.start, first.end) == (5, {("in", 0): 3}, {("in", 0): 13})
+    assert (second.batch, second.start, second.end) == (6, {("in", 0): 13}, {("in", 0): 15})
+    assert plans.next() is None
+
+
+def test_an_unfinished_batch_comes_first_even_while_paused() -> None:
+    """Its ranges are those that it had."""
+    unfinished = BatchPlan(5, {("in", 0): 3}, {("in", 0): 9}, 77, {})
+    plans = planner(FakeAdmin(**{"in": 15}), unfinished=unfinished)
+    plans.is_paused = True
+    assert plans.next() is unfinished
+    assert plans.next() is None
+    plans.is_paused = False
+    after = plans.next()
+    assert after is not None
+    assert (after.batch, after.start) == (6, {("in", 0): 9})
+    assert after.clock_ms >= 77
+
+
+def test_without_input_only_the_wall_clock_makes_batches() -> None:
+    """Punctuations are due without records, too."""
+    assert planner(FakeAdmin(**{"in": 3})).next() is None
+    assert planner(FakeAdmin(**{"in": 3}), wall_clock=True).next() is not None
+
+
+def test_a_global_table_alone_makes_a_batch() -> None:
+    """Queries see it as of the newest batch."""
+    admin = FakeAdmin(**{"in": 3, "table": 2})
+    plans = planner(admin, tables=(("table", 0),))
+    first = plans.next()
+    assert first is not None
+    assert first.global_ends == {("table", 0): 2}
+    assert plans.next() is None
+    admin.ends["table", 0] = 3
+    assert plans.next() is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import threading
 import time
@@ -17,8 +16,9 @@ import pyarrow as pa
 from pyspark import RDD, StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
+from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.config import StreamsConfig
+from penstock.config import COMMIT_INTERVAL_MS, StreamsConfig
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
@@ -27,14 +27,17 @@ from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.spark.batch_log import BatchLog, BatchPlan
 from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.host import ask_slot, serve, socket_path
-from penstock.runtime.spark.orders import Application, Order, Release, Report, Restore
-from penstock.runtime.spark.ranges import parts_of, read_file
+from penstock.runtime.spark.orders import Application, Order, Release, Report, Restore, WarmUp
+from penstock.runtime.spark.ranges import BatchPlanner
 from penstock.runtime.spark.retention import ChangelogRetention
 from penstock.runtime.spark.rows import REPORT, SPARK_SCHEMA, reports
 from penstock.runtime.spark.shipping import packed
 from penstock.runtime.spark.to_spark import call_sinks, spark_sinks
 
 log = logging.getLogger(__name__)
+
+#: How long a call from Spark waits for input before it returns without a batch.
+_IDLE_S = 5.0
 
 
 @dataclass(slots=True)
@@ -63,7 +66,7 @@ class Driver:
         admin: Admin,
         group: Any,
         slots: int,
-        planned: str,
+        planner: BatchPlanner,
     ) -> None:
         set_faults(application.config)
         self.progress = Progress()
@@ -83,24 +86,35 @@ class Driver:
         config = StreamsConfig(application.config)
         self._retention = ChangelogRetention(application.plan, config, admin)
         self._broadcast = spark.sparkContext.broadcast(packed(application))
-        self._planned = planned
-        #: Where the last batch of this life ended, as Spark knows it.
-        self._end: dict[str, Any] | None = None
+        self._planner = planner
+        self._interval_s = config[COMMIT_INTERVAL_MS] / 1000
+        self._closing = threading.Event()
         #: One partition per slot, for as long as their number does not change.
         self._places: RDD[int] | None = None
         self.restore_listener: StateRestoreListener | None = None
 
     # One batch
 
+    def warm_up(self) -> None:
+        """Starts workers, lets them import what they need and meet the coordinator.
+
+        The first batch would otherwise do all that, and it waits for its turn until this is done.
+        """
+        try:
+            self._on_slots(WarmUp())
+        except Exception as error:  # noqa: BLE001 - the first batch meets the same, and says so
+            log.info("the workers could not be warmed up: %s", error)
+
     def on_batch(self, frame: DataFrame, spark_batch: int) -> None:
-        """What ``foreachBatch`` calls; also with a batch that was complete before a crash."""
-        span = self._span(frame)
-        plan = self._plan(span["start"], span["end"])
+        """What ``foreachBatch`` calls. The frame is only the beat: it has no rows of ours."""
+        plan = self._wait_for_batch()
         if plan is None:
-            log.info("batch of spark id %d was complete before the restart", spark_batch)
             return
         started = time.monotonic()
         with self.lock:
+            if self._closing.is_set():
+                return
+            self._log.begin(plan)
             if self.slots != self._used_slots:
                 self.release(self._used_slots)
             self._used_slots = self.slots
@@ -111,25 +125,15 @@ class Driver:
             self._commit_offsets(plan)
         self._note(plan, received, time.monotonic() - started)
 
-    def _span(self, frame: DataFrame) -> dict[str, Any]:
-        """What the source has planned, from its file if that is of this batch."""
-        span = read_file(self._planned)
-        if not span or (self._end is not None and span["start"] != self._end):
-            span = json.loads(frame.collect()[0]["range"])
-        self._end = span["end"]
-        return span
-
-    def _plan(self, start: dict[str, Any], end: dict[str, Any]) -> BatchPlan | None:
-        known = self._log.state.plan
-        starts, ends = parts_of(start["offsets"]), parts_of(end["offsets"])
-        tables = parts_of(end.get("global", []))
-        what = (ends, end["clock_ms"], tables)
-        if known is not None and (known.end, known.clock_ms, known.global_ends) == what:
-            return known if known.batch > self._log.state.complete else None
-        batch = 0 if known is None else known.batch + 1
-        plan = BatchPlan(batch, starts, ends, end["clock_ms"], tables)
-        self._log.begin(plan)
-        return plan
+    def _wait_for_batch(self) -> BatchPlan | None:
+        """Waits for input here, where that costs next to nothing; Spark gets a turn seldom."""
+        deadline = time.monotonic() + _IDLE_S
+        while not self._closing.is_set():
+            plan = self._planner.next()
+            if plan is not None or time.monotonic() > deadline:
+                return plan
+            self._closing.wait(self._interval_s)
+        return None
 
     def _run(self, plan: BatchPlan) -> list[Report]:
         self._spark.sparkContext.setJobDescription(f"{self._application.id}: batch {plan.batch}")
@@ -139,10 +143,12 @@ class Driver:
 
     def _run_one_stage(self, plan: BatchPlan) -> list[Report]:
         """Without a shuffle there are only reports to collect, and no query to be planned."""
+        return self._on_slots(self._order(plan, 0))
+
+    def _on_slots(self, order: Order | WarmUp) -> list[Report]:
         if self._places is None or self._places.getNumPartitions() != self.slots:
             self._places = self._spark.sparkContext.parallelize(range(self.slots), self.slots)
-        stage = self._stage(self._order(plan, 0))
-        return self._places.mapPartitions(stage.reports).collect()
+        return self._places.mapPartitions(self._stage(order).reports).collect()
 
     def _run_stages(self, plan: BatchPlan) -> list[Report]:
         slots = self.slots
@@ -162,7 +168,7 @@ class Driver:
             frame.unpersist()
         return received
 
-    def _stage(self, order: Order) -> _StageFunction:
+    def _stage(self, order: Order | WarmUp) -> _StageFunction:
         return _StageFunction(self._broadcast, self._key, order)
 
     def _order(self, plan: BatchPlan, stage: int) -> Order:
@@ -225,6 +231,13 @@ class Driver:
 
     # The end
 
+    def stop(self, query: StreamingQuery | None) -> None:
+        """Ends the query after the batch that is under way; no other one begins."""
+        self._closing.set()
+        with self.lock:
+            if query is not None and query.isActive:
+                query.stop()
+
     def release(self, slots: int) -> None:
         """Lets every slot bring its state to disk and go."""
         order = Release(self._log.state.complete)
@@ -248,7 +261,7 @@ def _collected(frame: DataFrame) -> list[Report]:
 class _StageFunction:
     """What a Spark task runs. Pickled with every batch, so it carries only the order."""
 
-    def __init__(self, broadcast: Any, key: str, order: Order | Release) -> None:
+    def __init__(self, broadcast: Any, key: str, order: Order | Release | WarmUp) -> None:
         self._broadcast = broadcast
         self._key = key
         self._order = order
@@ -259,7 +272,7 @@ class _StageFunction:
         order = self._order
         # The first stage gets a row per slot only so that Spark has something to hand out.
         inputs: Iterator[pa.RecordBatch] = batches
-        if isinstance(order, Release) or order.stage == 0:
+        if not isinstance(order, Order) or order.stage == 0:
             for _ in batches:
                 pass
             inputs = iter(())

@@ -19,7 +19,7 @@ import cloudpickle
 import pyarrow as pa
 
 from penstock.errors import PenstockError, StreamsError
-from penstock.runtime.spark.orders import Application, Order, Release
+from penstock.runtime.spark.orders import Application, Order, Release, WarmUp
 from penstock.runtime.spark.queries import answer_query
 from penstock.runtime.spark.slot import Slot
 
@@ -32,7 +32,7 @@ _CONNECT_SECONDS = 20.0
 def serve(
     load: Callable[[], Application],
     key: str,
-    order: Order | Release,
+    order: Order | Release | WarmUp,
     number: int,
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
@@ -47,6 +47,10 @@ def serve(
         return
     if host is None:
         host = _claim(load, key, number)
+    if isinstance(order, WarmUp):
+        if host is not None:
+            host.slot.warm_up()
+        return
     if host is not None:
         yield from host.slot.run(order, batches)
     else:

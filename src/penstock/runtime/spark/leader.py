@@ -11,7 +11,9 @@ import logging
 import os
 import shutil
 import tempfile
+import threading
 import uuid
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -34,12 +36,12 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.batch_log import BatchLog, LogState
+from penstock.runtime.spark.batch_log import BatchLog, BatchPlan, LogState
 from penstock.runtime.spark.driver import Driver
 from penstock.runtime.spark.offsets import start_offsets
 from penstock.runtime.spark.orders import Application, Part
 from penstock.runtime.spark.plan import Plan, make_plan
-from penstock.runtime.spark.ranges import FORMAT, listed, write_file
+from penstock.runtime.spark.ranges import BatchPlanner, Inputs
 from penstock.runtime.spark.state_lock import StateLock
 from penstock.runtime.spark.to_spark import spark_sinks
 from penstock.runtime.spark.topics import (
@@ -66,16 +68,13 @@ _SELDOM_CHECKPOINTS: dict[str, Any] = {
 class Leader:
     """One life: from a topology and a configuration to a running query, and back."""
 
-    def __init__(
-        self, spark: SparkSession, graph: Graph, config: StreamsConfig, slots: int
-    ) -> None:
+    def __init__(self, graph: Graph, config: StreamsConfig, slots: int) -> None:
         self._slots = slots
-        self._spark = spark
         self._graph = graph
         self._config = config
         #: None until this life has the state directory, and with it this folder, for itself.
         self._scratch: Path | None = None
-        self._control: dict[str, Any] = {}
+        self._batches: BatchPlanner | None = None
         self.admin = Admin(admin_settings(config))
         self.driver: Driver | None = None
         self.query: StreamingQuery | None = None
@@ -108,8 +107,8 @@ class Leader:
 
     # Up
 
-    def start(self) -> None:
-        """Checks and makes topics, fences older lives, and starts the query."""
+    def prepare(self) -> None:
+        """Checks and makes topics, fences older lives and reads the log: all without Spark."""
         self._lock.acquire()
         self._scratch = scratch_folder(self.application_dir)
         shutil.rmtree(self._scratch, ignore_errors=True)
@@ -117,17 +116,25 @@ class Leader:
         plan = self._plan()
         self.admin.create_topics(internal_topics(plan, self._config))
         self.application = self._application(plan)
-        slots = self._slots
         if self.application.exactly_once:
-            self._fence(slots)
+            self._fence(self._slots)
         self._log = self._batch_log()
         state = self._log.read()
         self._settle(state, plan)
-        self.driver = Driver(
-            self._spark, self.application, self._log, self.admin, self._group(), slots,
-            self._file("planned"),
-        )  # fmt: skip
-        self.query = self._start_query(plan, state)
+        self._batches = self._planner(plan, state)
+
+    def launch(self, spark: SparkSession) -> None:
+        """Starts the query, and lets the workers get ready meanwhile."""
+        application, batch_log = self.application, self._log
+        assert application is not None
+        assert batch_log is not None
+        assert self._batches is not None
+        driver = self.driver = Driver(
+            spark, application, batch_log, self.admin, self._group(), self._slots, self._batches
+        )
+        warming = threading.Thread(target=driver.warm_up, name="penstock-warm-up", daemon=True)
+        warming.start()
+        self.query = self._start_query(spark)
 
     def _plan(self) -> Plan:
         existing = self.admin.topics()
@@ -204,25 +211,12 @@ class Leader:
 
     # The query
 
-    def _start_query(self, plan: Plan, state: LogState) -> StreamingQuery:
+    def _start_query(self, spark: SparkSession) -> StreamingQuery:
         assert self.driver is not None
-        start = self._start_offset(plan, state)
-        self._control = {"paused": False, "unfinished": _unfinished(state)}
-        self._write_control()
-        settings = {
-            "admin": admin_settings(self._config),
-            "start": start,
-            "max_records": self._config[MAX_BATCH_RECORDS],
-            "is_ordered": any(len(plan.external_of(run)) > 1 for run in plan.runs),
-            "global_parts": [[topic, number] for topic, number in self._global_parts(plan)],
-            "wall_clock": has_wall_clock(plan.graph),
-            "read_committed": bool(self.application and self.application.exactly_once),
-            "control": self._file("control"),
-            "planned": self._file("planned"),
-        }
-        frame = self._spark.readStream.format(FORMAT).option("settings", json.dumps(settings))
+        # The beat: rows come with every trigger, and nobody looks at them.
+        beat = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1)
         writer = (
-            frame.load()
+            beat.load()
             .writeStream.foreachBatch(self.driver.on_batch)
             .queryName(self.application_id)
             # The batch log is what survives: every life starts its query afresh from there.
@@ -235,26 +229,37 @@ class Leader:
             log.warning("Spark writes its own log of every batch, which costs time: %s", error)
             return writer.option("asyncProgressTrackingEnabled", False).start()
 
-    def _start_offset(self, plan: Plan, state: LogState) -> dict[str, Any]:
+    def _planner(self, plan: Plan, state: LogState) -> BatchPlanner:
+        inputs = Inputs(
+            global_parts=tuple(self._global_parts(plan)),
+            max_records=self._config[MAX_BATCH_RECORDS],
+            is_ordered=any(len(plan.external_of(run)) > 1 for run in plan.runs),
+            has_wall_clock=has_wall_clock(plan.graph),
+            read_committed=bool(self.application and self.application.exactly_once),
+        )
+        newest = -1 if state.plan is None else state.plan.batch
+        tables = dict.fromkeys(inputs.global_parts, 0)
+        last = BatchPlan(newest, {}, self._position(plan, state), 0, tables)
+        return BatchPlanner(self.admin, inputs, last, _unfinished(state, last.end))
+
+    def _position(self, plan: Plan, state: LogState) -> dict[Part, int]:
+        """Where the first batch of this life begins."""
         parts = [
             (topic, number)
             for topic in plan.external_topics
             for number in range(plan.partitions[topic])
         ]
-        clock_ms, global_ends = 0, dict.fromkeys(self._global_parts(plan), 0)
         if state.plan is not None and state.has_unfinished:
-            offsets = {part: state.plan.start.get(part, 0) for part in parts}
-        else:
-            known = {} if state.plan is None else state.plan.end
-            committed = self.admin.group_offsets(self.application_id)
-            offsets = start_offsets(
-                parts,
-                {**known, **committed},
-                plan.graph,
-                self.admin,
-                self._config[AUTO_OFFSET_RESET],
-            )
-        return {"offsets": listed(offsets), "clock_ms": clock_ms, "global": listed(global_ends)}
+            return {part: state.plan.start.get(part, 0) for part in parts}
+        known = {} if state.plan is None else state.plan.end
+        committed = self.admin.group_offsets(self.application_id)
+        return start_offsets(
+            parts,
+            {**known, **committed},
+            plan.graph,
+            self.admin,
+            self._config[AUTO_OFFSET_RESET],
+        )
 
     def _global_parts(self, plan: Plan) -> list[Part]:
         topics = [store.topic for store in plan.graph.global_stores.values()]
@@ -269,14 +274,8 @@ class Leader:
             consumer.close()
 
     def pause(self, *, is_paused: bool) -> None:
-        self._control["paused"] = is_paused
-        self._write_control()
-
-    def _write_control(self) -> None:
-        write_file(self._file("control"), self._control)
-
-    def _file(self, name: str) -> str:
-        return str(self._in_scratch(f"{name}.json"))
+        if self._batches is not None:
+            self._batches.is_paused = is_paused
 
     def _in_scratch(self, name: str) -> Path:
         assert self._scratch is not None
@@ -287,13 +286,8 @@ class Leader:
     def stop(self, *, is_clean: bool) -> None:
         """Ends the query after the batch that is under way; a clean end writes state to disk."""
         query, driver = self.query, self.driver
-        if query is not None and query.isActive:
-            if driver is not None:
-                with driver.lock:
-                    query.stop()
-            else:
-                query.stop()
         if driver is not None:
+            driver.stop(query)
             try:
                 if is_clean:
                     driver.close()
@@ -359,13 +353,10 @@ def has_wall_clock(graph: Graph) -> bool:
     return any(isinstance(n, Process | TableTransformValues) for n in graph.nodes.values())
 
 
-def _unfinished(state: LogState) -> dict[str, Any] | None:
+def _unfinished(state: LogState, position: Mapping[Part, int]) -> BatchPlan | None:
+    """The batch to run again, over the partitions that are still read."""
     plan = state.plan
     if plan is None or not state.has_unfinished:
         return None
-    end = {
-        "offsets": listed(plan.end),
-        "clock_ms": plan.clock_ms,
-        "global": listed(plan.global_ends),
-    }
-    return {"start": listed(plan.start), "end": end}
+    ends = {part: plan.end.get(part, at) for part, at in position.items()}
+    return BatchPlan(plan.batch, position, ends, plan.clock_ms, plan.global_ends)

@@ -49,6 +49,11 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class WarmUp:
+    """Make the slot and its clients, for batches to come."""
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """Let the slot go. ``complete`` is the last batch that will not run again."""
 

@@ -1,96 +1,74 @@
-"""The streaming source: a row is an offset range, not a record. Spark logs what a batch is.
-
-The reader lives in a Python process of Spark's own beside the driver; a control file tells it
-what it cannot know when it is made: whether the application is paused, and a batch to run again.
-Another file tells the driver what was planned: to collect that row would cost a Spark job.
-"""
+"""What a batch is: offset ranges, up to the end of every partition but not too many at once."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-
 from penstock.kafka.admin import Admin
+from penstock.runtime.spark.batch_log import BatchPlan
+from penstock.runtime.spark.orders import Part
 
-FORMAT = "penstock-ranges"
-Offset = dict[str, Any]
-Part = tuple[str, int]
 _LATEST_MS = 1 << 43
 #: A batch that is as full as this needs no further search for its end.
 _FULL = 0.8
 
 
-class RangesDataSource(DataSource):
-    """Registered once per session; an application's settings come as the option ``settings``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """What batches are made of; it does not change while an application runs."""
 
-    @classmethod
-    def name(cls) -> str:
-        return FORMAT
-
-    def schema(self) -> str:
-        return "range string"
-
-    def streamReader(self, schema: Any) -> RangesReader:  # noqa: N802 - Spark's name
-        return RangesReader(json.loads(self.options["settings"]))
+    global_parts: tuple[Part, ...]
+    max_records: int
+    #: Topics that are joined must not run ahead of each other.
+    is_ordered: bool
+    #: Punctuations by the wall clock need batches without input.
+    has_wall_clock: bool
+    read_committed: bool
 
 
-class RangesReader(DataSourceStreamReader):
-    """Plans batches: up to the end of every partition, but no more than a batch should hold."""
+class BatchPlanner:
+    """Plans one batch after the other, each where the last one ended."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self._settings = settings
-        self._admin: Admin | None = None
+    def __init__(
+        self, admin: Admin, inputs: Inputs, last: BatchPlan, unfinished: BatchPlan | None
+    ) -> None:
+        self.is_paused = False
+        self._admin = admin
+        self._inputs = inputs
+        self._last = last
+        self._unfinished = unfinished
 
-    def initialOffset(self) -> Offset:  # noqa: N802
-        return dict(self._settings["start"])
+    def next(self) -> BatchPlan | None:
+        """Gives the next batch, None if there is nothing to do yet.
 
-    def latestOffset(self, start: Offset, limit: Any) -> Offset:  # noqa: N802
-        end = self._end(start)
-        if end != start:
-            write_file(self._settings["planned"], {"start": start, "end": end})
-        return end
-
-    def _end(self, start: Offset) -> Offset:
-        control = read_file(self._settings["control"])
-        unfinished = control.get("unfinished")
-        if unfinished is not None and unfinished["start"] == start["offsets"]:
-            # This batch was under way when the last leader died: the same ranges again.
-            return dict(unfinished["end"])
-        if control.get("paused"):
-            return start
-        return self._latest(start)
-
-    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        return [InputPartition(json.dumps({"start": start, "end": end}))]
-
-    def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
-        yield (partition.value,)
-
-    def _latest(self, start: Offset) -> Offset:
-        parts = [(topic, number) for topic, number, _ in start["offsets"]]
-        ends = self._ends(parts)
-        capped = self._capped(parts_of(start["offsets"]), ends)
-        result = {**start, "offsets": listed(capped)}
-        if self._settings["global_parts"]:
-            globals_ = [(topic, number) for topic, number in self._settings["global_parts"]]
-            result["global"] = listed(self._ends(globals_))
+        A batch that was under way when the last leader died comes first, over the same ranges.
+        """
+        if self._unfinished is not None:
+            self._last, self._unfinished = self._unfinished, None
+            return self._last
+        if self.is_paused:
+            return None
+        start, last = self._last.end, self._last
+        ends = self._capped(start, self._ends(list(start)))
+        tables = self._ends(list(self._inputs.global_parts))
         # A global table alone makes a batch, too: queries see it as of the newest batch.
-        if self._settings["wall_clock"] or result != start:
-            result["clock_ms"] = max(start["clock_ms"], time.time_ns() // 1_000_000)
-        return result
+        is_new = ends != start or tables != last.global_ends
+        if not is_new and not self._inputs.has_wall_clock:
+            return None
+        clock_ms = max(last.clock_ms, time.time_ns() // 1_000_000)
+        self._last = BatchPlan(last.batch + 1, start, ends, clock_ms, tables)
+        return self._last
 
     def _capped(self, start: Mapping[Part, int], ends: Mapping[Part, int]) -> dict[Part, int]:
-        most = self._settings["max_records"]
-        if not self._settings["is_ordered"]:
+        most = self._inputs.max_records
+        if not self._inputs.is_ordered:
             return cap(start, ends, most)
 
         def offsets_at(time_ms: int) -> dict[Part, int]:
-            found = self._connected().offsets_at(start, time_ms)
+            found = self._admin.offsets_at(start, time_ms)
             # Late records may lie behind the start; what is not there yet comes after the end.
             return {
                 part: ends[part] if at < 0 else min(max(at, start[part]), ends[part])
@@ -100,12 +78,9 @@ class RangesReader(DataSourceStreamReader):
         return cap_by_time(start, ends, most, offsets_at)
 
     def _ends(self, parts: list[Part]) -> dict[Part, int]:
-        return self._connected().end_offsets(parts, committed=self._settings["read_committed"])
-
-    def _connected(self) -> Admin:
-        if self._admin is None:
-            self._admin = Admin(self._settings["admin"])
-        return self._admin
+        if not parts:
+            return {}
+        return self._admin.end_offsets(parts, committed=self._inputs.read_committed)
 
 
 def cap(start: Mapping[Part, int], ends: Mapping[Part, int], most: int) -> dict[Part, int]:
@@ -156,18 +131,3 @@ def listed(offsets: Mapping[Part, int]) -> list[list[Any]]:
 
 def parts_of(offsets: list[list[Any]]) -> dict[Part, int]:
     return {(topic, number): at for topic, number, at in offsets}
-
-
-def read_file(path: str) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = json.loads(Path(path).read_text())
-    except (FileNotFoundError, json.JSONDecodeError):
-        return {}
-    return content
-
-
-def write_file(path: str, content: Mapping[str, Any]) -> None:
-    """Replaces the file at once, so that a reader never sees half of it."""
-    temporary = Path(f"{path}.new")
-    temporary.write_text(json.dumps(content))
-    temporary.replace(path)

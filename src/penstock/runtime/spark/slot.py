@@ -90,6 +90,14 @@ class Slot:
         self._last: tuple[int, int] | None = None
         self._global = GlobalCopy(application, self._settings, number, self._clients, open_engine)
 
+    def warm_up(self) -> None:
+        """Makes the clients; a writer's first contact with the coordinator takes longest."""
+        with self.lock:
+            if self._writer is None:
+                self._writer = self._clients.writer(self.number)
+            if self._reader is None:
+                self._reader = self._clients.reader()
+
     # One stage
 
     def run(self, order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -273,17 +274,25 @@ class KafkaStreams:
     # Inside
 
     def _bring_up(self) -> None:
-        config = self._config
-        if not config[BOOTSTRAP_SERVERS]:
+        with ThreadPoolExecutor(1, "penstock-prepare") as pool:
+            prepared = pool.submit(self._prepare)
+            # Spark belongs to the caller's thread: there the session is the active one.
+            if self._spark is None:
+                self._spark, self._owns_spark = spark_session(self._config)
+            leader = prepared.result()
+        leader.launch(self._spark)
+        if leader.driver is not None:
+            leader.driver.restore_listener = self._restore_listener
+        leader.pause(is_paused=self._is_paused)
+
+    def _prepare(self) -> Leader:
+        """Brings Kafka's side up, while Spark starts."""
+        if not self._config[BOOTSTRAP_SERVERS]:
             servers = shared_broker().bootstrap_servers
-            config = self._config = StreamsConfig({**config, BOOTSTRAP_SERVERS.name: servers})
-        if self._spark is None:
-            self._spark, self._owns_spark = spark_session(config)
-        self._leader = Leader(self._spark, self._topology.graph, config, self._threads)
-        self._leader.start()
-        if self._leader.driver is not None:
-            self._leader.driver.restore_listener = self._restore_listener
-        self._leader.pause(is_paused=self._is_paused)
+            self._config = StreamsConfig({**self._config, BOOTSTRAP_SERVERS.name: servers})
+        leader = self._leader = Leader(self._topology.graph, self._config, self._threads)
+        leader.prepare()
+        return leader
 
     def _watch(self) -> None:
         """Waits for the query to end, and asks the handler when it ended with an error."""
