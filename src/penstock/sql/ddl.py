@@ -76,7 +76,7 @@ class Definitions:
         )
         wrap = properties.flag("WRAP_SINGLE_VALUE")
         source = replace(source, value_format=replace(source.value_format, wrap=wrap))
-        source = with_inferred_columns(source, self.registry, statement.span)
+        source = with_inferred_columns(source, self.registry)
         source = self._complete(source, wrap, statement)
         self._check_topic(source, properties, statement.span)
         self.catalog.sources[source.name] = source
@@ -183,7 +183,7 @@ class Definitions:
             wrap = default_wrap(source.value_format, schema.value, self.settings)
         source = replace(source, value_format=replace(source.value_format, wrap=wrap))
         check_timestamp(source.timestamp, schema, statement.span)
-        validate_formats(source, statement.span)
+        validate_formats(source)
         return source
 
     def _check_columns(self, schema: Schema, statement: CreateSource) -> None:
@@ -297,7 +297,7 @@ class Definitions:
                 span=statement.span,
             )
         altered = replace(source, schema=Schema(columns))
-        validate_formats(altered, statement.span)
+        validate_formats(altered)
         self.catalog.sources[source.name] = altered
         return altered
 

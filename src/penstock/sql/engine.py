@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.errors import AnalysisError, SqlError, did_you_mean
@@ -68,10 +69,7 @@ class SqlEngine:
             SqlError: what is wrong, with line, column and the text at fault.
         """
         execution = self._execution(self.catalog.copy())
-        results = [
-            self._run(execution, piece.text, piece.span.line, script)
-            for piece in split_statements(script)
-        ]
+        results = [self._run(execution, piece.text) for piece in split_statements(script)]
         self.catalog = execution.catalog
         for row in execution.schemas:
             register(row)
@@ -79,12 +77,13 @@ class SqlEngine:
             self._send(record)
         return results
 
-    def _run(self, execution: Execution, text: str, line: int, script: str) -> StatementResult:
+    def _run(self, execution: Execution, text: str) -> StatementResult:
+        statement: Node | None = None
         try:
             statement = parse_statement(text, execution.catalog.variables)
             return execution.run(statement, text)
         except SqlError as error:
-            raise error.with_source(text) from None
+            raise _placed(error, statement).with_source(text) from None
 
     # What there is
 
@@ -161,3 +160,10 @@ class SqlEngine:
 
     def _execution(self, catalog: Catalog) -> Execution:
         return Execution(catalog, self.functions, self.registry, self.config)
+
+
+def _placed(error: SqlError, statement: Node | None) -> SqlError:
+    """Gives an error that knows no place the place of its statement."""
+    if error.span is not None or statement is None:
+        return error
+    return type(error)(error.code, error.message, error.fix, error.at, statement.span, error.source)

@@ -68,7 +68,7 @@ class Execution:
         if source is None:
             return _already(statement, sql)
         if self.registry is not None:
-            rows = checked_rows(source, self.registry, statement.span)
+            rows = checked_rows(source, self.registry)
             self.schemas.extend(row for row in rows if not is_registered(row))
         what = statement.kind.lower()
         return StatementResult("create", sql, f"{what} {source.name} created", source=source.name)
@@ -88,7 +88,7 @@ class Execution:
         if old is not None:
             self._check_replacement(statement, old, plan)
         if self.registry is not None:
-            self.schemas.extend(checked_rows(sink, self.registry, statement.span))
+            self.schemas.extend(checked_rows(sink, self.registry))
         self.lowered(plan)
         self.catalog.sources[statement.name] = sink
         self.catalog.topics.setdefault(sink.topic, self._partitions(plan))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.sql.ast.node import Span
 from penstock.sql.catalog import DataSource, FormatSpec
-from penstock.sql.errors import AnalysisError, SqlError
+from penstock.sql.errors import AnalysisError
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.inference import check_chosen_schema, infer_columns, schema_of
 from penstock.sql.formats.language import has_language
@@ -17,33 +16,28 @@ from penstock.sql.schema import Namespace, Schema, SourceColumn
 _AVRO_NAMESPACE = "io.confluent.ksql.avro_schemas"
 
 
-def with_inferred_columns(
-    source: DataSource, registry: SchemaRegistry | None, span: Span | None
-) -> DataSource:
+def with_inferred_columns(source: DataSource, registry: SchemaRegistry | None) -> DataSource:
     """Gives the source with the columns of key and value that it left to the registry."""
     schema = source.schema
     key: tuple[SourceColumn, ...] = schema.key
     value: tuple[SourceColumn, ...] = schema.value
-    _refuse_both(source.key_format, key, "KEY", span)
-    _refuse_both(source.value_format, value, "VALUE", span)
+    _refuse_both(source.key_format, key, "KEY")
+    _refuse_both(source.value_format, value, "VALUE")
     if not key and format_named(source.key_format.name).infers:
-        key = _inferred(source, source.key_format, "KEY", registry, span)
+        key = _inferred(source, source.key_format, "KEY", registry)
     if not value and format_named(source.value_format.name).infers:
-        value = _inferred(source, source.value_format, "VALUE", registry, span)
+        value = _inferred(source, source.value_format, "VALUE", registry)
     if (key, value) == (schema.key, schema.value):
         return source
     return replace(source, schema=Schema((*key, *value, *schema.headers)))
 
 
-def _refuse_both(
-    spec: FormatSpec, columns: tuple[SourceColumn, ...], side: str, span: Span | None
-) -> None:
+def _refuse_both(spec: FormatSpec, columns: tuple[SourceColumn, ...], side: str) -> None:
     if columns and spec.properties.schema_id is not None:
         raise AnalysisError(
             "columns-and-schema-id",
             f"the {side.lower()} has columns and a {side}_SCHEMA_ID, which says them, too",
             fix=f"leave the columns or {side}_SCHEMA_ID out",
-            span=span,
         )
 
 
@@ -52,26 +46,21 @@ def _inferred(
     spec: FormatSpec,
     side: Namespace,
     registry: SchemaRegistry | None,
-    span: Span | None,
 ) -> tuple[SourceColumn, ...]:
     if registry is None:
         raise AnalysisError(
             "no-schema-registry",
             f"{source.name} leaves its columns to the schema registry, and there is none",
             fix="declare the columns, or set ksql.schema.registry.url",
-            span=span,
         )
-    try:
-        found = infer_columns(
-            format_named(spec.name),
-            registry,
-            topic=source.topic,
-            is_key=side == "KEY",
-            properties=spec.properties,
-            wrap=spec.wrap,
-        )
-    except SqlError as error:
-        raise type(error)(error.code, error.message, error.fix, span=error.span or span) from None
+    found = infer_columns(
+        format_named(spec.name),
+        registry,
+        topic=source.topic,
+        is_key=side == "KEY",
+        properties=spec.properties,
+        wrap=spec.wrap,
+    )
     return tuple(SourceColumn(field.name, field.type, side) for field in found.columns)
 
 
@@ -84,9 +73,7 @@ def with_key_schema_name(spec: FormatSpec, source_name: str) -> FormatSpec:
     return replace(spec, properties=replace(spec.properties, schema_full_name=name))
 
 
-def checked_rows(
-    source: DataSource, registry: SchemaRegistry, span: Span | None
-) -> list[RowFormat]:
+def checked_rows(source: DataSource, registry: SchemaRegistry) -> list[RowFormat]:
     """Gives the rows of key and value whose schemas go to the registry, after checking them."""
     rows = []
     for spec, columns, is_key in (
@@ -104,19 +91,12 @@ def checked_rows(
             registry=registry,
             wrap=spec.wrap,
         )
-        _check(row, span)
-        rows.append(row)
-    return rows
-
-
-def _check(row: RowFormat, span: Span | None) -> None:
-    try:
         if row.properties.schema_id is not None:
             check_chosen_schema(row)
         else:
             schema_of(row)
-    except SqlError as error:
-        raise type(error)(error.code, error.message, error.fix, span=error.span or span) from None
+        rows.append(row)
+    return rows
 
 
 def is_registered(row: RowFormat) -> bool:

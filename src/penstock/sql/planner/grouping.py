@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
-from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall, Literals
+from penstock.sql.ast.expressions import (
+    ColumnRef,
+    Expression,
+    FunctionCall,
+    IntegerLiteral,
+    Literals,
+)
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query, SelectColumn
 from penstock.sql.ast.walk import rewrite, walk
@@ -36,13 +42,20 @@ class GroupFormats:
 
 
 def grouped(
-    stage: Stage, query: Query, environment: Environment, formats: GroupFormats
+    stage: Stage,
+    query: Query,
+    environment: Environment,
+    formats: GroupFormats,
+    *,
+    is_persistent: bool,
 ) -> tuple[Stage, Query]:
     """Computes groups and aggregates; what is left of SELECT and HAVING reads their columns.
 
     before: SELECT S.A, COUNT(*) + 1 FROM S GROUP BY S.A HAVING COUNT(*) > 2
     after:  SELECT S.A, KSQL_AGG_VARIABLE_0 + 1, with HAVING KSQL_AGG_VARIABLE_0 > 2 as a filter
     """
+    if query.group_by is None and not is_persistent:
+        query = _in_one_group(query, environment)
     if query.group_by is None:
         _refuse_without_group(query, environment)
         return stage, query
@@ -212,6 +225,13 @@ def _selected(query: Query) -> list[Node]:
     if query.having is not None:
         roots.append(query.having)
     return [node for root in roots for node in walk(root)]
+
+
+def _in_one_group(query: Query, environment: Environment) -> Query:
+    """Puts all rows of a push query into one group: it has no table that would need a key."""
+    if any(_is_aggregate(node, environment) for node in _selected(query)):
+        return replace(query, group_by=(IntegerLiteral(1),))
+    return query
 
 
 def _refuse_without_group(query: Query, environment: Environment) -> None:

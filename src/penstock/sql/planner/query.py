@@ -69,7 +69,8 @@ class Planner:
         stage = partitioned(stage, query.partition_by, environment)
         query = expanded(stage, query, analysis, environment)
         stage, query = exploded(stage, query, environment)
-        stage, query = grouped(stage, query, environment, self._formats(analysis))
+        formats = self._formats(analysis)
+        stage, query = grouped(stage, query, environment, formats, is_persistent=is_persistent)
         if is_persistent:
             stage = ordered_key(stage, query, environment)
         return analysis, projected(stage, query, analysis, environment, target)
@@ -128,6 +129,13 @@ def _check_clauses(analysis: Analysis) -> None:
             "emit-final",
             "EMIT FINAL needs a windowed aggregation: WINDOW and GROUP BY",
             fix="use EMIT CHANGES",
+            span=query.span,
+        )
+    if query.limit is not None and analysis.is_persistent:
+        raise AnalysisError(
+            "limit",
+            "a query that fills a stream or table never ends, so it has no LIMIT",
+            fix="leave LIMIT out",
             span=query.span,
         )
     _refuse_kafka_values(analysis)

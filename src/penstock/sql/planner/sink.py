@@ -8,7 +8,7 @@ from dataclasses import replace
 from penstock.sql.ast.node import Span
 from penstock.sql.ast.statements import CreateAsSelect
 from penstock.sql.catalog import DataSource, FormatSpec
-from penstock.sql.errors import AnalysisError, SqlError
+from penstock.sql.errors import AnalysisError
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.properties import FormatProperties
 from penstock.sql.inferring import with_key_schema_name
@@ -60,7 +60,7 @@ def sink_of(
         timestamp=timestamp,
         partitions=properties.number("PARTITIONS"),
     )
-    validate_formats(sink, statement.span)
+    validate_formats(sink)
     return sink
 
 
@@ -116,17 +116,12 @@ def default_wrap(
     return wanted if (found.wraps if wanted else found.unwraps) else None
 
 
-def validate_formats(source: DataSource, span: Span | None) -> None:
+def validate_formats(source: DataSource) -> None:
     """Refuses columns that the formats of a stream or table cannot hold."""
     for spec, columns, is_key in (
         (source.key_format, source.schema.key, True),
         (source.value_format, source.schema.value, False),
     ):
-        try:
-            format_named(spec.name).validate(
-                columns, is_key=is_key, properties=spec.properties, wrap=spec.wrap
-            )
-        except SqlError as error:
-            raise type(error)(
-                error.code, error.message, error.fix, span=error.span or span
-            ) from None
+        format_named(spec.name).validate(
+            columns, is_key=is_key, properties=spec.properties, wrap=spec.wrap
+        )

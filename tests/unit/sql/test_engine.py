@@ -1,0 +1,177 @@
+"""Statements change the catalog as a whole or not at all."""
+
+import pytest
+
+from penstock.sql import SqlEngine, SqlError
+from tests.unit.sql.queries import ITEMS, ORDERS, engine_of, refusal, running
+
+
+def test_refused_statement_undoes_the_script_before_it() -> None:
+    """A script is run as a whole or not at all."""
+    engine = SqlEngine()
+    with pytest.raises(SqlError):
+        engine.execute(f"{ORDERS} CREATE STREAM x AS SELECT nothing FROM orders;")
+    assert engine.sources == {}
+    assert engine.queries == {}
+
+
+def test_error_points_at_the_column_of_its_statement() -> None:
+    """The message shows the line of the statement at fault."""
+    error = refusal(ORDERS, "CREATE STREAM x AS SELECT id, prize FROM orders;")
+    assert error.code == "unknown-column"
+    assert "PRICE" in str(error)
+    assert "^" in str(error)
+
+
+def test_query_ids_name_what_a_query_makes() -> None:
+    """Ids are numbered across all kinds of queries."""
+    engine = engine_of(
+        ORDERS,
+        "CREATE STREAM a AS SELECT * FROM orders;",
+        "CREATE TABLE b AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;",
+        "INSERT INTO a SELECT * FROM orders;",
+    )
+    assert list(engine.queries) == ["CSAS_A_0", "CTAS_B_1", "INSERTQUERY_2"]
+    assert engine.application_id("CSAS_A_0") == "_confluent-ksql-default_query_CSAS_A_0"
+
+
+def test_variable_is_replaced_in_later_statements() -> None:
+    """DEFINE is in force for the statements behind it."""
+    engine = engine_of(ORDERS, "DEFINE floor = '5';")
+    engine.execute("CREATE STREAM x AS SELECT * FROM orders WHERE price > ${floor};")
+    assert "X" in engine.sources
+
+
+def test_name_that_is_taken_is_refused() -> None:
+    """Streams and tables share one set of names."""
+    assert refusal(ORDERS, ORDERS).code == "already-exists"
+    engine = engine_of(ORDERS)
+    same = ORDERS.replace("CREATE STREAM", "CREATE STREAM IF NOT EXISTS")
+    assert engine.execute(same)[0].kind == "exists"
+
+
+def test_source_in_use_cannot_be_dropped() -> None:
+    """The error names the query that reads it; afterwards it can be dropped."""
+    create = "CREATE STREAM a AS SELECT * FROM orders;"
+    error = refusal(ORDERS, create, "DROP STREAM orders;")
+    assert error.code == "in-use"
+    assert "CSAS_A_0" in error.message
+    engine = engine_of(ORDERS, create, "TERMINATE CSAS_A_0;", "DROP STREAM orders;")
+    assert list(engine.sources) == ["A"]
+
+
+def test_dropping_what_a_query_makes_ends_the_query() -> None:
+    """A stream and the query that fills it live and end together."""
+    engine = engine_of(ORDERS, "CREATE STREAM a AS SELECT * FROM orders;", "DROP STREAM a;")
+    assert engine.queries == {}
+
+
+def test_drop_checks_the_kind() -> None:
+    """DROP TABLE does not drop a stream."""
+    assert refusal(ORDERS, "DROP TABLE orders;").code == "wrong-kind"
+    assert engine_of("DROP TABLE IF EXISTS nothing;").sources == {}
+
+
+def test_custom_type_can_be_used_and_dropped() -> None:
+    """CREATE TYPE names a type for later statements."""
+    engine = engine_of(
+        "CREATE TYPE money AS STRUCT<amount DECIMAL(9, 2), currency VARCHAR>;",
+        "CREATE STREAM p (cost money) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='JSON');",
+        "DROP TYPE money;",
+    )
+    assert str(engine.sources["P"].schema.value[0].type).startswith("STRUCT<`AMOUNT` DECIMAL(9, 2)")
+    assert engine.catalog.types == {}
+
+
+def test_altered_stream_has_new_columns_at_its_end() -> None:
+    """ALTER adds columns; queries that were planned before keep the old ones."""
+    engine = engine_of(ORDERS, "ALTER STREAM orders ADD COLUMN note VARCHAR;")
+    assert [c.name for c in engine.sources["ORDERS"].schema.value] == ["ITEM", "PRICE", "NOTE"]
+    assert refusal(ORDERS, "ALTER STREAM orders ADD item INT;").code == "duplicate-column"
+
+
+def test_inserted_values_are_one_record() -> None:
+    """Values are converted to the columns' types; columns that are left out are NULL."""
+    engine = engine_of(ORDERS, "INSERT INTO orders (id, price, rowtime) VALUES (7, 2 + 3, 99);")
+    (record,) = engine.outbox
+    assert (record.key, record.value, record.timestamp) == (b"7", b'{"ITEM":null,"PRICE":5}', 99)
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("INSERT INTO orders (id, nothing) VALUES (1, 2);", "unknown-column"),
+        ("INSERT INTO orders (id) VALUES (1, 2);", "wrong-number-of-values"),
+        ("INSERT INTO orders (id) VALUES (item);", "column-in-values"),
+        ("INSERT INTO orders (id) VALUES ('text');", "wrong-type"),
+        ("INSERT INTO nothing VALUES (1);", "unknown-source"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(statement: str, code: str) -> None:
+    """Nothing is written when a value does not fit."""
+    assert refusal(ORDERS, statement).code == code
+
+
+def test_row_of_a_table_needs_its_key() -> None:
+    """A table's row without a primary key has no place."""
+    assert refusal(ITEMS, "INSERT INTO items (kind) VALUES ('fruit');").code == "missing-key"
+
+
+def test_delete_writes_a_tombstone() -> None:
+    """DELETE must name the whole key, and then deletes its row."""
+    engine = engine_of(ITEMS, "DELETE FROM items WHERE name = 'pear';")
+    (record,) = engine.outbox
+    assert (record.key, record.value) == (b'"pear"', None)
+    assert refusal(ITEMS, "DELETE FROM items WHERE kind = 'x';").code == "delete-without-key"
+
+
+def test_push_query_gives_rows_until_its_limit() -> None:
+    """Rows have all columns of SELECT, the key among them."""
+    with running(ORDERS) as script:
+        query = script.engine.query("SELECT id, price * 2 AS p FROM orders EMIT CHANGES LIMIT 2;")
+        rows = script.queries.subscribe(query)
+        for n in range(3):
+            script.pipe("orders", n, {"item": "x", "price": n})
+        assert list(rows) == [{"ID": 0, "P": 0}, {"ID": 1, "P": 2}]
+
+
+def test_push_query_may_aggregate_everything() -> None:
+    """Without GROUP BY all rows are one group; a table would have no key."""
+    with running(ORDERS) as script:
+        rows = script.queries.subscribe(
+            script.engine.query("SELECT SUM(price) AS s FROM orders EMIT CHANGES;")
+        )
+        script.pipe("orders", 1, {"price": 2})
+        script.pipe("orders", 2, {"price": 3})
+        assert list(rows) == [{"S": 2}, {"S": 5}]
+    error = refusal(ORDERS, "CREATE TABLE t AS SELECT SUM(price) AS s FROM orders;")
+    assert error.code == "aggregate-without-group"
+
+
+def test_listing_is_data() -> None:
+    """SHOW and DESCRIBE give rows under column names."""
+    engine = engine_of(ORDERS, "CREATE STREAM a AS SELECT * FROM orders;")
+    streams = engine.execute("SHOW STREAMS;")[0]
+    assert [row[0] for row in streams.rows] == ["ORDERS", "A"]  # type: ignore[attr-defined]
+    described = engine.execute("DESCRIBE orders;")[0]
+    assert described.rows[0] == ("ID", "INTEGER", "KEY")  # type: ignore[attr-defined]
+    explained = engine.execute("EXPLAIN CSAS_A_0;")[0]
+    assert "Source: " in explained.details["topology"]  # type: ignore[attr-defined]
+
+
+def test_bad_expression_gives_null_and_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    """A value that cannot be computed does not stop the query."""
+    with running(ORDERS, "CREATE STREAM x AS SELECT id, 10 / price AS q FROM orders;") as script:
+        script.pipe("orders", 1, {"price": 0})
+        script.pipe("orders", 2, {"price": 5})
+        assert script.read("X") == [(1, {"Q": None}), (2, {"Q": 2})]
+    assert "CSAS_X_0" in caplog.text
+    assert "PRICE" in caplog.text
+
+
+def test_unreadable_record_is_skipped() -> None:
+    """A record that is not of the declared format does not stop the query."""
+    with running(ORDERS, "CREATE STREAM x AS SELECT * FROM orders;") as script:
+        script.queries.pipe("orders", b"1", b"{not json", 0)
+        script.pipe("orders", 2, {"item": "pear"})
+        assert [key for key, _ in script.read("X")] == [2]

@@ -1,0 +1,184 @@
+"""GROUP BY, HAVING, WINDOW and PARTITION BY."""
+
+import pytest
+
+from tests.unit.sql.queries import ITEMS, ORDERS, columns_of, engine_of, refusal, running
+
+
+def test_groups_count_by_a_column() -> None:
+    """Rows whose group is NULL, and records without a row, belong to no group."""
+    create = "CREATE TABLE t AS SELECT item, COUNT(*) AS n, SUM(price) AS s FROM orders"
+    with running(ORDERS, f"{create} GROUP BY item;") as script:
+        script.pipe("orders", 1, {"item": "pear", "price": 2})
+        script.pipe("orders", 2, {"item": None, "price": 2})
+        script.pipe("orders", 3, None)
+        script.pipe("orders", 4, {"item": "pear", "price": 3})
+        assert script.read("T") == [("pear", {"N": 1, "S": 2}), ("pear", {"N": 2, "S": 5})]
+
+
+def test_grouping_by_the_key_needs_no_repartition_topic() -> None:
+    """Equal keys are together already."""
+    by_key = engine_of(
+        ORDERS, "CREATE TABLE t AS SELECT id, COUNT(*) AS n FROM orders GROUP BY id;"
+    )
+    assert by_key.topology().graph.internal_topics == {}
+    by_item = engine_of(
+        ORDERS, "CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;"
+    )
+    assert list(by_item.topology().graph.internal_topics) == ["Aggregate-GroupBy-repartition"]
+
+
+def test_several_groups_make_a_key_of_several_columns() -> None:
+    """The key has the order of GROUP BY, whatever SELECT's order is."""
+    create = "CREATE TABLE t AS SELECT price, COUNT(*) AS n, item FROM orders GROUP BY item, price;"
+    with running(ORDERS, create) as script:
+        script.pipe("orders", 1, {"item": "pear", "price": 2})
+        assert script.read("T") == [({"ITEM": "pear", "PRICE": 2}, {"N": 1})]
+    assert columns_of(script.engine, "T") == (
+        "ITEM STRING PRIMARY KEY, PRICE INTEGER PRIMARY KEY, N BIGINT"
+    )
+
+
+def test_grouping_expression_can_be_used_in_others() -> None:
+    """SELECT may compute with what GROUP BY has."""
+    create = (
+        "CREATE TABLE t AS SELECT UCASE(item) AS u, LEN(UCASE(item)) + COUNT(*) AS x FROM orders"
+        " GROUP BY UCASE(item);"
+    )
+    with running(ORDERS, create) as script:
+        script.pipe("orders", 1, {"item": "fig"})
+        assert script.read("T") == [("FIG", {"X": 4})]
+
+
+def test_group_that_fails_having_is_deleted() -> None:
+    """HAVING decides anew with each change; what never was there is not deleted."""
+    create = "CREATE TABLE t AS SELECT item, SUM(price) AS s FROM orders GROUP BY item"
+    with running(ORDERS, f"{create} HAVING SUM(price) > 3;") as script:
+        for price in (2, 2, -3):
+            script.pipe("orders", 1, {"item": "fig", "price": price})
+        assert script.read("T") == [("fig", {"S": 4}), ("fig", None)]
+
+
+def test_changed_row_of_a_table_moves_between_groups() -> None:
+    """The old value is taken back from its group."""
+    with running(
+        ITEMS, "CREATE TABLE t AS SELECT kind, COUNT(*) AS n FROM items GROUP BY kind;"
+    ) as script:
+        script.pipe("items", "pear", {"kind": "a"})
+        script.pipe("items", "fig", {"kind": "a"})
+        script.pipe("items", "fig", {"kind": "b"})
+        assert script.read("T")[-2:] == [("a", {"N": 1}), ("b", {"N": 1})]
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("SELECT item, price, COUNT(*) AS n FROM orders GROUP BY item", "not-grouped"),
+        ("SELECT item, UCASE(item) AS u FROM orders GROUP BY item", "group-without-aggregate"),
+        ("SELECT COUNT(*) AS n FROM orders GROUP BY item", "missing-key"),
+        ("SELECT item, COUNT(*) AS n FROM orders GROUP BY item HAVING price > 1", "not-grouped"),
+        ("SELECT item, COUNT(*) AS n FROM orders GROUP BY item, item", "duplicate-grouping"),
+        ("SELECT item, MAX(SUM(price)) AS n FROM orders GROUP BY item", "misplaced-aggregate"),
+        ("SELECT item, NOSUCH(price) AS n FROM orders GROUP BY item", "unknown-function"),
+        ("SELECT kind, MAX(name) AS n FROM items GROUP BY kind", "aggregate-on-table"),
+        (
+            "SELECT kind, COUNT(*) AS n FROM items WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY kind",
+            "window-on-table",
+        ),
+        ("SELECT id, price FROM orders WINDOW TUMBLING (SIZE 1 SECOND)", "window-without-group"),
+        ("SELECT id, price FROM orders HAVING price > 1", "having-without-group"),
+    ],
+)
+def test_query_that_cannot_be_grouped_is_refused(query: str, code: str) -> None:
+    """Each refusal has its own code."""
+    assert refusal(ORDERS, ITEMS, f"CREATE TABLE t AS {query};").code == code
+
+
+def test_tumbling_windows_count_apart() -> None:
+    """The key is windowed; the bounds can be selected under other names."""
+    create = (
+        "CREATE TABLE t AS SELECT item, WINDOWSTART AS a, WINDOWEND AS b, COUNT(*) AS n"
+        " FROM orders WINDOW TUMBLING (SIZE 10 MILLISECONDS) GROUP BY item;"
+    )
+    with running(ORDERS, create) as script:
+        for time in (3, 9, 12):
+            script.pipe("orders", 1, {"item": "fig"}, time)
+        values = [r.value for r in script.queries.produced if r.topic == "T"]
+        assert values == [
+            b'{"A":0,"B":10,"N":1}',
+            b'{"A":0,"B":10,"N":2}',
+            b'{"A":10,"B":20,"N":1}',
+        ]
+    assert script.engine.sources["T"].window is not None
+
+
+def test_final_windows_come_once() -> None:
+    """EMIT FINAL waits until the window has closed; without GRACE PERIOD, at its end."""
+    create = (
+        "CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders"
+        " WINDOW TUMBLING (SIZE 10 MILLISECONDS) GROUP BY item EMIT FINAL;"
+    )
+    with running(ORDERS, create) as script:
+        for time in (3, 9, 10):
+            script.pipe("orders", 1, {"item": "fig"}, time)
+        assert [r.value for r in script.queries.produced if r.topic == "T"] == [b'{"N":2}']
+
+
+def test_late_record_outside_grace_is_dropped() -> None:
+    """GRACE PERIOD says how late a record may be."""
+    create = (
+        "CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders WINDOW TUMBLING"
+        " (SIZE 10 MILLISECONDS, GRACE PERIOD 5 MILLISECONDS) GROUP BY item;"
+    )
+    with running(ORDERS, create) as script:
+        for time in (3, 14, 4, 15, 5):
+            script.pipe("orders", 1, {"item": "fig"}, time)
+        values = [r.value for r in script.queries.produced if r.topic == "T"]
+        assert values == [b'{"N":1}', b'{"N":1}', b'{"N":2}', b'{"N":2}']
+
+
+def test_sessions_merge() -> None:
+    """A record between two sessions joins them; the old ones are deleted."""
+    create = (
+        "CREATE TABLE t AS SELECT item, SUM(price) AS s FROM orders"
+        " WINDOW SESSION (10 MILLISECONDS) GROUP BY item;"
+    )
+    with running(ORDERS, create) as script:
+        for time, price in ((0, 1), (20, 2), (10, 4)):
+            script.pipe("orders", 1, {"item": "fig", "price": price}, time)
+        values = [r.value for r in script.queries.produced if r.topic == "T"]
+        assert values == [b'{"S":1}', b'{"S":2}', None, None, b'{"S":7}']
+
+
+def test_partition_by_makes_a_new_key() -> None:
+    """An expression gets a name; a column keeps its own."""
+    with running(
+        ORDERS, "CREATE STREAM x AS SELECT price + 1 AS p, id FROM orders PARTITION BY price + 1;"
+    ) as script:
+        script.pipe("orders", 1, {"price": 2})
+        script.pipe("orders", 1, {"price": None})
+        assert script.read("X") == [(3, {"ID": 1}), (None, {"ID": 1})]
+    engine = engine_of(ORDERS, "CREATE STREAM x AS SELECT * FROM orders PARTITION BY item;")
+    assert columns_of(engine, "X") == "ITEM STRING KEY, PRICE INTEGER, ID INTEGER"
+
+
+def test_partition_by_null_takes_the_key_away() -> None:
+    """The result has no key columns."""
+    engine = engine_of(ORDERS, "CREATE STREAM x AS SELECT * FROM orders PARTITION BY NULL;")
+    assert columns_of(engine, "X") == "ITEM STRING, PRICE INTEGER, ID INTEGER"
+    assert engine.sources["X"].key_format.name == "NONE"
+
+
+def test_record_without_a_row_keeps_what_its_key_says() -> None:
+    """An expression over the old key has a value even without a row."""
+    with running(
+        ORDERS, "CREATE STREAM x AS SELECT ABS(id) AS a, item FROM orders PARTITION BY ABS(id);"
+    ) as script:
+        script.pipe("orders", -4, None)
+        assert script.read("X") == [(4, None)]
+
+
+def test_tables_are_not_partitioned() -> None:
+    """A table's rows belong to its primary key."""
+    error = refusal(ITEMS, "CREATE TABLE x AS SELECT * FROM items PARTITION BY kind;")
+    assert error.code == "partition-table"

@@ -1,0 +1,129 @@
+"""CREATE STREAM and CREATE TABLE: properties, columns, windows, headers and schemas."""
+
+import pytest
+
+from penstock.sql import SqlEngine
+from penstock.sql.formats.registry import MemoryRegistry, Schema
+from tests.unit.sql.queries import columns_of, engine_of, refusal, running
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("CREATE STREAM s (a INT) WITH (VALUE_FORMAT='JSON');", "missing-property"),
+        ("CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='s');", "missing-property"),
+        (
+            "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', COLOUR='red');",
+            "unknown-property",
+        ),
+        ("CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='XML');", "unknown-format"),
+        (
+            "CREATE TABLE t (a INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');",
+            "missing-primary-key",
+        ),
+        (
+            "CREATE STREAM s (a INT PRIMARY KEY) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');",
+            "wrong-constraint",
+        ),
+        (
+            "CREATE STREAM s (a INT, a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');",
+            "duplicate-column",
+        ),
+        (
+            "CREATE STREAM s (rowtime INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');",
+            "reserved-name",
+        ),
+        (
+            "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', TIMESTAMP='b');",
+            "unknown-timestamp",
+        ),
+        (
+            "CREATE STREAM s (a DATE) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', TIMESTAMP='a');",
+            "timestamp-type",
+        ),
+        (
+            "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='s', FORMAT='JSON', WINDOW_TYPE='HOPPING');",
+            "bad-property",
+        ),
+        (
+            "CREATE STREAM s (h INT HEADERS) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');",
+            "header-type",
+        ),
+        (
+            "CREATE OR REPLACE SOURCE STREAM s (a INT) WITH (KAFKA_TOPIC='s', FORMAT='JSON');",
+            "replace-source",
+        ),
+    ],
+)
+def test_source_that_cannot_be_is_refused(statement: str, code: str) -> None:
+    """Each refusal has its own code and a place in the text."""
+    error = refusal(statement)
+    assert error.code == code
+    assert error.line == 1
+
+
+def test_windowed_keys_are_read_with_their_bounds() -> None:
+    """WINDOWSTART and WINDOWEND are columns of a source with windowed keys."""
+    stream = (
+        "CREATE STREAM w (k VARCHAR KEY, n INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON',"
+        " WINDOW_TYPE='TUMBLING', WINDOW_SIZE='10 SECONDS');"
+    )
+    select = "SELECT k, windowstart AS a, windowend AS b, n FROM w"
+    with running(stream, f"CREATE STREAM x AS {select};") as script:
+        script.queries.pipe("w", b"key" + (20_000).to_bytes(8, "big"), b'{"n":1}', 0)
+        (record,) = script.queries.produced
+        assert record.value == b'{"A":20000,"B":30000,"N":1}'
+        assert record.key == b"key" + (20_000).to_bytes(8, "big")
+
+
+def test_windowed_table_cannot_be_queried() -> None:
+    """As in ksqlDB only streams with windowed keys can."""
+    table = (
+        "CREATE TABLE w (k VARCHAR PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='w',"
+        " VALUE_FORMAT='JSON', WINDOW_TYPE='SESSION');"
+    )
+    assert refusal(table, "CREATE TABLE x AS SELECT * FROM w;").code == "windowed-table"
+
+
+def test_headers_are_columns() -> None:
+    """All of them as an array, or one by its key."""
+    stream = "CREATE STREAM h (a INT, one BYTES HEADER('x')) WITH (KAFKA_TOPIC='h', FORMAT='JSON');"
+    select = "SELECT a, FROM_BYTES(one, 'utf8') AS x FROM h"
+    with running(stream, f"CREATE STREAM o AS {select};") as script:
+        script.queries.pipe("h", None, b'{"a":1}', 0, (("x", b"old"), ("x", b"new"), ("y", b"z")))
+        script.queries.pipe("h", None, b'{"a":2}', 0)
+        assert [value for _, value in script.read("O")] == [
+            {"A": 1, "X": "new"},
+            {"A": 2, "X": None},
+        ]
+
+
+def test_stream_without_columns_takes_those_of_its_schema() -> None:
+    """Names become upper case; a key declared in the statement stays."""
+    registry = MemoryRegistry()
+    fields = '[{"name": "age", "type": "int"}, {"name": "city", "type": "string"}]'
+    text = f'{{"type": "record", "name": "person", "fields": {fields}}}'
+    registry.register("people-value", Schema("AVRO", text))
+    engine = SqlEngine(registry=registry)
+    engine.execute("CREATE STREAM p (id INT KEY) WITH (KAFKA_TOPIC='people', VALUE_FORMAT='AVRO');")
+    assert columns_of(engine, "P") == "ID INTEGER KEY, AGE INTEGER, CITY STRING"
+
+
+def test_result_registers_its_schema_when_the_script_is_accepted() -> None:
+    """A refused script leaves nothing in the registry."""
+    stream = "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='AVRO');"
+    engine = engine_of(stream)
+    assert engine.registry.subjects() == ["s-value"]
+    bad = "CREATE STREAM t AS SELECT * FROM s; CREATE STREAM u AS SELECT b FROM s;"
+    with pytest.raises(Exception, match="cannot be resolved"):
+        engine.execute(bad)
+    assert engine.registry.subjects() == ["s-value"]
+    engine.execute("CREATE STREAM t AS SELECT * FROM s;")
+    assert engine.registry.subjects() == ["T-value", "s-value"]
+
+
+def test_read_only_stream_takes_no_rows() -> None:
+    """CREATE SOURCE STREAM can be read, not written."""
+    stream = "CREATE SOURCE STREAM s (a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');"
+    assert refusal(stream, "INSERT INTO s VALUES (1);").code == "cannot-insert"
+    assert refusal(stream, "INSERT INTO s SELECT * FROM s;").code == "cannot-insert"
