@@ -10,15 +10,12 @@ from penstock.kernel.executor import Executor, Forward, executes
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
 from penstock.kernel.table_forwarder import TableForwarder
 from penstock.model.change import Change
-from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
 from penstock.model.versioned import ValueAndTimestamp
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windowed import Windowed
 from penstock.model.windows import TimeWindows, UnlimitedWindows
+from penstock.state.window_keys import shared_windows
 from penstock.topology.nodes.window_aggregate import WindowAggregate
-
-#: How many windows are remembered to be shared between keys; far more than are open at a time.
-_SHARED_WINDOWS = 4096
 
 
 @executes(WindowAggregate)
@@ -60,14 +57,15 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
     def _fold(self) -> Callable[[Any, Any, int, Headers, int], None]:
         node, forward, forward_at = self.node, self.forward, self.forward_at
         initializer, fn, sends_old = node.initializer, node.fn, node.sends_old
-        fetch, put, window_from = self._store.fetch, self._store.put, _shared_windows(node.windows)
+        read, write = self._store.read, self._store.write
+        window_from = shared_windows(node.windows.size_ms)
         # With final emission the cache, if any, has no one to tell: it is read at the close.
         is_silent = (
             node.emit_final or TableForwarder(self._store, self, sends_old=sends_old).is_cached
         )
 
         def fold(key: Any, value: Any, timestamp: int, headers: Headers, start: int) -> None:
-            row = fetch(key, start)
+            place, row = read(key, start)
             if row is None:
                 old, newest = initializer(), timestamp
             else:
@@ -76,7 +74,7 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
                     newest = timestamp
             new = fn(key, value, old)
             row = None if new is None else make(ValueAndTimestamp, (new, newest))
-            put(key, row, start)
+            write(place, row, start)
             if is_silent:
                 return
             windowed = Windowed(key, window_from(start))
@@ -124,19 +122,3 @@ def _starts_of(windows: TimeWindows | UnlimitedWindows) -> Callable[[int], range
         return range(first, timestamp + 1, advance_ms)
 
     return starts
-
-
-def _shared_windows(windows: TimeWindows | UnlimitedWindows) -> Callable[[int], Window]:
-    """Gives the window of a start, the same object for all keys: making one is not cheap."""
-    size_ms = windows.size_ms
-    shared: dict[int, Window] = {}
-
-    def window_from(start: int) -> Window:
-        window = shared.get(start)
-        if window is None:
-            if len(shared) >= _SHARED_WINDOWS:
-                shared.clear()
-            window = shared[start] = Window(start, min(start + size_ms, MAX_LONG))
-        return window
-
-    return window_from

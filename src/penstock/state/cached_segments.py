@@ -31,11 +31,12 @@ class CachedSegments:
         """The key of an entry whose own key is ``data`` and whose segment is that of ``time``."""
         return segment_prefix(self._segment(time)) + data
 
-    def put(self, data: bytes, value: bytes | None, time: int) -> None:
-        segment = self._segment(time)
+    def put(self, cache_key: bytes, value: bytes | None, time: int) -> None:
+        """Keeps a value under a key that ``cache_key`` gave for the same time."""
+        segment = (time if time > 0 else 0) // self._interval_ms
         if segment != self._newest:
             self._note(segment)
-        self._cache.put(segment_prefix(segment) + data, value)
+        self._cache.put(cache_key, value)
 
     def _note(self, segment: int) -> None:
         place = bisect_left(self._written, segment)

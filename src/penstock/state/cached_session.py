@@ -52,7 +52,8 @@ class CachedSessions:
 
     def put(self, key: bytes, start: int, end: int, value: bytes | None) -> None:
         self._latest_end = max(self._latest_end, end)
-        self._cached.put(session_key(key, start, end), value, end)
+        cache_key = self._cached.cache_key(session_key(key, start, end), end)
+        self._cached.put(cache_key, value, end)
 
     def remove(self, key: bytes, start: int, end: int) -> None:
         self.put(key, start, end, None)

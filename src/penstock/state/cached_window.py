@@ -30,6 +30,10 @@ from penstock.state.window_keys import (
     window_key,
 )
 
+_KNOWN_WINDOWS = 4096
+#: Stands for a key where only what is around it is wanted; no time has these bytes.
+_MARK = b"\xffkey\xff" * 3
+
 #: Key, window start, new value, old value, timestamp, headers.
 WindowListener = Callable[[bytes, int, bytes | None, bytes | None, int, Headers], None]
 
@@ -72,6 +76,9 @@ class CachedWindows:
         self._latest_start = -1
         self._cache = cache.named(name, context, self._write_back)
         self._cached = CachedSegments(self._cache, interval_ms)
+        self._around: dict[int, tuple[bytes, bytes]] = {}
+        #: Only the plain layout on disk orders its entries as the cache does.
+        self._put_stored = getattr(inner, "put_stored", None) if layout is BY_KEY else None
 
     @property
     def sequence(self) -> int:
@@ -84,11 +91,37 @@ class CachedWindows:
     def put(self, key: bytes, value: bytes | None, start: int) -> None:
         if start > self._latest_start:
             self._latest_start = start
-        self._cached.put(self._layout.to_key(key, start), value, start)
+        self._cached.put(self._cache_key(key, start), value, start)
 
     def get(self, key: bytes, start: int) -> bytes | None:
-        entry = self._cached.get(self._layout.to_key(key, start), start)
+        entry = self._cache.get(self._cache_key(key, start))
         return self._inner.get(key, start) if entry is None else entry[VALUE]
+
+    def find(self, key: bytes, start: int) -> tuple[bytes, bytes | None]:
+        """Gives the value and its place, for the ``replace`` that follows."""
+        around = self._around.get(start) or self._note_around(start)
+        place = around[0] + key + around[1]
+        entry = self._cache.get(place)
+        return place, self._inner.get(key, start) if entry is None else entry[VALUE]
+
+    def replace(self, place: bytes, value: bytes | None, start: int) -> None:
+        """Puts a value where ``find`` has looked."""
+        if start > self._latest_start:
+            self._latest_start = start
+        self._cached.put(place, value, start)
+
+    def _cache_key(self, key: bytes, start: int) -> bytes:
+        before, behind = self._around.get(start) or self._note_around(start)
+        return before + key + behind
+
+    def _note_around(self, start: int) -> tuple[bytes, bytes]:
+        """Remembers what stands around the key; there are few windows and many keys in each."""
+        if len(self._around) >= _KNOWN_WINDOWS:
+            self._around.clear()
+        whole = self._cached.cache_key(self._layout.to_key(_MARK, start), start)
+        at = whole.index(_MARK)
+        found = self._around[start] = whole[:at], whole[at + len(_MARK) :]
+        return found
 
     def scan(
         self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
@@ -131,7 +164,8 @@ class CachedWindows:
         return low, None if high is None else after(highest_window_key(high, latest))
 
     def _write_back(self, cache_key: bytes, entry: CacheEntry) -> None:
-        key, start, _ = self._layout.from_key(stored_key(cache_key))
+        stored = stored_key(cache_key)
+        key, start, _ = self._layout.from_key(stored)
         new, old = entry[VALUE], None
         if self._listener is None:
             self._inner.put(key, new, start)
@@ -141,7 +175,10 @@ class CachedWindows:
             # Written and deleted between two flushes: nobody has seen it, nobody needs to.
             if new is None and old is None:
                 return
-        self._inner.put(key, new, start)
+        if self._put_stored is None:
+            self._inner.put(key, new, start)
+        else:
+            self._put_stored(stored, new, start)
         shown = old if self._sends_old else None
         self._listener(key, start, new, shown, entry[TIMESTAMP], entry[HEADERS])
 

@@ -44,6 +44,11 @@ class SegmentedWindows:
         if not segments.put(start, window_key(key, start, segments.sequence), value):
             self._rules.expired()
 
+    def put_stored(self, data: bytes, value: bytes | None, start: int) -> None:
+        """Puts under a window key that is made already; without duplicates."""
+        if not self._segments.put(start, data, value):
+            self._rules.expired()
+
     def get(self, key: bytes, start: int) -> bytes | None:
         # With duplicates this finds the last put only, and only if it was to this very window:
         # Kafka Streams looks for its current sequence number.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from penstock.model.duration import MAX_LONG
@@ -30,7 +30,7 @@ from penstock.state.window_bytes import (
     WindowEntry,
     WindowRules,
 )
-from penstock.state.window_keys import window_from
+from penstock.state.window_keys import shared_windows, window_from
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -60,6 +60,12 @@ class TypedWindowStore(Generic[K, V]):
         self._values = values
         self._cached = cached
         self._is_open = True
+        self._find: Callable[[bytes, int], tuple[bytes, bytes | None]] = self._find_plainly
+        self._replace: Callable[[bytes, bytes | None, int], None] = inner.put
+        if cached is not None:
+            self._find, self._replace = cached.find, cached.replace
+        self._write_key, self._write_value = keys.write, values.write
+        self._read_value = values.read
 
     @property
     def is_open(self) -> bool:
@@ -68,6 +74,33 @@ class TypedWindowStore(Generic[K, V]):
     def put(self, key: K, value: V | None, window_start: int) -> None:
         raw_key = self._keys.write_key(key)
         self._bytes.put(raw_key, self._values.write_checked(value), window_start)
+
+    def read(self, key: K, window_start: int) -> tuple[bytes, V | None]:
+        """Gives a window's place, for the ``write`` that follows, together with its value."""
+        if key is None:
+            raise self._keys.null_key()
+        try:
+            raw_key = self._write_key(key)
+        except Exception as error:
+            raise self._keys.unfit(key, error) from error
+        place, data = self._find(raw_key, window_start)  # type: ignore[arg-type]
+        if data is None:
+            return place, None
+        try:
+            return place, self._read_value(data)
+        except Exception as error:
+            raise self._values.unreadable(data, error) from error
+
+    def write(self, place: bytes, value: V | None, window_start: int) -> None:
+        """Puts a value where ``read`` has looked."""
+        try:
+            data = None if value is None else self._write_value(value)
+        except Exception as error:
+            raise self._values.unfit(value, error) from error
+        self._replace(place, data, window_start)
+
+    def _find_plainly(self, raw_key: bytes, window_start: int) -> tuple[bytes, bytes | None]:
+        return raw_key, self._bytes.get(raw_key, window_start)
 
     def fetch(self, key: K, time_from: int, time_to: int | None = None) -> Any:
         """Gives the value of the window that starts at ``time_from``.
@@ -115,6 +148,7 @@ class TypedWindowStore(Generic[K, V]):
         inner, self._is_open = self._bytes, False
         closed: Any = ClosedBytes(self.name)
         self._bytes = closed
+        self._find, self._replace = self._find_plainly, closed.put
         inner.close()
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
@@ -127,7 +161,7 @@ class TypedWindowStore(Generic[K, V]):
         if self._cached is None:
             return False
         read_key, read_value = self._keys.read_checked, self._values.read_checked
-        size_ms = self.window_size_ms
+        window_at = shared_windows(self.window_size_ms)
 
         def pass_on(
             key: bytes,
@@ -137,8 +171,9 @@ class TypedWindowStore(Generic[K, V]):
             timestamp: int,
             headers: Headers,
         ) -> None:
-            windowed = Windowed(read_key(key), window_from(start, size_ms))
-            listener(windowed, read_value(new), read_value(old), timestamp, headers)
+            windowed = Windowed(read_key(key), window_at(start))
+            shown = None if old is None else read_value(old)
+            listener(windowed, read_value(new), shown, timestamp, headers)
 
         self._cached.set_listener(pass_on, send_old=send_old)
         return True

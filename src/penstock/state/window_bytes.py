@@ -20,6 +20,9 @@ WindowEntry = tuple[bytes, int, bytes]
 KeyRange = tuple[bytes | None, bytes | None]
 ChangelogRecord = tuple[bytes, bytes | None, int]
 
+#: Key and window start as one, as they are stored; value, window start. Not with duplicates.
+PutStored = Callable[[bytes, bytes | None, int], None]
+
 ALL_KEYS: KeyRange = (None, None)
 
 
@@ -79,6 +82,18 @@ class LoggedWindows:
         self._changelog = changelog
         self._context = context
         self.get = inner.get  # type: ignore[method-assign]
+        put_stored = getattr(inner, "put_stored", None)
+        if put_stored is not None:
+            self.put_stored = self._putting_stored(put_stored)
+
+    def _putting_stored(self, put: PutStored) -> PutStored:
+        append, context = self._changelog.append, self._context
+
+        def put_stored(data: bytes, value: bytes | None, start: int) -> None:
+            put(data, value, start)
+            append(data, value, context.timestamp)
+
+        return put_stored
 
     @property
     def sequence(self) -> int:

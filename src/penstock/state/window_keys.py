@@ -6,12 +6,15 @@ byte order is key order. Who stores them: ``segments``; who logs them: ``logged_
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
 
 from penstock.model.duration import MAX_LONG
 from penstock.model.windowed import Window
 
 MAX_SEQUENCE = 2**31 - 1
+#: How many windows are remembered to be shared between keys; far more than are open at a time.
+_SHARED_WINDOWS = 4096
 
 _WINDOW_SUFFIX = Struct(">qi")
 _SESSION_SUFFIX = Struct(">qq")
@@ -102,6 +105,21 @@ def _highest(key: bytes, suffix: bytes) -> bytes:
 def after(data: bytes) -> bytes:
     """Gives the key that follows ``data`` directly, to turn an inclusive bound exclusive."""
     return data + b"\x00"
+
+
+def shared_windows(size_ms: int) -> Callable[[int], Window]:
+    """Gives the window of a start, the same object for all keys: making one is not cheap."""
+    shared: dict[int, Window] = {}
+
+    def window_at(start: int) -> Window:
+        window = shared.get(start)
+        if window is None:
+            if len(shared) >= _SHARED_WINDOWS:
+                shared.clear()
+            window = shared[start] = window_from(start, size_ms)
+        return window
+
+    return window_at
 
 
 def window_from(start: int, size_ms: int) -> Window:
