@@ -1,9 +1,12 @@
 """The registry's log in a topic of a real broker."""
 
+import pickle
+
 import pytest
 
 from penstock.kafka.admin import Admin
 from penstock.sql.formats.kafka_log import KafkaLog
+from penstock.sql.formats.registries import registry_for
 from penstock.sql.formats.registry import LogRegistry, Schema
 
 pytestmark = pytest.mark.kafka
@@ -39,9 +42,17 @@ def test_two_registries_share_a_topic(kafka_broker: str) -> None:
     other.close()
 
 
+def test_copy_in_a_worker_reads_the_topic_for_itself(kafka_broker: str) -> None:
+    registry = registry_for({}, {"bootstrap.servers": kafka_broker}, "registry-copy")
+    assert registry.register("a", INT) == 1
+    assert pickle.loads(pickle.dumps(registry)).by_id(1) == INT
+
+
 def test_topic_is_compacted_and_has_one_partition(kafka_broker: str) -> None:
     settings = {"bootstrap.servers": kafka_broker}
-    KafkaLog(settings, "registry-topic").close()
+    registry = LogRegistry(KafkaLog(settings, "registry-topic"))
+    assert registry.subjects() == []
+    registry.close()
     admin = Admin(settings)
     assert len(admin.topic("registry-topic").partitions) == 1
     assert admin.topic_config("registry-topic")["cleanup.policy"].value == "compact"

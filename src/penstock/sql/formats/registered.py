@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from penstock.sql.formats.registry import Schema, SchemaKind, SchemaRegistry, subject_of
+from penstock.sql.formats.registry import (
+    RegistryError,
+    Schema,
+    SchemaKind,
+    SchemaRegistry,
+    subject_of,
+)
 
 if TYPE_CHECKING:
     from penstock.sql.formats.rows import RowFormat
@@ -85,7 +91,7 @@ def registered_codec(
         schema_id = schema_id_of(data)
         read = decoders.get(schema_id)
         if read is None:
-            schema = registry.by_id(schema_id)
+            schema = _written_with(registry, schema_id)
             read = language.decoder(schema, imports_of(schema, registry), row)
             decoders[schema_id] = read
         return read(data[_PREFIX:])
@@ -99,6 +105,16 @@ def registered_codec(
         return prefix + write(values)
 
     return encode, decode
+
+
+def _written_with(registry: SchemaRegistry, schema_id: int) -> Schema:
+    try:
+        return registry.by_id(schema_id)
+    except RegistryError as error:
+        if error.code != "unknown-schema":
+            raise
+        # The record is at fault; a registry that cannot be asked is something else.
+        raise ValueError(error.message) from None
 
 
 def _encoder(

@@ -74,7 +74,10 @@ class MemoryLog:
     """A log in this process."""
 
     records: list[LogRecord] = field(default_factory=list)
-    _read: int = 0
+    _read: int = field(default=0, init=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MemoryLog, (self.records,)
 
     def append(self, records: Iterable[LogRecord]) -> None:
         self.records.extend(records)
@@ -96,6 +99,10 @@ class LogRegistry:
 
     def __init__(self, log: SchemaLog) -> None:
         self._log, self._state, self._lock = log, RegistryState(), threading.RLock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy reads the log for itself.
+        return LogRegistry, (self._log,)
 
     def state(self) -> RegistryState:
         """Gives the contents as they are now; not to be changed."""
@@ -148,9 +155,5 @@ class LogRegistry:
 class MemoryRegistry(LogRegistry):
     """A registry inside this process. A pickled copy knows what was there by then."""
 
-    def __init__(self, records: Iterable[LogRecord] = ()) -> None:
-        self._memory = MemoryLog(list(records))
-        super().__init__(self._memory)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MemoryRegistry, (self._memory.records,)
+    def __init__(self) -> None:
+        super().__init__(MemoryLog())

@@ -203,7 +203,13 @@ def row_converter(wire: Wire, columns: Sequence[Field], *, is_unwrapped: bool) -
     if not isinstance(wire, WireStruct):
         raise ValueError(f"a {_name(wire)} cannot be read as a row of columns")
     values = _field_values(wire, columns, "")
-    return lambda value: tuple(values(value))
+
+    def row(value: Any) -> Row:
+        if value is None:
+            raise ValueError("the record is null, not a row of columns")
+        return tuple(values(value))
+
+    return row
 
 
 def _struct(wire: WireStruct, fields: Sequence[Field], path: str) -> Convert:
