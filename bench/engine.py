@@ -69,10 +69,9 @@ def main(arguments: list[str]) -> None:
     logging.getLogger("py4j").setLevel(logging.ERROR)
     given = {name: os.environ.get(name, "") for name in NAMES}
     given |= dict(zip(NAMES, arguments, strict=False))
-    if os.environ.get("STYLE") != "lambda":
-        print("no workload has expressions yet: this runs the lambdas", file=sys.stderr)
+    style = os.environ.get("STYLE") or "expressions"
     topics = Topics(given["INPUT_TOPIC"], given["OUTPUT_TOPIC"], given["TABLE_TOPIC"])
-    streams = KafkaStreams(build(given["WORKLOAD"], topics), settings(given))
+    streams = KafkaStreams(build(given["WORKLOAD"], topics, style), settings(given))
     if os.environ.get("MODE") == "latency":
         streams.run()
         return

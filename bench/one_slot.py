@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,6 +74,17 @@ class NullWriter:
         if on_delivery is not None:
             self._waiting.append((on_delivery, self.sent))
 
+    def send_all(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Any = (),
+        partition: int | None = None,
+    ) -> None:
+        self.sent += len(keys)
+
     def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
         for on_delivery, at in self._waiting:
             on_delivery(None, _Delivery(at))
@@ -92,15 +103,15 @@ class NullWriter:
 class MemoryReader:
     """Has its columns ready, as if reading were for free."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, columns: Mapping[Part, RawColumns]) -> None:
         self._log = log
-        self._columns = {part: columns_of(*part, records) for part, records in log.items()}
+        self._columns = columns
 
     def read(self, ranges: Mapping[Part, tuple[int, int]]) -> Log:
         return {part: self._log[part][start:end] for part, (start, end) in ranges.items()}
 
     def read_columns(self, ranges: Mapping[Part, tuple[int, int]]) -> dict[Part, RawColumns]:
-        return {part: _cut(self._columns[part], slice(*span)) for part, span in ranges.items()}
+        return {part: self._columns[part].cut(*span) for part, span in ranges.items()}
 
     def close(self) -> None:
         return None
@@ -111,15 +122,16 @@ class MemoryClients:
 
     def __init__(self, log: Log) -> None:
         self._log = log
+        self._columns = {part: columns_of(*part, records) for part, records in log.items()}
 
     def writer(self, slot: int) -> NullWriter:
         return NullWriter()
 
     def reader(self) -> MemoryReader:
-        return MemoryReader(self._log)
+        return MemoryReader(self._log, self._columns)
 
     def restorer(self) -> MemoryReader:
-        return MemoryReader(self._log)
+        return MemoryReader(self._log, self._columns)
 
     def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
         return 0, 0
@@ -134,7 +146,15 @@ class MemoryClients:
 class OneSlot:
     """A workload over generated input, run in batches as the driver would order them."""
 
-    def __init__(self, workload: str, records: int, bootstrap: str | None = None) -> None:
+    def __init__(
+        self,
+        workload: str,
+        records: int,
+        bootstrap: str | None = None,
+        *,
+        style: str = "expressions",
+        vectorize: str = "auto",
+    ) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="penstock-profile-"))
         application_id = f"profile-{workload}-{time.time_ns()}"
         topics = TOPICS
@@ -147,6 +167,7 @@ class OneSlot:
                 "bootstrap.servers": bootstrap or "nowhere:9092",
                 "state.dir": str(self._folder),
                 "processing.guarantee": "exactly_once_v2",
+                "penstock.vectorize": vectorize,
             }
         )
         log = _generated(workload, records, topics)
@@ -154,7 +175,7 @@ class OneSlot:
         self.records = sum(n for (topic, _), n in self.ends.items() if topic == topics.input)
         parts = tuple(PartitionState(n, 0, (0,), (0,)) for n in range(PARTITIONS))
         existing = {topic: Topic(topic, parts) for topic, _ in log}
-        graph = build(workload, topics).graph
+        graph = build(workload, topics, style).graph
         plan = make_plan(graph, source_partitions(graph, existing))
         self._application = Application(
             id=application_id, plan=plan, config=dict(config), state_dir=str(self._folder),
@@ -218,13 +239,6 @@ class OneSlot:
         consumer = new_consumer(self._application.consumer)
         self._group = consumer.consumer_group_metadata()
         consumer.close()
-
-
-def _cut(columns: RawColumns, span: slice) -> RawColumns:
-    return RawColumns(
-        columns.topic, columns.partition, columns.offsets[span], columns.timestamps[span],
-        columns.keys[span], columns.values[span],
-    )  # fmt: skip
 
 
 def _generated(workload: str, records: int, topics: Topics) -> Log:

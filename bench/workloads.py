@@ -86,12 +86,67 @@ def w5(builder: ps.StreamsBuilder, topics: Topics) -> None:
     )
 
 
+def w1_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    amount = ps.col("amount")
+    band = ps.when(amount > 75).then("high").otherwise("mid")
+    (
+        builder.stream(topics.input, key="string", value="json")
+        .filter(amount > 50)
+        .map_values(ps.struct(user=ps.col("user"), amount=amount, band=band, ts=ps.col("ts")))
+        .to(topics.output, key_serde="string", value_serde="json")
+    )
+
+
+def w3_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    (
+        builder.stream(topics.input, key="string", value="json")
+        .group_by_key()
+        .windowed_by(ps.TimeWindows.of_size_and_grace("1m", "30s"))
+        .aggregate(
+            ps.sum_(ps.col("amount")),
+            materialized=ps.Materialized(name="sums", key_serde="string", value_serde="double"),
+        )
+        .to_stream(ps.key["key"] + "@" + ps.key["start"].cast(str))
+        .map_values(str)
+        .to(topics.output, key_serde="string", value_serde="string")
+    )
+
+
+def w4_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    users = builder.table(topics.table, materialized="users", key="string", value="json")
+    joined = ps.left.with_fields(name=ps.right["name"], tier=ps.right["tier"])
+    (
+        builder.stream(topics.input, key="string", value="json")
+        .join(users, joined)
+        .to(topics.output, key_serde="string", value_serde="json")
+    )
+
+
+def w5_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    (
+        builder.stream(topics.input, key="string", value="string")
+        .flat_map_values(ps.value.split(" "))
+        .group_by(ps.value, ps.Grouped(name="word", key_serde="string", value_serde="string"))
+        .count("wc")
+        .to_stream()
+        .map_values(str)
+        .to(topics.output, key_serde="string", value_serde="string")
+    )
+
+
 WORKLOADS: dict[str, Callable[[ps.StreamsBuilder, Topics], None]] = {
     "w1": w1, "w2": w2, "w3": w3, "w4": w4, "w5": w5,
 }  # fmt: skip
 
 
-def build(workload: str, topics: Topics) -> ps.Topology:
+#: The same work with expressions; a count has no function that could be one.
+EXPRESSIONS = WORKLOADS | {
+    "w1": w1_columns, "w3": w3_columns, "w4": w4_columns, "w5": w5_columns,
+}  # fmt: skip
+
+
+def build(workload: str, topics: Topics, style: str = "expressions") -> ps.Topology:
+    """A workload with ``expressions`` or with ``lambda``."""
     builder = ps.StreamsBuilder()
-    WORKLOADS[workload](builder, topics)
+    (WORKLOADS if style == "lambda" else EXPRESSIONS)[workload](builder, topics)
     return builder.build()

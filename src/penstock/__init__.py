@@ -26,7 +26,17 @@ from penstock.dsl.options import Branched, Consumed, Grouped, Printed, Produced,
 from penstock.dsl.store_type import StoreType
 from penstock.dsl.suppressed import BufferConfig, Suppressed
 from penstock.expr.aggregates import avg, collect, count, first, last, max_, min_, sum_
-from penstock.expr.expression import Expression, col, key, lit, struct, value
+from penstock.expr.expression import (
+    Expression,
+    col,
+    key,
+    left,
+    lit,
+    right,
+    struct,
+    value,
+    when,
+)
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Record, RecordMetadata
 from penstock.model.task_id import TaskId
 from penstock.model.versioned import ValueAndTimestamp, VersionedRecord
@@ -92,6 +102,9 @@ __all__ = [
     "struct",
     "lit",
     "key",
+    "left",
+    "right",
+    "when",
     "col",
     "Expression",
     "sum_",

@@ -175,6 +175,13 @@ CACHE_MAX_BYTES = Setting(
     10 * 1024 * 1024,
     "Record cache of all stores; 0 forwards every update.",
 )
+VECTORIZE = Setting(
+    "penstock.vectorize",
+    _one_of("auto", "on", "off"),
+    "auto",
+    "Runs built-in operations and expressions over columns where that gives the same: auto"
+    " (batches of some hundred records), on (all), off.",
+)
 CACHE_MAX_BYTES_BUFFERING = Setting(
     "cache.max.bytes.buffering",
     _at_least(0),

@@ -21,6 +21,7 @@ from tests.oracle.report import (
     text_of,
 )
 from tests.oracle.staged import STAGINGS, Staging
+from tests.oracle.vector_report import vector_report
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,12 +41,15 @@ def main(arguments: list[str] | None = None) -> int:
         logging.disable(logging.CRITICAL)
     jobs = options.jobs or default_jobs(len(wanted))
     settings = dataclasses.replace(settings, jobs=jobs)
+    if options.vector_report:
+        print(vector_report(wanted))
+        return 0
     if options.spark:
         return _check_on_spark(_sample(wanted, options.sample), options)
     if options.staged:
         return max(
             _check(wanted, dataclasses.replace(settings, staging=staging), options, str(staging))
-            for staging in (options.staging or STAGINGS)
+            for staging in _stagings(options)
         )
     return _check(wanted, settings, options)
 
@@ -73,6 +77,15 @@ def _parser() -> argparse.ArgumentParser:
         help="with --staged: only this way: records per batch (a number, random, all), partitions,"
         " slots, and after every batch nothing, restart, lose, crash or fail (repeat)",
     )  # fmt: skip
+    parser.add_argument(
+        "--vectorize", choices=("auto", "on", "off"), default="auto",
+        help="with --staged: penstock.vectorize",
+    )  # fmt: skip
+    parser.add_argument(
+        "--vector-report",
+        action="store_true",
+        help="say which topologies run over columns, and why the others do not",
+    )
     parser.add_argument("--spark", action="store_true", help="run on real Spark and real Kafka")
     parser.add_argument(
         "--sample", type=int, default=0, metavar="N", help="with --spark: N cases spread evenly"
@@ -85,6 +98,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="name agreeing cases, too")
     return parser
+
+
+def _stagings(options: argparse.Namespace) -> list[Staging]:
+    stagings = options.staging or STAGINGS
+    return [dataclasses.replace(each, vectorize=options.vectorize) for each in stagings]
 
 
 def _staging(text: str) -> Staging:

@@ -28,6 +28,8 @@ class Staging:
     #: "fail" (some commit of every batch fails, before or after its effect).
     disturbance: str = ""
     seed: int = 0
+    #: ``penstock.vectorize``.
+    vectorize: str = "auto"
 
     def __str__(self) -> str:
         where = f"{self.partitions} partitions, {self.slots} slots, {self.batches} per batch"
@@ -77,7 +79,7 @@ def _execute(case: Mapping[str, Any], staging: Staging, outcome: StagedOutcome) 
     for topic in case_topics(case):
         kafka.create(topic)
     with phase_of(outcome, "init"):
-        config = options.configuration(case)
+        config = options.configuration(case) | {"penstock.vectorize": staging.vectorize}
         application = StagedApplication(
             topology.graph, config, kafka, slots=staging.slots, seed=staging.seed
         )

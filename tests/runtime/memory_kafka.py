@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from penstock.kafka.admin_answers import PartitionState, Topic
@@ -131,6 +131,18 @@ class MemoryWriter:
         assert key is None or isinstance(key, bytes)
         assert value is None or isinstance(value, bytes)
         self._open.append(((topic, key, value, timestamp, headers, partition), on_delivery))
+
+    def send_all(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Headers = (),
+        partition: int | None = None,
+    ) -> None:
+        for record in zip(keys, values, timestamps, strict=True):
+            self.send(topic, *record, headers, partition)
 
     def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
         assert self._open is not None, "no transaction is open"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.model.record import Headers, RecordContext
@@ -26,6 +26,14 @@ class ListLog:
 
     def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
         self.records.append((key, value, timestamp))
+
+    def append_all(
+        self,
+        keys: Sequence[bytes],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+    ) -> None:
+        self.records.extend(zip(keys, values, timestamps, strict=True))
 
     def latest(self) -> dict[bytes, tuple[bytes | None, int]]:
         return {key: (value, timestamp) for key, value, timestamp in self.records}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,13 @@ class Silent:
     """Takes changelog records and measurements, and keeps neither."""
 
     def append(self, key: bytes, value: bytes | None, timestamp: int) -> None: ...
+
+    def append_all(
+        self,
+        keys: Sequence[bytes],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+    ) -> None: ...
 
     def record(self, store: str, operation: str, elapsed_ns: int) -> None: ...
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, NullArgumentError
+from penstock.expr.expression import Expression
 from penstock.model.site import caller_site
 
 
@@ -24,7 +25,8 @@ def number_of_arguments(
     """
     check_callable(operator, what, fn, _calls(shapes, "of"))
     try:
-        signature = inspect.signature(fn)
+        # An expression has no truth value, which ``inspect`` asks for. Its class has a signature.
+        signature = inspect.signature(fn if not isinstance(fn, Expression) else fn.__call__)
     except (TypeError, ValueError):
         return len(shapes[0])
     for shape in shapes:

@@ -11,7 +11,14 @@ from typing import Any
 
 from penstock.dsl.arity import check_arity
 from penstock.errors import InvalidArgumentError
-from penstock.expr.aggregates import Aggregate, NamedAggregates
+from penstock.expr.aggregates import (
+    Aggregate,
+    NamedAggregates,
+    SingleAggregate,
+    count_merge,
+    count_start,
+    count_step,
+)
 from penstock.model.site import caller_site
 from penstock.serde.serdes import Serdes
 
@@ -36,7 +43,7 @@ class Fold:
 
 
 def counting() -> Fold:
-    return Fold(_zero, _add_one, _add)
+    return Fold(count_start, count_step, count_merge)
 
 
 def reducing(reducer: Reducer) -> Fold:
@@ -59,33 +66,48 @@ def aggregating_sessions(initializer: Initializer, aggregator: Aggregator, merge
 
 
 def folding(
-    initializer: Initializer | None,
+    initializer: Initializer | Aggregate | None,
     aggregator: Aggregator | None,
     aggregates: Mapping[str, Aggregate],
 ) -> Fold:
-    """The user's functions, or named aggregates over expressions."""
-    if not aggregates:
+    """The user's functions, or aggregates over expressions: one alone, or several with names."""
+    if not aggregates and not isinstance(initializer, Aggregate):
         return aggregating(initializer, aggregator)  # type: ignore[arg-type]
-    named = _named(aggregates, initializer, aggregator)
-    return Fold(named.initialize, named.aggregate)
+    built_in = _built_in(aggregates, initializer, aggregator)
+    return Fold(built_in.initialize, built_in.aggregate)
 
 
 def folding_sessions(
-    initializer: Initializer | None,
+    initializer: Initializer | Aggregate | None,
     aggregator: Aggregator | None,
     merger: Merger | None,
     aggregates: Mapping[str, Aggregate],
 ) -> Fold:
     """The same for sessions, with what joins two of them."""
-    if not aggregates:
+    if not aggregates and not isinstance(initializer, Aggregate):
         return aggregating_sessions(initializer, aggregator, merger)  # type: ignore[arg-type]
-    named = _named(aggregates, initializer, aggregator, merger)
-    return Fold(named.initialize, named.aggregate, named.merge)
+    built_in = _built_in(aggregates, initializer, aggregator, merger)
+    return Fold(built_in.initialize, built_in.aggregate, built_in.merge)
 
 
 def aggregates_serde(aggregates: Mapping[str, Aggregate]) -> Any:
     """Objects of named aggregates are kept as JSON unless the user says otherwise."""
     return Serdes.json() if aggregates else None
+
+
+def _built_in(
+    aggregates: Mapping[str, Any], first: Any, *functions: Any
+) -> NamedAggregates | SingleAggregate:
+    if not isinstance(first, Aggregate):
+        return _named(aggregates, first, *functions)
+    if aggregates or any(function is not None for function in functions):
+        raise InvalidArgumentError(
+            "bad-aggregate",
+            f"aggregate is given {first.name!r} without a name and something else as well",
+            fix="give one aggregate alone, or a name to each: total=sum_(col('amount'))",
+            at=caller_site(),
+        )
+    return SingleAggregate(first)
 
 
 def _named(aggregates: Mapping[str, Any], *functions: Any) -> NamedAggregates:
@@ -133,17 +155,5 @@ class ReduceMerge:
         return self.aggregator(key, second, first)
 
 
-def _zero() -> int:
-    return 0
-
-
 def _nothing() -> None:
     return None
-
-
-def _add_one(key: Any, value: Any, aggregate: int) -> int:
-    return aggregate + 1
-
-
-def _add(key: Any, first: int, second: int) -> int:
-    return first + second

@@ -78,7 +78,7 @@ class KGroupedStream(Generic[K, V]):
 
     def aggregate(
         self,
-        initializer: Callable[[], VOut] | None = None,
+        initializer: Callable[[], VOut] | Aggregate | None = None,
         aggregator: Callable[[K, V, VOut], VOut] | None = None,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
@@ -90,7 +90,7 @@ class KGroupedStream(Generic[K, V]):
         """Folds the values of each key into an aggregate.
 
         Args:
-            initializer: Gives the aggregate to start from.
+            initializer: Gives the aggregate to start from; or ``sum_(col("amount"))`` alone.
             aggregator: ``(key, value, aggregate)`` to the new aggregate; None deletes it.
             materialized: How the store is kept; a plain string names it.
             name: Name of the processor.

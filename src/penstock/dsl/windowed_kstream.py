@@ -87,7 +87,7 @@ class TimeWindowedKStream(Generic[K, V]):
 
     def aggregate(
         self,
-        initializer: Callable[[], VOut] | None = None,
+        initializer: Callable[[], VOut] | Aggregate | None = None,
         aggregator: Callable[[K, V, VOut], VOut] | None = None,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
@@ -161,7 +161,7 @@ class SessionWindowedKStream(Generic[K, V]):
 
     def aggregate(
         self,
-        initializer: Callable[[], VOut] | None = None,
+        initializer: Callable[[], VOut] | Aggregate | None = None,
         aggregator: Callable[[K, V, VOut], VOut] | None = None,
         merger: Callable[[K, VOut, VOut], VOut] | None = None,
         materialized: StoreOptions | None = None,
@@ -174,7 +174,7 @@ class SessionWindowedKStream(Generic[K, V]):
         """Folds values into an aggregate, per key and session.
 
         Args:
-            initializer: Gives the aggregate to start from.
+            initializer: Gives the aggregate to start from; or ``sum_(col("amount"))`` alone.
             aggregator: ``(key, value, aggregate)`` to the new aggregate.
             merger: ``(key, first, second)`` to the aggregate of two sessions that became one.
             materialized: How the store is kept; a plain string names it.

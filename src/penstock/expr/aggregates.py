@@ -72,6 +72,10 @@ class NamedAggregates:
     def __init__(self, named: Mapping[str, Aggregate]) -> None:
         self._named = dict(named)
 
+    @property
+    def named(self) -> Mapping[str, Aggregate]:
+        return self._named
+
     def initialize(self) -> dict[str, Any]:
         return {name: _fresh(each.start) for name, each in self._named.items()}
 
@@ -88,6 +92,38 @@ class NamedAggregates:
             name: one[name] if other[name] is None else each.merge(one[name], other[name])
             for name, each in self._named.items()
         }
+
+
+class SingleAggregate:
+    """One aggregate without a name: the aggregate is what the fold gives, not an object."""
+
+    def __init__(self, only: Aggregate) -> None:
+        self.only = only
+
+    def initialize(self) -> Any:
+        return _fresh(self.only.start)
+
+    def aggregate(self, key: Any, value: Any, so_far: Any) -> Any:
+        item = self.only.of(key, value)
+        return so_far if item is None else self.only.step(so_far, item)
+
+    def merge(self, key: Any, one: Any, other: Any) -> Any:
+        return one if other is None else self.only.merge(one, other)
+
+
+# What ``count()`` of a group does. A planner knows these functions when it sees them.
+
+
+def count_start() -> int:
+    return 0
+
+
+def count_step(key: Any, value: Any, so_far: int) -> int:
+    return so_far + 1
+
+
+def count_merge(key: Any, one: int, other: int) -> int:
+    return one + other
 
 
 def _fresh(start: Any) -> Any:

@@ -121,6 +121,28 @@ class Expression:
         """The length of a text, a list or an object."""
         return Length(self)
 
+    def split(self, separator: str | None = None) -> Expression:
+        """The parts of a text between separators, or between white space."""
+        return Split(self, separator)
+
+    def cast(self, to: type) -> Expression:
+        """The value as ``str``, ``int``, ``float`` or ``bool``.
+
+        >>> (col("n").cast(str) + "!")("k", {"n": 7})
+        '7!'
+        """
+        if to not in CASTS:
+            raise InvalidArgumentError(
+                "bad-cast",
+                f"the expression {self!r} cannot be cast to {to!r}",
+                fix="cast to str, int, float or bool",
+            )
+        return Cast(self, to)
+
+    def with_fields(self, **members: Any) -> Expression:
+        """The object with these members added or replaced."""
+        return WithFields(self, _wrapped_members(members))
+
 
 def wrapped(value: Any) -> Expression:
     return value if isinstance(value, Expression) else Literal(value)
@@ -337,6 +359,120 @@ class Struct(Expression):
         return f"struct({', '.join(f'{name}={member!r}' for name, member in self.members)})"
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WithFields(Expression):
+    """An object with some members added or replaced; unknown if the object is."""
+
+    of: Expression
+    members: tuple[tuple[str, Expression], ...]
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        result = self.of(key, value)
+        if result is None:
+            return None
+        return {**result, **{name: member(key, value) for name, member in self.members}}
+
+    def __repr__(self) -> str:
+        members = ", ".join(f"{name}={member!r}" for name, member in self.members)
+        return f"{self.of!r}.with_fields({members})"
+
+
+#: What an expression can be cast to.
+CASTS = (str, int, float, bool)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Cast(Expression):
+    """The operand as another type."""
+
+    of: Expression
+    to: type
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        result = self.of(key, value)
+        return None if result is None else self.to(result)
+
+    def __repr__(self) -> str:
+        return f"{self.of!r}.cast({self.to.__name__})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Split(Expression):
+    """The parts of a text."""
+
+    of: Expression
+    separator: str | None
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        result = self.of(key, value)
+        return None if result is None else result.split(self.separator)
+
+    def __repr__(self) -> str:
+        return f"{self.of!r}.split({self.separator!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Choice(Expression):
+    """One of two expressions; an unknown condition chooses like a false one."""
+
+    condition: Expression
+    yes: Expression
+    no: Expression
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        return self.yes(key, value) if self.condition(key, value) else self.no(key, value)
+
+    def __repr__(self) -> str:
+        return f"when({self.condition!r}).then({self.yes!r}).otherwise({self.no!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class When:
+    """Begins a choice: ``when(condition).then(one).otherwise(other)``."""
+
+    condition: Expression
+
+    def then(self, yes: Any) -> Then:
+        return Then(self.condition, wrapped(yes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Then:
+    """A choice that lacks its other side."""
+
+    condition: Expression
+    yes: Expression
+
+    def otherwise(self, no: Any) -> Expression:
+        return Choice(self.condition, self.yes, wrapped(no))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Left(Expression):
+    """The stream's value in a join."""
+
+    def __call__(self, left: Any, right: Any) -> Any:
+        return left
+
+    def __repr__(self) -> str:
+        return "left"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Right(Expression):
+    """The table's value in a join, None where a left join found no partner."""
+
+    def __call__(self, left: Any, right: Any) -> Any:
+        return right
+
+    def __repr__(self) -> str:
+        return "right"
+
+
+#: The two values of a join, as expressions of its joiner.
+left = Left()
+right = Right()
+
 #: The record's key and value, as expressions.
 key = Key()
 value = Value()
@@ -359,4 +495,18 @@ def lit(constant: Any) -> Expression:
 
 def struct(**members: Any) -> Expression:
     """A new object with these members: ``struct(user=col("user"), doubled=col("n") * 2)``."""
-    return Struct(tuple((name, wrapped(member)) for name, member in members.items()))
+    return Struct(_wrapped_members(members))
+
+
+def when(condition: Any) -> When:
+    """Chooses between two expressions.
+
+    >>> size = when(col("n") > 9).then("many").otherwise("few")
+    >>> size("k", {"n": 10}), size("k", {"n": None})
+    ('many', 'few')
+    """
+    return When(wrapped(condition))
+
+
+def _wrapped_members(members: dict[str, Any]) -> tuple[tuple[str, Expression], ...]:
+    return tuple((name, wrapped(member)) for name, member in members.items())

@@ -30,6 +30,26 @@ class RawColumns:
     def __len__(self) -> int:
         return len(self.offsets)
 
+    def cut(self, first: int, after: int) -> RawColumns:
+        """The records from one place up to, not including, another."""
+        if first == 0 and after >= len(self):
+            return self
+        span = slice(first, after)
+        return RawColumns(
+            self.topic, self.partition, self.offsets[span], self.timestamps[span],
+            self.keys[span], self.values[span],
+            None if self.headers is None else self.headers[span],
+        )  # fmt: skip
+
+    def take(self, places: Sequence[int]) -> RawColumns:
+        """The records at these places, in this order."""
+        return RawColumns(
+            self.topic, self.partition,
+            [self.offsets[n] for n in places], [self.timestamps[n] for n in places],
+            [self.keys[n] for n in places], [self.values[n] for n in places],
+            None if self.headers is None else [self.headers[n] for n in places],
+        )  # fmt: skip
+
     def __iter__(self) -> Iterator[RawRecord]:
         fields = zip(
             repeat(self.topic), repeat(self.partition), self.offsets, self.timestamps, self.keys,

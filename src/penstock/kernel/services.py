@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.kernel.collector import Collector
     from penstock.kernel.executor import Forward
     from penstock.kernel.failures import Failures
+    from penstock.kernel.operator_clock import OperatorClock
     from penstock.kernel.value_getter import ValueGetter
     from penstock.processor.context import Cancellable, PunctuationType, Punctuator
 
@@ -66,6 +67,9 @@ class TaskServices(Protocol):
 
     def join_clock(self, name: str) -> JoinClock:
         """One clock per name: both arms of a join ask for the same."""
+
+    def operator_clock(self, node: str) -> OperatorClock:
+        """The clock of a node that has one."""
 
     def dropped(self, node: str, reason: str) -> None:
         """Counts a record that the node does not process (null key, late, ...)."""

@@ -15,6 +15,9 @@ from penstock.processor.handlers import (
 )
 from penstock.serde.base import SerdeDefaults
 
+#: Below this many records a batch is done sooner than its columns are made.
+FEW_RECORDS = 256
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSettings:
@@ -30,6 +33,8 @@ class TaskSettings:
     cache_max_bytes: int = 10 * 1024 * 1024
     emit_interval_ms: int = 1_000
     state_dir: Path | None = None
+    #: Batches of at least so many records run over columns where they can; None: never.
+    vectorize_from: int | None = None
     configs: dict[str, Any] = field(default_factory=dict)
 
     def topic(self, name: str) -> str:

@@ -33,6 +33,12 @@ _OWN_TIME = (
 )
 
 
+def takes_own_time(node: Source, task: StreamTask) -> bool:
+    """Whether records that have a time, as all of Kafka's do, keep it."""
+    extract = node.timestamp_extractor or task.settings.timestamp_extractor
+    return type(extract) in _OWN_TIME
+
+
 @executes(Source)
 class SourceExecutor(Executor[Source]):
     """Hands every record on. The task calls its ``forward`` directly."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.errors import UnknownStoreError
@@ -33,6 +33,15 @@ class CollectorChangelog:
 
     def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
         self._send(self._topic, key, value, timestamp, (), self._partition)
+
+    def append_all(
+        self,
+        keys: Sequence[bytes],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+    ) -> None:
+        for key, value, timestamp in zip(keys, values, timestamps, strict=True):
+            self.append(key, value, timestamp)
 
 
 class TaskStores:

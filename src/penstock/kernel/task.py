@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StreamsError
 from penstock.kernel.clocks import Clocks, read_clocks, set_clocks
 from penstock.kernel.collector import Collector
 from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.failures import FailedProcessingError, Failures, processing_error
+from penstock.kernel.operator_clock import OperatorClock
 from penstock.kernel.punctuation import PunctuationQueue
+from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import Decoder, Head, PartitionGroup, RawRecord, RecordQueue
 from penstock.kernel.services import JoinClock
 from penstock.kernel.settings import TaskSettings
@@ -25,6 +27,10 @@ from penstock.model.task_id import TaskId
 from penstock.processor.context import Cancellable, PunctuationType, Punctuator
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Node, Source
+
+if TYPE_CHECKING:
+    # Columns need libraries that take a while to import.
+    from penstock.kernel.vector.column_task import ColumnTask
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +76,8 @@ class StreamTask:
         self._join_clocks: dict[str, JoinClock] = {}
         self._executors: dict[str, Executor[Any]] = {}
         self._edges: dict[str, Forward] = {}
+        #: The same nodes over columns, if whoever owns the task has planned them.
+        self.columns: ColumnTask | None = None
         wire(self, graph, nodes, self._executors, self._edges)
 
     # Input
@@ -150,6 +158,31 @@ class StreamTask:
                 self.punctuate_stream_time()
         if raw is not None:
             self.consumed_offsets[raw[0], raw[1]] = raw[2]
+
+    def run_batch(self, inputs: Sequence[tuple[str, RawColumns]]) -> None:
+        """Takes a whole batch, by queue, to its commit: over columns where that is the same."""
+        if not self._run_columns(inputs):
+            for queue, records in inputs:
+                self.add_records(queue, records)
+            self.process_all()
+        self.punctuate_wall_clock()
+        self.flush()
+
+    def _run_columns(self, inputs: Sequence[tuple[str, RawColumns]]) -> bool:
+        if self.columns is None or not self.columns.plan.is_vectorised or self.has_records:
+            return False
+        group = self._group
+        found = [(group.queues[name], records) for name, records in inputs if len(records)]
+        effects = self.columns.run(found)
+        if effects is None:
+            return False
+        effects.apply(self.dropped_records)
+        for queue, records in found:
+            newest = max(records.timestamps)
+            queue.partition_time = max(queue.partition_time, newest)
+            group.stream_time = max(group.stream_time, newest)
+            self.consumed_offsets[records.topic, records.partition] = records.offsets[-1]
+        return True
 
     def punctuate_stream_time(self) -> bool:
         """Runs what is due by stream time; true if anything was."""
@@ -247,6 +280,10 @@ class StreamTask:
 
     def join_clock(self, name: str) -> JoinClock:
         return self._join_clocks.setdefault(name, JoinClock())
+
+    def operator_clock(self, node: str) -> OperatorClock:
+        clock: OperatorClock = self._executors[node].clock  # type: ignore[attr-defined]
+        return clock
 
     def dropped(self, node: str, reason: str) -> None:
         self.dropped_records[node, reason] += 1

@@ -7,8 +7,8 @@ import struct
 from penstock.errors import InvalidArgumentError
 
 _MASK = 0xFFFFFFFF
-_MIX = 0x5BD1E995
-_SEED = 0x9747B28C
+MURMUR2_MIX = 0x5BD1E995
+MURMUR2_SEED = 0x9747B28C
 
 _words = struct.Struct("<I").iter_unpack
 
@@ -42,12 +42,12 @@ def partition_for(key: bytes, partitions: int) -> int:
 def _unsigned_murmur2(data: bytes) -> int:
     size = len(data)
     whole = size & ~3
-    h = _SEED ^ size
+    h = MURMUR2_SEED ^ size
     for (k,) in _words(data[:whole]):
-        k = k * _MIX & _MASK
+        k = k * MURMUR2_MIX & _MASK
         # One mask serves both products: it distributes over exclusive or.
-        h = (h * _MIX ^ (k ^ k >> 24) * _MIX) & _MASK
+        h = (h * MURMUR2_MIX ^ (k ^ k >> 24) * MURMUR2_MIX) & _MASK
     if whole != size:
-        h = (h ^ int.from_bytes(data[whole:], "little")) * _MIX & _MASK
-    h = (h ^ h >> 13) * _MIX & _MASK
+        h = (h ^ int.from_bytes(data[whole:], "little")) * MURMUR2_MIX & _MASK
+    h = (h ^ h >> 13) * MURMUR2_MIX & _MASK
     return h ^ h >> 15

@@ -9,7 +9,7 @@ from typing import Any
 from penstock import config as settings
 from penstock.config import Setting, StreamsConfig
 from penstock.errors import ConfigError, InvalidArgumentError
-from penstock.kernel.settings import TaskSettings
+from penstock.kernel.settings import FEW_RECORDS, TaskSettings
 from penstock.model.site import caller_site
 from penstock.processor.functions import (
     FailOnInvalidTimestamp,
@@ -51,6 +51,10 @@ _HANDLERS: dict[Setting[Any], dict[str, Callable[[], ExceptionHandler]]] = {
 }
 
 
+#: From how many records on a batch runs over columns.
+_VECTORIZE_FROM: dict[str, int | None] = {"auto": FEW_RECORDS, "on": 1, "off": None}
+
+
 def task_settings(
     config: StreamsConfig, *, emit_interval_ms: int | None = None, state_dir: Path | None = None
 ) -> TaskSettings:
@@ -70,6 +74,7 @@ def task_settings(
         cache_max_bytes=config.cache_max_bytes,
         emit_interval_ms=interval,
         state_dir=state_dir,
+        vectorize_from=_VECTORIZE_FROM[config[settings.VECTORIZE]],
         configs=dict(config),
     )
 

@@ -108,6 +108,11 @@ def json_serde(declared: Any = None) -> Serde[Any]:
     return TypedJsonSerde(declared)
 
 
+def has_long_number(data: bytes) -> bool:
+    """Whether there are so many digits in a row that an integer may be beyond 64 bits."""
+    return data.translate(_SAME_DIGITS).count(_LONG_NUMBER) > 0
+
+
 def _parse(data: bytes) -> Any:
     try:
         value = _loads(data)

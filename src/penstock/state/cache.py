@@ -107,6 +107,11 @@ class NamedCache:
     def __len__(self) -> int:
         return len(self._entries)
 
+    @property
+    def is_dirty(self) -> bool:
+        """Whether a flush would pass anything on."""
+        return bool(self._dirty)
+
     def get(self, key: bytes) -> CacheEntry | None:
         entry = self._entries.get(key)
         if entry is None:

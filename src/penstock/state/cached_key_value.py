@@ -65,6 +65,12 @@ class CachedKeyValue:
         """Counts what is in the inner store; what waits in the cache is not counted."""
         return self._inner.approximate_num_entries()
 
+    def is_dirty(self) -> bool:
+        return self._cache.is_dirty
+
+    def forget(self) -> None:
+        self._cache.clear()
+
     def flush_cache(self) -> None:
         self._cache.flush()
 

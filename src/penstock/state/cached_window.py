@@ -84,6 +84,12 @@ class CachedWindows:
     def sequence(self) -> int:
         return self._inner.sequence
 
+    def is_dirty(self) -> bool:
+        return self._cache.is_dirty
+
+    def forget(self) -> None:
+        self._cache.clear()
+
     def set_listener(self, listener: WindowListener, *, send_old: bool) -> None:
         self._listener = listener
         self._sends_old = send_old

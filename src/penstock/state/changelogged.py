@@ -74,3 +74,12 @@ class TimestampedChangelog:
             self._append(key, None, timestamp)
         else:
             self._append(key, value[8:], _long_at(value)[0])
+
+    def append_all(
+        self,
+        keys: Sequence[bytes],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+    ) -> None:
+        for key, value, timestamp in zip(keys, values, timestamps, strict=True):
+            self.append(key, value, timestamp)

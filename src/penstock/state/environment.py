@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,14 @@ class Changelog(Protocol):
     """Where a logged store mirrors its writes; ``None`` as value is a tombstone."""
 
     def append(self, key: bytes, value: bytes | None, timestamp: int) -> None: ...
+
+    def append_all(
+        self,
+        keys: Sequence[bytes],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+    ) -> None:
+        """Appends many records in this order."""
 
 
 def _ignore(store: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.model.record import Headers
 from penstock.serde.base import Serde
+from penstock.state.bulk import BulkRows
 from penstock.state.bytes_store import BytesStore, Entry, Write
 from penstock.state.cached_key_value import CachedKeyValue
 from penstock.state.closed import ClosedStore
@@ -44,8 +45,11 @@ class TypedKeyValueStore(Generic[K, V]):
         values: Codec,
         restore: Callable[[Iterable[Restored]], None],
         cached: CachedKeyValue | None = None,
+        bulk: BulkRows | None = None,
     ) -> None:
         self.name = spec.name
+        #: The rows for whole batches; None where the store has to see them one by one.
+        self.bulk = bulk
         self.kind: StoreKind = spec.kind
         self.persistent = spec.persistent
         self._keys = keys

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from penstock.state.bulk import BulkRows
 from penstock.state.bytes_store import BytesStore, Write
 from penstock.state.cached_key_value import CachedKeyValue
 from penstock.state.changelogged import ChangeLogged, TimestampedChangelog
@@ -53,7 +54,8 @@ def open_key_value_store(
     keys, values = key_codec(spec, env), value_codec(spec, env)
     is_timestamped = spec.kind != StoreKind.KEY_VALUE
     changelog = env.changelog(spec.name) if spec.logging else None
-    store, apply = _engine(spec, env, changelog, is_timestamped)
+    engine, apply = _engine(spec, env, changelog, is_timestamped)
+    store = engine
     if changelog is not None:
         log = TimestampedChangelog(changelog) if is_timestamped else changelog
         store = ChangeLogged(store, log, env.context)
@@ -62,13 +64,19 @@ def open_key_value_store(
         store = cached = CachedKeyValue(spec.name, store, env.cache, env.context)
     if metrics is not None:
         store = Metered(store, spec.name, metrics)
+    if is_timestamped:
+        values = timestamped(values)
+    bulk = None
+    if is_timestamped and spec.max_entries is None and metrics is None:
+        bulk = BulkRows(engine, changelog, cached, keys, values)
     return TypedKeyValueStore(
         spec,
         store,
         keys=keys,
-        values=timestamped(values) if is_timestamped else values,
+        values=values,
         restore=timestamped_restore(apply) if is_timestamped else plain_restore(apply),
         cached=cached,
+        bulk=bulk,
     )
 
 

@@ -67,8 +67,9 @@ class PendingStore:
         self._writes[key] = value
 
     def write(self, writes: Iterable[Write]) -> None:
-        for key, value in writes:
-            self.put(key, value)
+        batch = dict(writes)
+        self._keys.add_all(batch.keys() - self._writes.keys())
+        self._writes.update(batch)
 
     def delete_range(self, start: bytes, end: bytes) -> None:
         for key in self._keys.between(start, end):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.state.bytes_store import BytesStore, Write
 from penstock.state.segments import SEGMENT_SIZE, Bounds, Segments
@@ -56,6 +56,28 @@ class SegmentedWindows:
         if start < segments.oldest_readable:
             return None
         return segments.get(start, window_key(key, start, segments.sequence))
+
+    def keeps(self, first_start: int, last_start: int) -> bool:
+        """Whether writes of windows between these leave all of them readable, in any order."""
+        return not self._rules.retain_duplicates and self._segments.keeps(first_start, last_start)
+
+    def get_all(self, window_keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
+        """Reads many windows as ``get`` does."""
+        segments = self._segments
+        found = segments.get_all(starts, window_keys)
+        if min(starts) >= segments.oldest_readable:
+            return found
+        return [
+            None if start < segments.oldest_readable else value
+            for start, value in zip(starts, found, strict=True)
+        ]
+
+    def put_all(
+        self, window_keys: Sequence[bytes], values: Sequence[bytes], starts: Sequence[int]
+    ) -> None:
+        """Writes different windows, with the result of as many calls of ``put`` in this order."""
+        for _ in range(self._segments.put_all(starts, window_keys, values)):
+            self._rules.expired()
 
     def scan(
         self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False

@@ -7,7 +7,7 @@ each other in key order and a whole segment goes away with one range delete.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 
 from penstock.state.bytes_store import BytesStore, Entry, Write
@@ -102,6 +102,50 @@ class Segments:
                 writes.extend((prefix + key, value) for key, value in entries)
         self.drop_expired()
         self.store.write(writes)
+
+    def keeps(self, first_time: int, last_time: int) -> bool:
+        """Whether an entry of the first time is still there after a write at the last."""
+        newest = max(self.stream_time, last_time)
+        oldest_live = self.segment_of(newest - self._retention_ms)
+        is_readable = first_time > newest - self._retention_ms
+        return is_readable and self.segment_of(first_time) >= oldest_live
+
+    def get_all(self, times: Sequence[int], keys: Sequence[bytes]) -> list[bytes | None]:
+        """Reads each key from the segment of its time."""
+        prefixes = {time: segment_prefix(self.segment_of(time)) for time in set(times)}
+        return self.store.multi_get(
+            [prefixes[time] + key for time, key in zip(times, keys, strict=True)]
+        )
+
+    def put_all(self, times: Sequence[int], keys: Sequence[bytes], values: Sequence[bytes]) -> int:
+        """Writes entries with different keys; gives how many had expired when their turn came.
+
+        What expires because of a later entry is not written in the first place.
+        """
+        expired = self._expired_in_turn(times)
+        different = set(times)
+        self.advance(max(different))
+        segments = {time: self.segment_of(time) for time in different}
+        live = {time: n for time, n in segments.items() if self.enter(n)}
+        self.drop_expired()
+        prefixes = {time: self._prefixes[segment] for time, segment in live.items()}
+        self.store.write(
+            [
+                (prefixes[time] + key, value)
+                for time, key, value in zip(times, keys, values, strict=True)
+                if time in prefixes
+            ]
+        )
+        return expired
+
+    def _expired_in_turn(self, times: Sequence[int]) -> int:
+        if self.keeps(min(times), max(times)):
+            return 0
+        newest, expired = self.stream_time, 0
+        for time in times:
+            newest = max(newest, time)
+            expired += self.segment_of(time) < self.segment_of(newest - self._retention_ms)
+        return expired
 
     def remove(self, time: int, keys: Iterable[bytes]) -> None:
         """Removes entries; unlike a write it makes nothing expire."""

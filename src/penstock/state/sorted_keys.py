@@ -28,6 +28,12 @@ class SortedKeys:
         else:
             self._fresh.add(key)
 
+    def add_all(self, keys: set[bytes]) -> None:
+        """Takes keys none of which is here yet."""
+        returned = keys & self._gone
+        self._gone -= returned
+        self._fresh |= keys - returned if returned else keys
+
     def remove(self, key: bytes) -> None:
         """Gives up a key that is here."""
         if self._fresh and key in self._fresh:

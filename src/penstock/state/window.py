@@ -8,11 +8,12 @@ from typing import Any, Generic, TypeVar
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
 from penstock.model.windowed import Windowed
+from penstock.state.bulk import BulkWindows
 from penstock.state.cached_window import BY_KEY, BY_TIME, IN_MEMORY, CachedWindows
 from penstock.state.changelogged import TimestampedChangelog
 from penstock.state.closed_bytes import ClosedBytes
 from penstock.state.codec import Codec, key_codec, timestamped, value_codec
-from penstock.state.environment import StoreEnvironment
+from penstock.state.environment import Changelog, StoreEnvironment
 from penstock.state.iterators import PeekingIterator, empty_iterator
 from penstock.state.key_value import warn_of_empty_range
 from penstock.state.memory_window import MemoryWindows
@@ -50,8 +51,11 @@ class TypedWindowStore(Generic[K, V]):
         keys: Codec,
         values: Codec,
         cached: CachedWindows | None = None,
+        bulk: BulkWindows | None = None,
     ) -> None:
         self.name = spec.name
+        #: The rows for whole batches; None where the store has to see them one by one.
+        self.bulk = bulk
         self.kind: StoreKind = spec.kind
         self.persistent = spec.persistent
         self.window_size_ms = spec.window_size_ms
@@ -218,8 +222,12 @@ def with_timestamps(records: Iterable[ChangelogRecord]) -> Iterator[ChangelogRec
 def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStore[Any, Any]:
     """Composes a window store: where its bytes live, then logging, then caching, then serdes."""
     is_timestamped = spec.kind is StoreKind.TIMESTAMPED_WINDOW
-    values = value_codec(spec, env)
-    inner = _logged(_open_bytes(spec, env), spec, env)
+    keys, values = key_codec(spec, env), value_codec(spec, env)
+    if is_timestamped:
+        values = timestamped(values)
+    store = _open_bytes(spec, env)
+    changelog = env.changelog(spec.name) if spec.logging else None
+    inner = _logged(store, spec, env, changelog)
     cached = None
     # Duplicates have no last write that a cache could keep.
     if spec.caching and env.cache is not None and not spec.retain_duplicates:
@@ -231,13 +239,10 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
             interval_ms=window_rules(spec, env).segment_interval_ms,
             layout=BY_TIME if is_time_ordered(spec) else BY_KEY if spec.persistent else IN_MEMORY,
         )
-    return TypedWindowStore(
-        spec,
-        inner,
-        keys=key_codec(spec, env),
-        values=timestamped(values) if is_timestamped else values,
-        cached=cached,
-    )
+    bulk = None
+    if is_timestamped and isinstance(store, SegmentedWindows) and not spec.retain_duplicates:
+        bulk = BulkWindows(store, changelog, cached, keys, values)
+    return TypedWindowStore(spec, inner, keys=keys, values=values, cached=cached, bulk=bulk)
 
 
 def window_rules(spec: StoreSpec, env: StoreEnvironment) -> WindowRules:
@@ -270,8 +275,9 @@ def _open_bytes(spec: StoreSpec, env: StoreEnvironment) -> WindowBytes:
     return SegmentedWindows(env.engine(spec.name), rules)
 
 
-def _logged(inner: WindowBytes, spec: StoreSpec, env: StoreEnvironment) -> WindowBytes:
-    changelog = env.changelog(spec.name) if spec.logging else None
+def _logged(
+    inner: WindowBytes, spec: StoreSpec, env: StoreEnvironment, changelog: Changelog | None
+) -> WindowBytes:
     if changelog is None:
         return inner
     if spec.kind is StoreKind.TIMESTAMPED_WINDOW:

@@ -67,3 +67,22 @@ def test_functions_and_named_aggregates_do_not_mix() -> None:
         grouped.aggregate(int, lambda k, v, a: a, n=count())
     assert caught.value.code == "bad-aggregate"
     assert "test_aggregates.py:" in str(caught.value)
+
+
+def test_single_aggregate_needs_no_name() -> None:
+    """What is kept is the number itself, in a store of numbers."""
+    builder = ps.StreamsBuilder()
+    grouped = builder.stream("in", value="json").group_by_key()
+    sums = grouped.aggregate(sum_(col("x")), materialized="sums", value_serde="double")
+    sums.to_stream().to("out", value_serde="double")
+    with ps.TopologyTestDriver(builder.build()) as driver:
+        for x in (3, None, 1.5):
+            driver.pipe_input("in", "k", {"x": x})
+        assert driver.read_values("out") == [3, 3, 4.5]
+
+
+def test_single_aggregate_stands_alone() -> None:
+    """Together with others it would need a name, too."""
+    grouped = ps.StreamsBuilder().stream("in", value="json").group_by_key()
+    with pytest.raises(InvalidArgumentError, match="without a name"):
+        grouped.aggregate(count(), total=sum_(col("x")))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import penstock as ps
 from penstock import col, key, lit, struct, value
 from penstock.errors import InvalidArgumentError
 from penstock.expr.expression import Expression
@@ -84,3 +85,44 @@ def test_expressions_pickle() -> None:
     """They travel to workers inside the topology."""
     again = pickle.loads(pickle.dumps((col("a") + 1) > 2))
     assert again("k", {"a": 2}) is True
+
+
+def test_choice_takes_the_other_side_for_an_unknown_condition() -> None:
+    """As a filter does: only what is true is chosen."""
+    size = ps.when(col("n") > 9).then(col("n")).otherwise("few")
+    assert [size("k", {"n": n}) for n in (10, 9, None)] == [10, "few", "few"]
+    assert repr(size) == "when((col('n') > 9)).then(col('n')).otherwise('few')"
+
+
+def test_texts_are_split_and_numbers_become_texts() -> None:
+    """Unknown stays unknown."""
+    assert col("s").split("b")("k", {"s": "abc"}) == ["a", "c"]
+    assert col("s").split()("k", {"s": None}) is None
+    assert (col("n").cast(str) + "!")("k", {"n": 7}) == "7!"
+    assert col("n").cast(int)("k", {}) is None
+
+
+def test_cast_to_something_else_is_refused() -> None:
+    """An arbitrary class might do anything."""
+    with pytest.raises(InvalidArgumentError, match="cannot be cast"):
+        col("n").cast(list)
+
+
+def test_fields_are_added_to_an_object() -> None:
+    """The object itself stays as it is."""
+    joined = ps.left.with_fields(name=ps.right["name"], n=1)
+    order = {"id": 3, "n": 0}
+    assert joined(order, {"name": "ann"}) == {"id": 3, "n": 1, "name": "ann"}
+    assert joined(None, {"name": "ann"}) is None
+    assert order == {"id": 3, "n": 0}
+    assert repr(joined) == "left.with_fields(name=right['name'], n=1)"
+
+
+def test_expression_maps_values() -> None:
+    """It is called with key and value, whatever else the operator would accept."""
+    builder = ps.StreamsBuilder()
+    words = builder.stream("in", key="string", value="json").map_values(col("s"))
+    words.flat_map_values(ps.value.split("-")).to("out", value_serde="string")
+    with ps.TopologyTestDriver(builder.build()) as driver:
+        driver.pipe_input("in", "k", {"s": "a-b"})
+        assert driver.read_values("out") == ["a", "b"]

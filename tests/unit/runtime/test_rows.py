@@ -7,6 +7,7 @@ import random
 from penstock.kernel.record_queue import RawRecord
 from penstock.runtime.spark.rows import (
     SCHEMA,
+    Bundle,
     RowBuffer,
     ShuffleRow,
     decode_headers,
@@ -16,32 +17,46 @@ from penstock.runtime.spark.rows import (
 )
 
 
-def row(stage: int, subtopology: int, task: int, sequence: int) -> ShuffleRow:
-    key = bytes([sequence])
-    return ShuffleRow(0, stage, "t", 0, subtopology, task, sequence, 5, key, None, None)
+def row(stage: int, subtopology: int, task: int, *sequences: int) -> ShuffleRow:
+    """A row with one record for each place in the task's sequence, which is its key, too."""
+    keys: list[bytes | None] = [bytes([each]) for each in sequences]
+    nothing: list[bytes | None] = [None] * len(keys)
+    bundle = Bundle(sequences[0], [5] * len(keys), keys, nothing, nothing)
+    return ShuffleRow(
+        0, stage, "t", 0, subtopology, task, bundle.sequence, 0, None, bundle.packed(), None
+    )
 
 
 def test_rows_of_a_stage_come_back_in_the_order_they_were_sent() -> None:
     """A Spark shuffle keeps no order; sub-topology, task and sequence restore it."""
-    sent = [row(1, part, task, n) for part in range(2) for task in range(3) for n in range(4)]
+    places = ((1, 2), (3,), (4, 5))
+    sent = [row(1, part, task, *n) for part in range(2) for task in range(3) for n in places]
     mixed = random.Random(1).sample(sent, len(sent))
     mine, others = split_stage(RowBuffer(list(mixed)).batches(), 1)
     assert [(each.subtopology, each.task) for each in mine] == [
         (part, task) for part in range(2) for task in range(3)
     ]
-    assert [key for each in mine for key in each.keys] == [one.key for one in sent]
+    assert all(each.keys == [b"\1", b"\2", b"\3", b"\4", b"\5"] for each in mine)
     assert others == []
 
 
 def test_records_of_an_upstream_task_count_on_from_its_last_offset() -> None:
     """They come from no topic; their offsets are those the receiving queue hands out."""
-    rows = [row(1, 0, 2, sequence) for sequence in (9, 7, 8)]
+    rows = [row(1, 0, 2, 9), row(1, 0, 2, 7, 8)]
     ((sent,), _) = split_stage(RowBuffer(list(rows)).batches(), 1)
     assert (sent.queue, len(sent), sent.first_sequence) == ("t|0_2", 3, 7)
-    found = [RawRecord(*record) for record in sent.records("app-t", range(4, 7))]
+    found = [RawRecord(*record) for record in sent.columns("app-t", range(4, 7))]
     assert [(each.topic, each.offset, each.key) for each in found] == [
         ("app-t", offset, bytes([offset + 3])) for offset in (4, 5, 6)
     ]
+
+
+def test_headers_travel_with_their_records() -> None:
+    """Each record has its own, and most have none."""
+    bundle = Bundle(1, [5, 5], [b"a", b"b"], [None, None], [None, encode_headers([("h", b"1")])])
+    sent_row = ShuffleRow(0, 1, "t", 0, 0, 0, 1, 0, None, bundle.packed(), None)
+    ((sent,), _) = split_stage(RowBuffer([sent_row]).batches(), 1)
+    assert sent.columns("app-t", range(2)).headers == [(), (("h", b"1"),)]
 
 
 def test_rows_of_other_stages_only_pass_through() -> None:

@@ -1,21 +1,23 @@
 """What travels between the stages of a batch: records of repartition topics, and reports.
 
-A Spark shuffle keeps no order, so every record carries its upstream task and a sequence number;
-the receiving task restores the order per upstream task before it picks by timestamp.
+All that a task sends to one partition travels in a few rows, each with the columns of very many
+records: Spark's shuffle costs per row. It keeps no order, so every row says where its first record
+comes in the sequence of its task; the receiving task restores the order per upstream task before
+it picks by timestamp.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
-from typing import Any, NamedTuple, cast
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import compute
 
-from penstock.kernel.record_queue import RawRecord
+from penstock.kernel.raw_columns import RawColumns
 
 #: Rows with this stage are reports to the driver; every stage hands them on.
 REPORT = -1
@@ -43,10 +45,18 @@ SPARK_SCHEMA = (
     " sequence long, timestamp long, key binary, value binary, headers binary"
 )
 _ROWS_PER_BATCH = 50_000
+_BUNDLE = pa.schema(
+    [
+        ("timestamp", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.binary()),
+    ]
+)
 
 
 class ShuffleRow(NamedTuple):
-    """One row, in the order of the schema's columns."""
+    """One row, in the order of the schema's columns. A bundle of records is in its value."""
 
     slot: int
     stage: int
@@ -68,6 +78,35 @@ def encode_headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
 
 def decode_headers(data: bytes | None) -> tuple[tuple[str, bytes | None], ...]:
     return () if data is None else pickle.loads(data)
+
+
+@dataclass(slots=True)
+class Bundle:
+    """Records on their way to one partition, as columns. Headers are encoded already."""
+
+    sequence: int
+    timestamps: list[int] = field(default_factory=list)
+    keys: list[bytes | None] = field(default_factory=list)
+    values: list[bytes | None] = field(default_factory=list)
+    headers: list[bytes | None] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    def packed(self) -> bytes:
+        columns = (self.timestamps, self.keys, self.values, self.headers)
+        arrays = [
+            pa.array(column, each.type) for column, each in zip(columns, _BUNDLE, strict=True)
+        ]
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, _BUNDLE) as writer:
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_BUNDLE))
+        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def unpacked(data: bytes) -> pa.Table:
+    """The columns of a bundle."""
+    return pa.ipc.open_stream(data).read_all()
 
 
 @dataclass(slots=True)
@@ -104,7 +143,7 @@ class Sent:
     timestamps: list[int]
     keys: list[bytes | None]
     values: list[bytes | None]
-    headers: list[bytes | None]
+    headers: Sequence[bytes | None]
 
     def __len__(self) -> int:
         return len(self.timestamps)
@@ -114,13 +153,14 @@ class Sent:
         """One queue per upstream task: order holds within it, timestamps decide between them."""
         return f"{self.topic}|{self.subtopology}_{self.task}"
 
-    def records(self, topic: str, offsets: range) -> Iterator[RawRecord]:
+    def columns(self, topic: str, offsets: range) -> RawColumns:
         """Gives the records under the topic's real name, as if they had been read from it."""
-        fields = zip(
-            repeat(topic), repeat(self.partition), offsets, self.timestamps, self.keys,
-            self.values, map(decode_headers, self.headers), strict=False,
-        )  # fmt: skip
-        return cast("Iterator[RawRecord]", fields)
+        headers = None
+        if any(data is not None for data in self.headers):
+            headers = [decode_headers(data) for data in self.headers]
+        return RawColumns(
+            topic, self.partition, offsets, self.timestamps, self.keys, self.values, headers
+        )
 
 
 def split_stage(
@@ -139,33 +179,29 @@ def split_stage(
     return _by_upstream(mine), others
 
 
-_UPSTREAM = ["topic", "partition", "subtopology", "task"]
-
-
 def _by_upstream(batches: list[pa.RecordBatch]) -> list[Sent]:
-    if not batches:
-        return []
-    table = pa.Table.from_batches(batches)
-    table = table.sort_by([(name, "ascending") for name in (*_UPSTREAM, "sequence")])
-    # Without threads the groups come in the order of the rows.
-    groups = table.group_by(_UPSTREAM, use_threads=False).aggregate([("sequence", "count")])
-    found, at = [], 0
-    for group in groups.to_pylist():
-        size = group.pop("sequence_count")
-        rows = table.slice(at, size)
-        found.append(
-            Sent(
-                **group,
-                first_sequence=rows.column("sequence")[0].as_py(),
-                timestamps=rows.column("timestamp").to_pylist(),
-                keys=rows.column("key").to_pylist(),
-                values=rows.column("value").to_pylist(),
-                headers=rows.column("headers").to_pylist(),
-            )
-        )
-        at += size
+    rows = [ShuffleRow(**row) for batch in batches for row in batch.to_pylist()]
+    rows.sort(key=lambda row: (*_upstream(row), row.sequence))
+    found = [_sent(upstream, list(group)) for upstream, group in groupby(rows, _upstream)]
     found.sort(key=lambda each: (each.subtopology, each.task, each.first_sequence))
     return found
+
+
+def _upstream(row: ShuffleRow) -> tuple[str, int, int, int]:
+    return row.topic, row.partition, row.subtopology, row.task
+
+
+def _sent(upstream: tuple[str, int, int, int], rows: list[ShuffleRow]) -> Sent:
+    table = pa.concat_tables([unpacked(row.value or b"") for row in rows])
+    headers = table.column("headers")
+    return Sent(
+        *upstream,
+        first_sequence=rows[0].sequence,
+        timestamps=table.column("timestamp").to_pylist(),
+        keys=table.column("key").to_pylist(),
+        values=table.column("value").to_pylist(),
+        headers=() if headers.null_count == len(headers) else headers.to_pylist(),
+    )
 
 
 def reports(rows: Iterable[Any]) -> list[Any]:

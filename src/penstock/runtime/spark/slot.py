@@ -30,6 +30,7 @@ from penstock.runtime.spark.clients import Clients, KafkaClients
 from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.global_copy import GlobalCopy
 from penstock.runtime.spark.markers import write_marker, write_plan
+from penstock.runtime.spark.memory import keep_freed_memory
 from penstock.runtime.spark.orders import Application, Order, Report, Restore
 from penstock.runtime.spark.output import TaskOutput, Writer
 from penstock.runtime.spark.plan import Run
@@ -70,6 +71,7 @@ class Slot:
         open_engine: OpenEngine = open_rocks,
     ) -> None:
         set_faults(application.config)
+        keep_freed_memory()
         self.application = application
         self.number = number
         self.lock = threading.Lock()

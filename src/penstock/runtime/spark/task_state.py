@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from penstock.kernel.settings import TaskSettings
 from penstock.kernel.source import SourceDecoder
 from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
+from penstock.kernel.vector.column_task import column_task
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.orders import Order, Restore
 from penstock.runtime.spark.output import BATCH_HEADER, TaskOutput
@@ -43,14 +44,23 @@ class Watermarks(Protocol):
 class _OutputChangelog:
     """Hands a store's writes to the task's output, which logs each key once per run."""
 
-    __slots__ = ("_log", "_store")
+    __slots__ = ("_log", "_log_all", "_store")
 
     def __init__(self, output: TaskOutput, store: str) -> None:
         self._log = output.log
+        self._log_all = output.log_all
         self._store = store
 
     def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
         self._log(self._store, key, value, timestamp)
+
+    def append_all(
+        self,
+        keys: Sequence[bytes],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+    ) -> None:
+        self._log_all(self._store, keys, values, timestamps)
 
 
 class TaskState:
@@ -115,6 +125,7 @@ class TaskState:
             self.task_id, self._plan.graph, nodes, settings=self._settings, collector=self.output,
             stores=self._stores, wall_clock=lambda: self._clock_ms,
         )  # fmt: skip
+        self.kernel.columns = column_task(self.kernel, nodes)
         if clocks is not None:
             for queue in clocks["partitions"]:
                 # A topology that has changed may no longer read all of them.
@@ -244,21 +255,16 @@ class TaskState:
         """Processes the inputs of one stage in order of time; gives how many there were."""
         kernel = self.kernel
         assert kernel is not None
-        count = 0
-        for topic, batch in records.items():
+        inputs = list(records.items())
+        for topic in records:
             self._queue(topic)
-            kernel.add_records(topic, batch)
-            count += len(batch)
         for sent in shuffled:
             self._queue(sent.queue)
             offsets = kernel.next_offsets(sent.queue, len(sent))
-            topic = self._settings.topic(sent.topic)
-            kernel.add_records(sent.queue, sent.records(topic, offsets))
-            count += len(sent)
-        kernel.process_all()
-        kernel.punctuate_wall_clock()
-        kernel.flush()
-        return count
+            inputs.append((sent.queue, sent.columns(self._settings.topic(sent.topic), offsets)))
+        kernel.run_batch(inputs)
+        self.output.pack_rows()
+        return sum(len(columns) for _, columns in inputs)
 
     def write_changelogs(self, *, is_replay: bool) -> int:
         if is_replay:

@@ -1,0 +1,177 @@
+"""Folds a grouped stream over columns. Record at a time: ``penstock.kernel.aggregate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.kernel.vector.batch import Batch, Column, NotProvenError, Places, Times
+from penstock.kernel.vector.effects import Effects
+from penstock.kernel.vector.folds import ColumnFold, ReduceFold, Through, fold_of
+from penstock.kernel.vector.functions import PURE_REDUCERS
+from penstock.kernel.vector.gathered import Gathered
+from penstock.kernel.vector.grouping import Groups, grouped
+from penstock.kernel.vector.round_trips import state_check
+from penstock.kernel.vector.rows import read_rows, written_rows
+from penstock.kernel.vector.step import NotVectorisableError, Step, require_known, vectorises
+from penstock.serde.base import Serde
+from penstock.state.bulk import BulkRows
+from penstock.topology.nodes import Aggregate, Reduce
+from penstock.topology.nodes.node import TableNode
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+
+class FoldColumns(Step[Any]):
+    """One read and one write per key of the batch, however many records it has.
+
+    Behind a cache each key is sent once, as it is after the batch, in the order in which the keys
+    changed last: what the cache's flush at the commit would send. Without one, every change is.
+    """
+
+    def __init__(self, node: TableNode, task: TaskServices, fold: ColumnFold | None) -> None:
+        super().__init__(node, task)
+        if fold is None:
+            raise NotVectorisableError("its function is not known: count and expressions are")
+        self._fold = fold
+        self._rows: BulkRows = bulk_of(node, task)
+        self._check_states = state_check(self._rows.values.serde, fold)
+        self._gathered = Gathered()
+        self.runs_once = self._rows.is_cached
+        self.is_order_free = fold.is_order_free and self._rows.is_cached
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        if batch.keys.has_nulls() or batch.values.has_nulls():
+            known = zip(batch.keys.are_known(), batch.values.are_known(), strict=True)
+            mask = [has_key and has_value for has_key, has_value in known]
+            effects.drop(self.node.name, "null-key-or-value", mask.count(False))
+            batch = batch.keep(mask)
+        if len(batch):
+            keys = batch.keys.encoded(self._rows.keys.serde)
+            self._gathered.add(
+                keys, self._fold.items(batch), batch.timestamps, batch.headers,
+                key_values=() if self._rows.is_cached else batch.keys.values(),
+            )  # fmt: skip
+
+    def finish(self, effects: Effects) -> None:
+        gathered, self._gathered = self._gathered, Gathered()
+        if len(gathered):
+            self._fold_all(gathered, effects)
+        super().finish(effects)
+
+    def reset(self) -> None:
+        self._gathered = Gathered()
+
+    def _fold_all(self, records: Gathered, effects: Effects) -> None:
+        rows, store = self._rows, self.node.store or ""
+        settled(rows)
+        key_serde, serde = rows.keys.serde, rows.values.serde
+        groups, timestamps = grouped(records.keys), records.timestamps
+        states, times = read_rows(effects.read(store, rows, groups.keys), serde, self._fold.start)
+        through = self._check_states(records.items, states)
+        changes = None
+        if not rows.is_cached:
+            keys = Column(records.key_values)
+            changes = running_changes(self._fold, records, keys, groups, states, times, through)
+        else:
+            self._fold.finals(records.items, groups, states, through)
+        newest = np.maximum(times, groups.newest(timestamps))
+        values = encoded_states(serde, states)
+        written = written_rows(newest, values)
+        effects.write(store, rows, groups.keys, written, newest.tolist())
+        if changes is None:
+            order = np.argsort(groups.last_places())
+            keys = Column(encoded=groups.keys, serde=key_serde, is_input=False)
+            changes = last_changes(records, groups, keys, values, serde, newest, order)
+        self.forward(changes, effects)
+
+    def resources(self) -> set[str]:
+        return {f"store {self.node.store!r}"}
+
+
+@vectorises(Aggregate)
+class AggregateColumns(FoldColumns):
+    """``count``, and aggregates over expressions."""
+
+    def __init__(self, node: Aggregate, task: TaskServices) -> None:
+        super().__init__(node, task, fold_of(node.initializer, node.fn))
+
+
+@vectorises(Reduce)
+class ReduceColumns(FoldColumns):
+    """Reductions by functions that are known to be pure, such as ``max`` and ``operator.add``."""
+
+    def __init__(self, node: Reduce, task: TaskServices) -> None:
+        is_known = any(node.fn is known for known in PURE_REDUCERS)
+        super().__init__(node, task, ReduceFold(node.fn) if is_known else None)
+
+
+def bulk_of(node: TableNode, task: TaskServices) -> Any:
+    """The rows of the node's store; raises where they have to be seen one by one."""
+    if node.sends_old or node.versioned:
+        raise NotVectorisableError("its old values are needed, or its store is versioned")
+    store = task.store(node.store or "")
+    bulk = getattr(store, "bulk", None)
+    if bulk is None:
+        raise NotVectorisableError(f"store {store.name!r} of kind {store.kind} has no column form")
+    require_known(bulk.keys.serde, f"key of store {store.name!r}:")
+    require_known(bulk.values.serde, f"value of store {store.name!r}:")
+    return bulk
+
+
+def settled(rows: Any) -> None:
+    if not rows.is_settled:
+        raise NotProvenError("its cache holds changes that were not passed on yet")
+
+
+def encoded_states(serde: Serde[Any], states: list[Any]) -> Sequence[bytes]:
+    """The bytes of new states. A state of None would delete its row."""
+    values = Column(states).encoded(serde)
+    if None in values:
+        raise NotProvenError("an aggregate is None")
+    return values  # type: ignore[return-value]
+
+
+def last_changes(
+    records: Gathered,
+    groups: Groups,
+    keys: Column,
+    values: Sequence[bytes],
+    serde: Serde[Any],
+    newest: Times,
+    order: Places,
+) -> Batch:
+    """What a cache sends at the commit: each group as it is in the store, with its last headers."""
+    headers = records.headers
+    if headers is not None:
+        last = groups.last_places()[order].tolist()
+        headers = [headers[place] for place in last]
+    places = order.tolist()
+    # A cache reads back what it wrote, and so turns an int in a store of doubles into a float.
+    changed = Column(encoded=[values[n] for n in places], serde=serde, is_input=False)
+    return Batch(keys.take(places), changed, newest[order], headers)
+
+
+def running_changes(
+    fold: ColumnFold,
+    records: Gathered,
+    keys: Column,
+    groups: Groups,
+    states: list[Any],
+    times: Times,
+    through: Through | None,
+) -> Batch:
+    """Every change on its own, each with the highest time of its group so far."""
+    values = fold.running(records.items, groups, states, through)
+    if any(value is None for value in values):
+        raise NotProvenError("an aggregate is None")
+    newest = times.tolist()
+    at = []
+    for code, timestamp in zip(groups.codes.tolist(), records.timestamps.tolist(), strict=True):
+        if timestamp > newest[code]:
+            newest[code] = timestamp
+        at.append(newest[code])
+    return Batch(keys, Column(values), np.array(at, np.int64), records.headers)

@@ -1,0 +1,175 @@
+"""A batch of one task as columns, and the error that sends it back to record at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kernel.vector.codecs import Encoded, decode_all, encode_all, keeps_bytes, takes_all
+from penstock.model.duration import MAX_LONG
+from penstock.model.record import Headers
+from penstock.model.windowed import Window, Windowed
+from penstock.serde.base import Serde
+
+Times = NDArray[np.int64]
+Places = NDArray[np.int64]
+
+
+class NotProvenError(Exception):
+    """Columns may give something else than records here: the batch runs record at a time."""
+
+
+class Column:
+    """One field of every record: as values, as bytes, or both. What is missing is made once."""
+
+    __slots__ = ("_encoded", "_is_input", "_serde", "_values")
+
+    def __init__(
+        self,
+        values: Sequence[Any] | None = None,
+        encoded: Encoded | None = None,
+        serde: Serde[Any] | None = None,
+        *,
+        is_input: bool = True,
+    ) -> None:
+        self._values = values
+        self._encoded = encoded
+        self._serde = serde
+        #: Whether the bytes came from elsewhere: then they may not be what the serde would write.
+        self._is_input = is_input
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def _known(self) -> Sequence[Any]:
+        known = self._encoded if self._values is None else self._values
+        assert known is not None
+        return known
+
+    def values(self) -> Sequence[Any]:
+        if self._values is None:
+            assert self._serde is not None
+            assert self._encoded is not None
+            self._values = decode_all(self._serde, self._encoded)
+        return self._values
+
+    def encoded(self, serde: Serde[Any]) -> Encoded:
+        """The bytes of each item by this serde, None for None."""
+        if not self._has_bytes_of(serde):
+            self._encoded, self._serde = encode_all(serde, self.values()), serde
+        self._is_input = False
+        assert self._encoded is not None
+        return self._encoded
+
+    def _has_bytes_of(self, serde: Serde[Any]) -> bool:
+        if self._encoded is None or serde != self._serde:
+            return False
+        return not self._is_input or keeps_bytes(serde, self._encoded)
+
+    def check(self) -> None:
+        """Raises if an item cannot be decoded, even if nobody needs its value."""
+        if self._serde is not None and not takes_all(self._serde):
+            self.values()
+
+    def has_nulls(self) -> bool:
+        return any(item is None for item in self._known)
+
+    def are_known(self) -> list[bool]:
+        return [item is not None for item in self._known]
+
+    def keep(self, mask: Sequence[Any]) -> Column:
+        return Column(
+            None if self._values is None else [*compress(self._values, mask)],
+            None if self._encoded is None else [*compress(self._encoded, mask)],
+            self._serde,
+            is_input=self._is_input,
+        )
+
+    def take(self, places: Sequence[int]) -> Column:
+        return Column(
+            None if self._values is None else [self._values[n] for n in places],
+            None if self._encoded is None else [self._encoded[n] for n in places],
+            self._serde,
+            is_input=self._is_input,
+        )
+
+
+class WindowedColumn(Column):
+    """Keys in windows, kept apart until somebody wants them together."""
+
+    __slots__ = ("base", "size_ms", "starts")
+
+    def __init__(self, base: Column, starts: Sequence[int], size_ms: int) -> None:
+        super().__init__()
+        self.base = base
+        self.starts = starts
+        self.size_ms = size_ms
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def values(self) -> Sequence[Any]:
+        if self._values is None:
+            windows = {start: Window(start, self._end(start)) for start in set(self.starts)}
+            pairs = zip(self.base.values(), self.starts, strict=True)
+            self._values = [Windowed(key, windows[start]) for key, start in pairs]
+        return self._values
+
+    def member(self, name: Any) -> Sequence[Any] | None:
+        """A field of every key without making the keys; None for other fields."""
+        if name == "key":
+            return self.base.values()
+        if name == "start":
+            return self.starts
+        return [self._end(start) for start in self.starts] if name == "end" else None
+
+    def _end(self, start: int) -> int:
+        return min(start + self.size_ms, MAX_LONG)
+
+    def has_nulls(self) -> bool:
+        return False
+
+    def are_known(self) -> list[bool]:
+        return [True] * len(self)
+
+    def keep(self, mask: Sequence[Any]) -> Column:
+        return WindowedColumn(self.base.keep(mask), [*compress(self.starts, mask)], self.size_ms)
+
+    def take(self, places: Sequence[int]) -> Column:
+        starts = [self.starts[n] for n in places]
+        return WindowedColumn(self.base.take(places), starts, self.size_ms)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Records in the order in which they are processed. ``headers`` None: no record has any."""
+
+    keys: Column
+    values: Column
+    timestamps: Times
+    headers: Sequence[Headers] | None = None
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    def keep(self, mask: Sequence[Any]) -> Batch:
+        """Only the records where the mask is true."""
+        return Batch(
+            self.keys.keep(mask), self.values.keep(mask),
+            self.timestamps[np.fromiter(map(bool, mask), bool, len(mask))],
+            None if self.headers is None else [*compress(self.headers, mask)],
+        )  # fmt: skip
+
+    def take(self, places: Places) -> Batch:
+        """The records at these places, in this order."""
+        wanted = places.tolist()
+        keys = self.keys.take(wanted)
+        values = keys if self.values is self.keys else self.values.take(wanted)
+        headers = None if self.headers is None else [self.headers[n] for n in wanted]
+        return Batch(keys, values, self.timestamps[places], headers)

@@ -1,0 +1,70 @@
+"""What a batch does to the world outside its columns, kept back until all of it is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from penstock.kernel.vector.codecs import Encoded
+from penstock.model.record import Headers
+from penstock.state.bulk import BulkRows
+
+
+@runtime_checkable
+class ColumnCollector(Protocol):
+    """A collector that takes many records of one topic at once."""
+
+    def send_columns(
+        self,
+        topic: str,
+        keys: Encoded,
+        values: Encoded,
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+    ) -> None: ...
+
+
+@dataclass(slots=True)
+class Effects:
+    """Writes and sends in the order in which they were decided. ``apply`` carries them out."""
+
+    _actions: list[Callable[[], None]] = field(default_factory=list)
+    _dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    #: Rows that this batch has decided on, by store: reads within the batch see them.
+    _rows: dict[str, dict[bytes, bytes | None]] = field(default_factory=dict)
+
+    def add(self, action: Callable[[], None]) -> None:
+        self._actions.append(action)
+
+    def drop(self, node: str, reason: str, count: int) -> None:
+        if count:
+            self._dropped[node, reason] += count
+
+    def read(self, store: str, rows: BulkRows, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Rows as the batch sees them at this point."""
+        found = rows.read(keys)
+        written = self._rows.get(store)
+        if not written:
+            return found
+        return [written.get(key, row) for key, row in zip(keys, found, strict=True)]
+
+    def write(
+        self,
+        store: str,
+        rows: BulkRows,
+        keys: Sequence[bytes],
+        written: Sequence[bytes | None],
+        timestamps: Sequence[int],
+    ) -> None:
+        self._rows.setdefault(store, {}).update(zip(keys, written, strict=True))
+        self.add(lambda: rows.write(keys, written, timestamps))
+
+    def apply(self, dropped: Counter[tuple[str, str]]) -> None:
+        for action in self._actions:
+            action()
+        dropped.update(self._dropped)
+
+
+Emit = Callable[[Any, Effects], None]

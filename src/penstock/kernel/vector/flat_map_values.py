@@ -1,0 +1,38 @@
+"""Turns values into any number of values. Record at a time: ``kernel.flat_map_values``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.kernel.vector.batch import Batch, Column, NotProvenError
+from penstock.kernel.vector.effects import Effects
+from penstock.kernel.vector.functions import mapper_of
+from penstock.kernel.vector.step import Step, vectorises
+from penstock.topology.nodes import FlatMapValues
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+
+@vectorises(FlatMapValues)
+class FlatMapValuesColumns(Step[FlatMapValues]):
+    """Repeats keys and times for as many values as the function gives."""
+
+    def __init__(self, node: FlatMapValues, task: TaskServices) -> None:
+        super().__init__(node, task)
+        self._mapper = mapper_of(node.fn, "its function", with_key=node.with_key)
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        found = self._mapper(batch)
+        if not set(map(type, found)) <= {list, tuple}:
+            raise NotProvenError("flat_map_values gave something else than lists")
+        counts = np.fromiter(map(len, found), np.int64, len(found))
+        rows = np.repeat(np.arange(len(found)), counts)
+        lists: Iterable[Iterable[object]] = found
+        repeated = Batch(batch.keys, batch.keys, batch.timestamps, batch.headers).take(rows)
+        repeated.values = Column([*chain.from_iterable(lists)])
+        self.forward(repeated, effects)

@@ -1,0 +1,214 @@
+"""Aggregations that are known by name, folded over columns: per key, in the order of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from penstock.expr.aggregates import (
+    Aggregate,
+    NamedAggregates,
+    SingleAggregate,
+    count_start,
+    count_step,
+)
+from penstock.kernel.vector.batch import Batch
+from penstock.kernel.vector.evaluate import evaluate
+from penstock.kernel.vector.grouping import Groups
+
+#: What a store makes of a state that goes through it.
+Through = Callable[[Any], Any]
+#: What is folded: one column per aggregate.
+Items = Sequence[Sequence[Any]]
+
+
+class ColumnFold(Protocol):
+    """Folds records into the states of their groups."""
+
+    #: Whether the order of the records makes no difference at all.
+    is_order_free: ClassVar[bool]
+
+    def start(self) -> Any:
+        """The state of a group without records."""
+
+    def items(self, batch: Batch) -> Items:
+        """What of a batch is folded."""
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> None:
+        """Changes the states, one per group, to what they are after all records.
+
+        ``through`` is what becomes of a state between two records, None for nothing.
+        """
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        """The same, and gives the state after each record."""
+
+
+class CountFold:
+    """How many records there are."""
+
+    is_order_free: ClassVar[bool] = True
+
+    def start(self) -> int:
+        return 0
+
+    def items(self, batch: Batch) -> Items:
+        return []
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> None:
+        sizes = groups.sizes().tolist()
+        states[:] = [state + size for state, size in zip(states, sizes, strict=True)]
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        result = []
+        for code in groups.codes.tolist():
+            states[code] += 1
+            result.append(states[code])
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionFold:
+    """One aggregate over an expression, whose value is the state."""
+
+    is_order_free: ClassVar[bool] = False
+    single: SingleAggregate
+
+    def start(self) -> Any:
+        return self.single.initialize()
+
+    def items(self, batch: Batch) -> Items:
+        return [evaluate(self.single.only.of, batch.keys, batch.values)]
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> None:
+        if through is None:
+            _fold(self.single.only, items[0], groups, states)
+        else:
+            _fold_running(self.single.only, items[0], groups, states, through)
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        return _fold_running(self.single.only, items[0], groups, states, through)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFold:
+    """Several aggregates side by side: the state is an object."""
+
+    is_order_free: ClassVar[bool] = False
+    named: NamedAggregates
+
+    def start(self) -> Any:
+        return self.named.initialize()
+
+    def items(self, batch: Batch) -> Items:
+        aggregates = self.named.named.values()
+        return [evaluate(each.of, batch.keys, batch.values) for each in aggregates]
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> None:
+        named = self.named.named
+        members = {name: [state[name] for state in states] for name in named}
+        for (name, aggregate), column in zip(named.items(), items, strict=True):
+            _fold(aggregate, column, groups, members[name])
+        rows = zip(*members.values(), strict=True)
+        states[:] = [_updated(s, named, row) for s, row in zip(states, rows, strict=True)]
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        named = self.named.named
+        members = {name: [state[name] for state in states] for name in named}
+        results = [
+            _fold_running(aggregate, column, groups, members[name])
+            for (name, aggregate), column in zip(named.items(), items, strict=True)
+        ]
+        codes, rows = groups.codes.tolist(), zip(*results, strict=True)
+        changed = [_updated(states[c], named, row) for c, row in zip(codes, rows, strict=True)]
+        for code, state in zip(codes, changed, strict=True):
+            states[code] = state
+        return changed
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceFold:
+    """A reduction by a function that is known to depend on its arguments alone."""
+
+    is_order_free: ClassVar[bool] = False
+    reducer: Callable[[Any, Any], Any]
+
+    def start(self) -> None:
+        return None
+
+    def items(self, batch: Batch) -> Items:
+        return [batch.values.values()]
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> None:
+        self.running(items, groups, states, through)
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        reducer, result = self.reducer, []
+        for code, value in zip(groups.codes.tolist(), items[0], strict=True):
+            state = states[code]
+            state = value if state is None else reducer(state, value)
+            states[code] = state if through is None else through(state)
+            result.append(state)
+        return result
+
+
+def fold_of(initializer: Any, fn: Any) -> ColumnFold | None:
+    """The fold over columns that does the same as these functions, if one is known."""
+    if initializer is count_start and fn is count_step:
+        return CountFold()
+    owner = getattr(fn, "__self__", None)
+    if getattr(initializer, "__self__", None) is not owner:
+        return None
+    if isinstance(owner, SingleAggregate):
+        return ExpressionFold(owner)
+    return NamedFold(owner) if isinstance(owner, NamedAggregates) and owner.named else None
+
+
+def _fold(aggregate: Aggregate, items: Sequence[Any], groups: Groups, states: list[Any]) -> None:
+    step = aggregate.step
+    for code, item in zip(groups.codes.tolist(), items, strict=True):
+        if item is not None:
+            states[code] = step(states[code], item)
+
+
+def _fold_running(
+    aggregate: Aggregate,
+    items: Sequence[Any],
+    groups: Groups,
+    states: list[Any],
+    through: Through | None = None,
+) -> list[Any]:
+    step, result = aggregate.step, []
+    for code, item in zip(groups.codes.tolist(), items, strict=True):
+        state = states[code]
+        if item is not None:
+            state = step(state, item)
+        result.append(state)
+        states[code] = state if through is None or state is None else through(state)
+    return result
+
+
+def _updated(state: Any, names: Any, values: tuple[Any, ...]) -> dict[str, Any]:
+    # A state from another version of the program may have members that nobody folds any more.
+    return {**state, **dict(zip(names, values, strict=True))}

@@ -1,0 +1,71 @@
+"""What a fold keeps of the pieces of a batch until the batch ends: its keys, times and items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from penstock.kernel.vector.batch import Times
+from penstock.kernel.vector.folds import Items
+from penstock.model.record import Headers
+
+
+class Gathered:
+    """Columns of the records so far. Values that nobody folds are not among them."""
+
+    def __init__(self) -> None:
+        self.keys: list[bytes] = []
+        self.key_values: list[object] = []
+        self.items: list[list[object]] = []
+        self._timestamps: list[Times] = []
+        self._starts: list[Times] = []
+        self._headers: list[Sequence[Headers] | None] = []
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def add(
+        self,
+        keys: Sequence[bytes | None],
+        items: Items,
+        timestamps: Times,
+        headers: Sequence[Headers] | None,
+        starts: Times | None = None,
+        key_values: Sequence[object] = (),
+    ) -> None:
+        """Takes the records of a piece; none of the keys may be None.
+
+        Values of keys are kept where they are sent on as they came: a serde may accept others
+        than it gives back.
+        """
+        self.key_values += key_values
+        self.keys += keys  # type: ignore[arg-type]
+        if not self.items:
+            self.items = [[] for _ in items]
+        for column, more in zip(self.items, items, strict=True):
+            column += more
+        self._timestamps.append(timestamps)
+        self._headers.append(headers)
+        if starts is not None:
+            self._starts.append(starts)
+
+    @property
+    def timestamps(self) -> Times:
+        return np.concatenate(self._timestamps)
+
+    @property
+    def starts(self) -> Times:
+        """The starts of the records' windows."""
+        return np.concatenate(self._starts)
+
+    @property
+    def headers(self) -> list[Headers] | None:
+        if all(headers is None for headers in self._headers):
+            return None
+        pieces = zip(self._timestamps, self._headers, strict=True)
+        return [
+            each
+            for times, headers in pieces
+            for each in ([()] * len(times) if headers is None else headers)
+        ]

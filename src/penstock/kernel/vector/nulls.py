@@ -1,0 +1,15 @@
+"""Records without a key or a value, which several nodes drop and count."""
+
+from __future__ import annotations
+
+from penstock.kernel.vector.batch import Batch
+from penstock.kernel.vector.effects import Effects
+
+
+def with_keys(batch: Batch, effects: Effects, node: str) -> Batch:
+    """Leaves out records without a key, and counts them as the node's."""
+    if not batch.keys.has_nulls():
+        return batch
+    mask = batch.keys.are_known()
+    effects.drop(node, "null-key", mask.count(False))
+    return batch.keep(mask)

@@ -1,0 +1,29 @@
+"""Gives columns new keys. Record at a time: ``penstock.kernel.select_key``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.kernel.vector.batch import Batch, Column
+from penstock.kernel.vector.effects import Effects
+from penstock.kernel.vector.functions import expression_of
+from penstock.kernel.vector.step import Step, vectorises
+from penstock.topology.nodes import SelectKey
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+
+@vectorises(SelectKey)
+class SelectKeyColumns(Step[SelectKey]):
+    """Puts a new column in the keys' place."""
+
+    def __init__(self, node: SelectKey, task: TaskServices) -> None:
+        super().__init__(node, task)
+        self._selector = expression_of(node.fn, "its function")
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        found = self._selector(batch)
+        # A column that is both is encoded only once.
+        keys = batch.values if found is batch.values.values() else Column(found)
+        self.forward(Batch(keys, batch.values, batch.timestamps, batch.headers), effects)

@@ -1,0 +1,86 @@
+"""The contract between the planner and the column form of a node. The loop: ``column_task``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from penstock.kernel.vector.batch import Batch
+from penstock.kernel.vector.codecs import KNOWN_SERDES
+from penstock.kernel.vector.effects import Effects
+from penstock.serde.base import Serde
+from penstock.topology.nodes.node import Node
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+N = TypeVar("N", bound=Node)
+S = TypeVar("S", bound="type[Step[Any]]")
+
+_STEPS: dict[type[Node], type[Step[Any]]] = {}
+
+
+class NotVectorisableError(Exception):
+    """Says why a node has to see its records one by one."""
+
+
+class Step(Generic[N]):
+    """One node over columns. Making it raises ``NotVectorisableError`` where that is not proven.
+
+    A batch comes in pieces, each of which a processor's cache can hold: ``process`` takes one,
+    ``finish`` ends the batch. Neither changes anything outside: what they decide on goes into the
+    effects. The result must be that of the node's executor for the same records in their order.
+    """
+
+    #: Whether the order between records of different queues is irrelevant, headers aside.
+    is_order_free = True
+    #: Whether all that the node sends belongs to the end of the batch, so that it runs only once.
+    runs_once = False
+
+    def __init__(self, node: N, task: TaskServices) -> None:
+        self.node = node
+        self.task = task
+        self.children: list[Step[Any]] = []
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        raise NotImplementedError
+
+    def finish(self, effects: Effects) -> None:
+        """Ends the batch, or the turn of an input that meets others."""
+        for child in self.children:
+            child.finish(effects)
+
+    def reset(self) -> None:
+        """Forgets a batch that was given up."""
+
+    def forward(self, batch: Batch, effects: Effects) -> None:
+        if len(batch):
+            for child in self.children:
+                child.process(batch, effects)
+
+    def resources(self) -> set[str]:
+        """Topics and stores that the node uses: what two paths share ties them together."""
+        return set()
+
+
+def vectorises(node_type: type[Node]) -> Callable[[S], S]:
+    """Registers the column form of a node type."""
+
+    def register(step: S) -> S:
+        _STEPS[node_type] = step
+        return step
+
+    return register
+
+
+def step_for(node: Node) -> type[Step[Any]]:
+    """Gives the column form of the node's type; raises if there is none."""
+    step = _STEPS.get(type(node))
+    if step is None:
+        raise NotVectorisableError(f"{type(node).__name__} has no column form")
+    return step
+
+
+def require_known(serde: Serde[Any], part: str) -> None:
+    if type(serde) not in KNOWN_SERDES:
+        raise NotVectorisableError(f"{part} serde {type(serde).__name__} has no column form")

@@ -1,0 +1,162 @@
+"""Folds a grouped stream per time window. Record at a time: ``kernel.window_aggregate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.vector.aggregate import (
+    bulk_of,
+    encoded_states,
+    last_changes,
+    running_changes,
+    settled,
+)
+from penstock.kernel.vector.batch import (
+    Batch,
+    Column,
+    NotProvenError,
+    Places,
+    Times,
+    WindowedColumn,
+)
+from penstock.kernel.vector.effects import Effects
+from penstock.kernel.vector.folds import fold_of
+from penstock.kernel.vector.gathered import Gathered
+from penstock.kernel.vector.grouping import grouped, grouped_windows
+from penstock.kernel.vector.nulls import with_keys
+from penstock.kernel.vector.round_trips import state_check
+from penstock.kernel.vector.rows import read_rows, written_rows
+from penstock.kernel.vector.step import NotVectorisableError, Step, vectorises
+from penstock.model.windows import TimeWindows
+from penstock.state.bulk import BulkWindows
+from penstock.topology.nodes import WindowAggregate
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+
+@vectorises(WindowAggregate)
+class WindowAggregateColumns(Step[WindowAggregate]):
+    """One read and one write per key and window of the batch.
+
+    Which records are late depends on the records before them: stream time is a running maximum,
+    never the maximum of the batch.
+    """
+
+    is_order_free = False
+
+    def __init__(self, node: WindowAggregate, task: TaskServices) -> None:
+        super().__init__(node, task)
+        if node.emit_final or not isinstance(node.windows, TimeWindows):
+            raise NotVectorisableError("it emits final results, or its windows have no end")
+        fold = fold_of(node.initializer, node.fn)
+        if fold is None:
+            raise NotVectorisableError("its function is not known: count and expressions are")
+        self._fold = fold
+        self._rows: BulkWindows = bulk_of(node, task)
+        self._check_states = state_check(self._rows.values.serde, fold)
+        self._windows = node.windows
+        self._clock: OperatorClock = task.operator_clock(node.name)
+        #: Where stream time is after the pieces so far; the clock itself moves with the effects.
+        self._seen = NO_TIME
+        self._gathered = Gathered()
+        self.runs_once = True
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        batch = with_keys(batch, effects, self.node.name)
+        if not len(batch):
+            return
+        before = max(self._seen, self._clock.stream_time)
+        seen = np.maximum.accumulate(np.maximum(batch.timestamps, before))
+        self._seen = int(seen[-1])
+        records, starts = _windows_of(batch.timestamps, self._windows)
+        is_open = starts + self._windows.size_ms > (seen - self._windows.grace_ms)[records]
+        late = len(starts) - int(is_open.sum())
+        if late:
+            effects.drop(self.node.name, "expired-window", late)
+            records, starts = records[is_open], starts[is_open]
+        if len(starts):
+            if late or len(records) != len(batch):
+                batch = batch.take(records)
+            keys = batch.keys.encoded(self._rows.keys.serde)
+            items = self._fold.items(batch)
+            self._gathered.add(
+                keys, items, batch.timestamps, batch.headers, starts,
+                key_values=() if self._rows.is_cached else batch.keys.values(),
+            )  # fmt: skip
+
+    def finish(self, effects: Effects) -> None:
+        gathered, seen = self._gathered, self._seen
+        self.reset()
+        effects.add(lambda: self._advance(seen))
+        if len(gathered):
+            self._fold_all(gathered, effects)
+        super().finish(effects)
+
+    def reset(self) -> None:
+        self._gathered, self._seen = Gathered(), NO_TIME
+
+    def _advance(self, time: int) -> None:
+        self._clock.advance(time)
+
+    def _fold_all(self, gathered: Gathered, effects: Effects) -> None:
+        rows, starts = self._rows, gathered.starts
+        settled(rows)
+        if not rows.is_cached and not rows.keeps(int(starts.min()), int(starts.max())):
+            # Behind a cache all reads come before all writes. Here they would take turns.
+            raise NotProvenError("windows of the batch expire while others are written")
+        key_serde, serde = rows.keys.serde, rows.values.serde
+        groups, _, group_starts = grouped_windows(grouped(gathered.keys), starts)
+        at = group_starts.tolist()
+        states, times = read_rows(rows.read(groups.keys, at), serde, self._fold.start)
+        through = self._check_states(gathered.items, states)
+        changes = None
+        if not rows.is_cached:
+            keys = WindowedColumn(
+                Column(gathered.key_values), starts.tolist(), self._windows.size_ms
+            )
+            changes = running_changes(self._fold, gathered, keys, groups, states, times, through)
+        else:
+            self._fold.finals(gathered.items, groups, states, through)
+        newest = np.maximum(times, groups.newest(gathered.timestamps))
+        values = encoded_states(serde, states)
+        order: Places = np.argsort(groups.last_places())
+        self._write(groups.keys, at, written_rows(newest, values), newest.tolist(), order, effects)
+        if changes is None:
+            base = Column(encoded=groups.keys, serde=key_serde, is_input=False)
+            keys = WindowedColumn(base, at, self._windows.size_ms)
+            changes = last_changes(gathered, groups, keys, values, serde, newest, order)
+        self.forward(changes, effects)
+
+    def _write(
+        self,
+        keys: list[bytes],
+        starts: list[int],
+        rows: list[bytes],
+        times: list[int],
+        order: Places,
+        effects: Effects,
+    ) -> None:
+        """Writes in the order in which a cache would: by the last change of each."""
+        places = order.tolist()
+        columns = [[column[n] for n in places] for column in (keys, starts, rows, times)]
+        effects.add(lambda: self._rows.write(*columns))
+
+    def resources(self) -> set[str]:
+        return {f"store {self.node.store!r}"}
+
+
+def _windows_of(timestamps: Times, windows: Any) -> tuple[Places, Times]:
+    """For each record each of its windows, earliest first: the record's place and the start."""
+    size_ms, advance_ms = windows.size_ms, windows.advance_ms
+    places = np.arange(len(timestamps))
+    if size_ms == advance_ms:
+        return places, timestamps - timestamps % size_ms
+    first = np.maximum(0, timestamps - size_ms + advance_ms) // advance_ms * advance_ms
+    counts = np.maximum(0, (timestamps - first) // advance_ms + 1)
+    records = np.repeat(places, counts)
+    ordinal = np.arange(len(records)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return records, first[records] + ordinal * advance_ms

@@ -1,0 +1,122 @@
+"""The rows of a store for a whole batch at a time: below its cache, beside its serdes.
+
+Only for whoever takes a batch to its commit: nothing may wait in the cache meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import Protocol
+
+from penstock.state.bytes_store import BytesStore
+from penstock.state.codec import Codec
+from penstock.state.environment import Changelog
+from penstock.state.segmented_window import SegmentedWindows
+
+_WINDOW_SUFFIX = Struct(">qi").pack
+
+
+class BulkCache(Protocol):
+    """What a bulk store asks of the cache above it."""
+
+    def is_dirty(self) -> bool: ...
+
+    def forget(self) -> None:
+        """Drops every entry; they are out of date once the store below has changed."""
+
+
+class BulkRows:
+    """Rows by key: eight bytes of time, then the value. Writes are logged like any other."""
+
+    def __init__(
+        self,
+        engine: BytesStore,
+        changelog: Changelog | None,
+        cache: BulkCache | None,
+        keys: Codec,
+        values: Codec,
+    ) -> None:
+        self._engine = engine
+        self._changelog = changelog
+        self._cache = cache
+        self.keys = keys
+        self.values = values
+
+    @property
+    def is_cached(self) -> bool:
+        return self._cache is not None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the rows below the cache are all there is."""
+        return self._cache is None or not self._cache.is_dirty()
+
+    def read(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return self._engine.multi_get(keys)
+
+    def write(
+        self, keys: Sequence[bytes], rows: Sequence[bytes | None], timestamps: Sequence[int]
+    ) -> None:
+        """Replaces rows; a row that is None is deleted. The keys are different from each other."""
+        self._engine.write(zip(keys, rows, strict=True))
+        if self._changelog is not None:
+            values = [None if row is None else row[8:] for row in rows]
+            self._changelog.append_all(keys, values, timestamps)
+        if self._cache is not None:
+            self._cache.forget()
+
+
+class BulkWindows:
+    """Rows by key and window start, for stores in segments."""
+
+    def __init__(
+        self,
+        windows: SegmentedWindows,
+        changelog: Changelog | None,
+        cache: BulkCache | None,
+        keys: Codec,
+        values: Codec,
+    ) -> None:
+        self._windows = windows
+        self._changelog = changelog
+        self._cache = cache
+        self.keys = keys
+        self.values = values
+
+    @property
+    def is_cached(self) -> bool:
+        return self._cache is not None
+
+    @property
+    def is_settled(self) -> bool:
+        return self._cache is None or not self._cache.is_dirty()
+
+    def keeps(self, first_start: int, last_start: int) -> bool:
+        """Whether every window between these can be read and written, in whatever order."""
+        return self._windows.keeps(first_start, last_start)
+
+    def read(self, keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
+        return self._windows.get_all(self._window_keys(keys, starts), starts)
+
+    def write(
+        self,
+        keys: Sequence[bytes],
+        starts: Sequence[int],
+        rows: Sequence[bytes],
+        timestamps: Sequence[int],
+    ) -> None:
+        """Replaces rows in this order, which decides what has expired by the time it is written.
+
+        The pairs of key and start are different from each other.
+        """
+        window_keys = self._window_keys(keys, starts)
+        self._windows.put_all(window_keys, rows, starts)
+        if self._changelog is not None:
+            self._changelog.append_all(window_keys, [row[8:] for row in rows], timestamps)
+        if self._cache is not None:
+            self._cache.forget()
+
+    def _window_keys(self, keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes]:
+        suffixes = {start: _WINDOW_SUFFIX(start, 0) for start in set(starts)}
+        return [key + suffixes[start] for key, start in zip(keys, starts, strict=True)]

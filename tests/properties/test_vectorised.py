@@ -1,0 +1,260 @@
+"""Over columns or record at a time: the same output, the same changelogs, the same stores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import penstock as ps
+from penstock.topology.graph import Graph
+from tests.properties.runs import SOME
+from tests.runtime.memory_kafka import MemoryKafka
+from tests.runtime.staged import StagedApplication
+
+Build = Callable[[ps.StreamsBuilder], None]
+amount = ps.col("n")
+
+
+def stateless(builder: ps.StreamsBuilder) -> None:
+    size = ps.when(amount > 3).then("many").otherwise(ps.col("s"))
+    numbers = builder.stream("in", key="string", value="json")
+    numbers.filter(amount > 0).map_values(ps.struct(n=amount * 2, size=size)).to(
+        "out", key_serde="string", value_serde="json"
+    )
+    numbers.filter_not(ps.value.is_null()).map_values(str).to("other", value_serde="string")
+
+
+def counts(builder: ps.StreamsBuilder) -> None:
+    counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
+    counted.to_stream().map_values(str).to("out", key_serde="string", value_serde="string")
+
+
+def repartitioned(builder: ps.StreamsBuilder) -> None:
+    words = builder.stream("in", key="string", value="json").filter(ps.col("s").is_not_null())
+    (
+        words.flat_map_values(ps.col("s").split("b"))
+        .group_by(ps.value, key_serde="string", value_serde="string")
+        .count("words")
+        .to_stream()
+        .to("out", key_serde="string", value_serde="long")
+    )
+
+
+def sums(builder: ps.StreamsBuilder) -> None:
+    """With a repartition, so that records of several queues are folded in order of time."""
+    (
+        builder.stream("in", key="string", value="json")
+        .group_by(ps.col("s"), key_serde="string", value_serde="json")
+        .aggregate(
+            total=ps.sum_(amount), least=ps.min_(amount), last=ps.last(ps.key), n=ps.count(),
+            mean=ps.avg(amount), seen=ps.collect(amount),
+        )
+        .to("out", key_serde="string", value_serde="json")
+    )  # fmt: skip
+
+
+def doubles(builder: ps.StreamsBuilder) -> None:
+    """A store whose values are not those that are folded: an int comes back as a float."""
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    table = grouped.aggregate(ps.sum_(amount), materialized="sums", value_serde="double")
+    table.to_stream().map_values(str).to("out", key_serde="string", value_serde="string")
+
+
+def windows(builder: ps.StreamsBuilder) -> None:
+    tumbling = ps.TimeWindows.of_size_and_grace("30s", "20s")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    table = grouped.windowed_by(tumbling).aggregate(
+        ps.sum_(amount), materialized="sums", value_serde="double"
+    )
+    name = ps.key["key"] + "@" + ps.key["start"].cast(str)
+    table.to_stream(name).to("out", key_serde="string", value_serde="double")
+
+
+def hopping(builder: ps.StreamsBuilder) -> None:
+    overlapping = ps.TimeWindows.of_size_and_grace("30s", "10s").advance_by("10s")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    counted = grouped.windowed_by(overlapping).count("counts")
+    name = ps.key["key"] + "@" + ps.key["start"].cast(str) + "-" + ps.key["end"].cast(str)
+    counted.to_stream(name).to("out", key_serde="string", value_serde="long")
+
+
+def reduced(builder: ps.StreamsBuilder) -> None:
+    grouped = builder.stream("in", key="string", value="json").map_values(amount).group_by_key()
+    grouped.reduce(max, "most", value_serde="json").to_stream().to("out", value_serde="json")
+
+
+def joined(builder: ps.StreamsBuilder) -> None:
+    rows = builder.table("table", materialized="rows", key="string", value="json")
+    both = ps.left.with_fields(other=ps.right["n"], s=ps.right["s"])
+    stream = builder.stream("in", key="string", value="json")
+    stream.join(rows, both).to("out", key_serde="string", value_serde="json")
+
+
+def left_joined(builder: ps.StreamsBuilder) -> None:
+    rows = builder.table("table", materialized="rows", key="string", value="json")
+    stream = builder.stream("in", key="string", value="json")
+    stream.left_join(rows, ps.struct(one=ps.left["n"], other=ps.right["n"])).to(
+        "out", key_serde="string", value_serde="json"
+    )
+
+
+def table(builder: ps.StreamsBuilder) -> None:
+    rows = builder.table("in", materialized="rows", key="string", value="json")
+    rows.to_stream().map_values(amount).to("out", key_serde="string", value_serde="json")
+
+
+def global_joined(builder: ps.StreamsBuilder) -> None:
+    rows = builder.global_table("table", materialized="rows", key="string", value="json")
+    stream = builder.stream("in", key="string", value="json")
+    stream.join(
+        rows, ps.left.with_fields(other=ps.right["n"]), key=ps.col("s")
+    ).to("out", key_serde="string", value_serde="json")  # fmt: skip
+
+
+BUILDS = [
+    stateless, counts, repartitioned, sums, doubles, windows, hopping, reduced, joined,
+    left_joined, table, global_joined,
+]  # fmt: skip
+#: What may be missing, of another type than expected, or no JSON at all.
+VALUES = st.sampled_from(
+    [b'{"n":1,"s":"a"}', b'{"n":2.5,"s":"abba"}', b'{"n":7,"s":""}', b'{"n":4}', b'{"s":"cb"}',
+     b'{"n":-1.0,"s":"\\u00fc"}', b'{"n":null}', None]
+)  # fmt: skip
+ODD_VALUES = st.sampled_from([b'{"n":"x"}', b"no json", b"3", b'{"n":12345678901234567890123}'])
+HEADERS = st.sampled_from([(), (), (), (("h", b"1"),)])
+
+
+@dataclass(frozen=True)
+class Event:
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    timestamp: int
+    headers: Any
+
+
+EVENTS = st.lists(
+    st.builds(
+        Event,
+        st.sampled_from(["in", "in", "table"]),
+        st.sampled_from([b"k1", b"k2", b"k3", b"\xff", None]),
+        st.one_of(VALUES, VALUES, VALUES, VALUES, ODD_VALUES),
+        st.integers(0, 150_000),
+        HEADERS,
+    ),
+    max_size=40,
+)
+
+
+@dataclass
+class Outcome:
+    """All that two runs can be compared by."""
+
+    records: dict[Any, list[Any]]
+    stores: dict[str, list[Any]]
+    dropped: Counter[Any]
+    vectorised: int
+
+
+def run(
+    build: Build, events: list[Event], sizes: list[int], config: dict[str, Any], vectorize: str
+) -> Outcome:
+    builder = ps.StreamsBuilder()
+    build(builder)
+    kafka = MemoryKafka(config["partitions"])
+    graph: Graph = builder.build().graph
+    for topic in ("in", "table", "out", "other", "dead"):
+        kafka.create(topic)
+    settings = {
+        "application.id": "app", "statestore.cache.max.bytes": config["cache"],
+        "deserialization.exception.handler": "continue",
+        "processing.exception.handler": "continue",
+        "errors.dead.letter.queue.topic.name": "dead",
+        "penstock.vectorize": vectorize,
+    }  # fmt: skip
+    application = StagedApplication(graph, settings, kafka, slots=config["slots"])
+    piped = 0
+    dropped: Counter[Any] = Counter()
+    try:
+        while piped < len(events):
+            size = sizes[piped % len(sizes)]
+            for event in events[piped : piped + size]:
+                kafka.append(event.topic, event.key, event.value, event.timestamp, event.headers)
+            piped += size
+            for report in application.run_batch(piped):
+                dropped.update(report.dropped)
+        application.run_batch(piped)
+        newest = max((event.timestamp for event in events), default=0)
+        stores = _stores(application, newest)
+        return Outcome(_records(kafka), stores, dropped, _vectorised(application))
+    finally:
+        application.close()
+
+
+def _records(kafka: MemoryKafka) -> dict[Any, list[Any]]:
+    """By topic and key, what was written in order."""
+    found: dict[Any, list[Any]] = {}
+    for record in kafka.committed:
+        if record.topic not in ("in", "table") and "penstock-batches" not in record.topic:
+            kept = (record.partition, record.value, record.timestamp, record.headers)
+            found.setdefault((record.topic, record.key), []).append(kept)
+    return found
+
+
+def _stores(application: StagedApplication, newest: int) -> dict[str, list[Any]]:
+    return {
+        name: [[e for e in store.all() if not _is_expired(e[0], newest)] for store in stores]
+        for name, stores in application.stores().items()
+    }
+
+
+def _is_expired(key: Any, newest: int) -> bool:
+    """A cache shows windows that its store has let go. No topology here keeps them longer."""
+    return isinstance(key, ps.Windowed) and key.start <= newest - 40_000
+
+
+def _vectorised(application: StagedApplication) -> int:
+    tasks = [
+        state.kernel
+        for number in range(application.slots)
+        for state in application.slot_of(number).tasks.values()
+    ]
+    return sum(task.columns.batches for task in tasks if task is not None and task.columns)
+
+
+CONFIGS = st.fixed_dictionaries(
+    {
+        "partitions": st.integers(1, 3),
+        "slots": st.integers(1, 2),
+        "cache": st.sampled_from([0, 10_000_000]),
+    }
+)
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
+@SOME
+@given(events=EVENTS, sizes=st.lists(st.integers(1, 40), min_size=1), config=CONFIGS)
+def test_columns_change_nothing(
+    build: Build, events: list[Event], sizes: list[int], config: dict[str, Any]
+) -> None:
+    """Whatever the records, however they are cut into batches, with a cache or without."""
+    over_columns = run(build, events, sizes, config, "on")
+    by_record = run(build, events, sizes, config, "off")
+    assert over_columns.records == by_record.records
+    assert over_columns.stores == by_record.stores
+    assert over_columns.dropped == by_record.dropped
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
+def test_these_topologies_do_run_over_columns(build: Build) -> None:
+    """The property would hold of itself if none of them did."""
+    events = [Event("in", b"k1", b'{"n":1,"s":"a"}', n, ()) for n in range(3)]
+    config = {"partitions": 1, "slots": 1, "cache": 10_000_000}
+    assert run(build, events, [3], config, "on").vectorised > 0
+    assert run(build, events, [3], config, "auto").vectorised == 0

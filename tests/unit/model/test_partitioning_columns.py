@@ -1,0 +1,22 @@
+"""Whole columns of keys go to the partitions that each key goes to on its own."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.model.partitioning import murmur2, partition_for
+from penstock.model.partitioning_columns import murmur2_all, partitions_for
+
+KEYS = st.lists(st.binary(max_size=20))
+
+
+@given(keys=KEYS)
+def test_hashes_of_a_column_are_those_of_its_keys(keys: list[bytes]) -> None:
+    """Kafka's hash, whatever the lengths that come together."""
+    assert murmur2_all(keys).astype("i4").tolist() == [murmur2(key) for key in keys]
+
+
+@given(keys=KEYS, partitions=st.integers(1, 100))
+def test_partitions_of_a_column_are_those_of_its_keys(keys: list[bytes], partitions: int) -> None:
+    """One hash per different key is enough."""
+    found = partitions_for(keys, partitions).tolist()
+    assert found == [partition_for(key, partitions) for key in keys]
