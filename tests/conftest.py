@@ -5,6 +5,9 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from penstock.kafka.errors import JavaError
+from penstock.kafka.java import find_java
+
 # No deadline anywhere: how long one example takes depends on the machine, not on the code.
 settings.register_profile("default", max_examples=50, deadline=None)
 settings.register_profile(
@@ -30,3 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the operator tests on Spark too, not only in this process",
     )
+
+
+@pytest.fixture(scope="session")
+def needs_java() -> None:
+    """Skips where no Java is installed; a broker that fails for other reasons is a failure."""
+    try:
+        find_java()
+    except JavaError as error:
+        pytest.skip(str(error))

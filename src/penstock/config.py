@@ -24,6 +24,8 @@ class Setting(Generic[T]):
     parse: Callable[[Any], T]
     default: T
     doc: str
+    #: Why an application on Spark does without it; empty for settings that have an effect.
+    unused: str = ""
 
 
 def _integer(value: Any) -> int:
@@ -95,6 +97,11 @@ def _host_and_port(value: Any) -> str:
     return str(value)
 
 
+_SPARK_PLACES = "Spark places the work; no member joins the group, and fencing is by transactions."
+_WHOLE_BATCH = "A batch is read as a whole; penstock.max.batch.records limits it."
+_SPARK_MEASURES = "Spark measures batches and stages; streams.metrics() has the rest."
+_NO_COPIES = "State moves within one Spark application; what is lost comes back from its changelog."
+
 APPLICATION_ID = Setting(
     "application.id",
     _not_empty,
@@ -163,7 +170,11 @@ NUM_STREAM_THREADS = Setting(
     "num.stream.threads", _at_least(1), 1, "How many tasks run at the same time."
 )
 NUM_STANDBY_REPLICAS = Setting(
-    "num.standby.replicas", _at_least(0), 0, "Copies of each store that follow its changelog."
+    "num.standby.replicas",
+    _at_least(0),
+    0,
+    "Copies of each store that follow its changelog.",
+    unused=_NO_COPIES,
 )
 REPLICATION_FACTOR = Setting(
     "replication.factor", _integer, -1, "Replicas of internal topics; -1 leaves it to the broker."
@@ -229,17 +240,28 @@ TASK_TIMEOUT_MS = Setting(
     "task.timeout.ms", _at_least(0), 300_000, "How long a stalled task is retried before it fails."
 )
 BUFFERED_RECORDS = Setting(
-    "buffered.records.per.partition", _at_least(1), 1_000, "Records read ahead per partition."
+    "buffered.records.per.partition",
+    _at_least(1),
+    1_000,
+    "Records read ahead per partition.",
+    unused=_WHOLE_BATCH,
 )
-POLL_MS = Setting("poll.ms", _at_least(0), 100, "How long reading waits for input.")
+POLL_MS = Setting(
+    "poll.ms", _at_least(0), 100, "How long reading waits for input.", unused=_WHOLE_BATCH
+)
 APPLICATION_SERVER = Setting(
-    "application.server", _host_and_port, "", "host:port under which this instance answers queries."
+    "application.server",
+    _host_and_port,
+    "",
+    "host:port under which this instance answers queries.",
+    unused="State is asked in process, through streams.store(name).",
 )
 STATE_CLEANUP_DELAY_MS = Setting(
     "state.cleanup.delay.ms",
     _at_least(0),
     600_000,
     "How long the state of a task that moved away is kept.",
+    unused="Nothing is deleted behind your back: clean_up() and penstock reset do it.",
 )
 WINDOW_CHANGELOG_RETENTION_MS = Setting(
     "windowstore.changelog.additional.retention.ms",
@@ -252,36 +274,56 @@ REPARTITION_PURGE_INTERVAL_MS = Setting(
     _at_least(0),
     30_000,
     "How often consumed repartition data is deleted.",
+    unused="A repartition topic is a shuffle inside Spark: there is nothing to delete.",
 )
 ACCEPTABLE_RECOVERY_LAG = Setting(
     "acceptable.recovery.lag",
     _at_least(0),
     10_000,
     "Lag below which a copy of the state counts as caught up.",
+    unused=_NO_COPIES,
 )
 MAX_WARMUP_REPLICAS = Setting(
-    "max.warmup.replicas", _at_least(1), 2, "Extra copies that warm up on new instances."
+    "max.warmup.replicas",
+    _at_least(1),
+    2,
+    "Extra copies that warm up on new instances.",
+    unused=_NO_COPIES,
 )
 PROBING_REBALANCE_INTERVAL_MS = Setting(
     "probing.rebalance.interval.ms",
     _at_least(60_000),
     600_000,
     "How often caught-up warm-up copies are looked for.",
+    unused=_NO_COPIES,
 )
 NUM_RESTORE_THREADS = Setting(
     "num.restore.threads",
     _at_least(1),
     2,
     "How many changelog partitions are restored at the same time.",
+    unused="Each slot restores its own tasks, so num.stream.threads of them at the same time.",
 )
 METRICS_RECORDING_LEVEL = Setting(
-    "metrics.recording.level", _one_of("INFO", "DEBUG", "TRACE"), "INFO", "How much is measured."
+    "metrics.recording.level",
+    _one_of("INFO", "DEBUG", "TRACE"),
+    "INFO",
+    "How much is measured.",
+    unused=_SPARK_MEASURES,
 )
 METRICS_SAMPLE_WINDOW_MS = Setting(
-    "metrics.sample.window.ms", _at_least(0), 30_000, "Span of one metrics sample."
+    "metrics.sample.window.ms",
+    _at_least(0),
+    30_000,
+    "Span of one metrics sample.",
+    unused=_SPARK_MEASURES,
 )
-METRICS_NUM_SAMPLES = Setting("metrics.num.samples", _at_least(1), 2, "Samples kept per metric.")
-METRIC_REPORTERS = Setting("metric.reporters", _anything, "", "Classes that receive metrics.")
+METRICS_NUM_SAMPLES = Setting(
+    "metrics.num.samples", _at_least(1), 2, "Samples kept per metric.", unused=_SPARK_MEASURES
+)
+METRIC_REPORTERS = Setting(
+    "metric.reporters", _anything, "", "Classes that receive metrics.", unused=_SPARK_MEASURES
+)
 ENABLE_METRICS_PUSH = Setting(
     "enable.metrics.push", _boolean, True, "Whether client metrics may be pushed to the broker."
 )
@@ -317,33 +359,41 @@ GROUP_PROTOCOL = Setting(
     _one_of("classic", "streams"),
     "classic",
     "Who assigns tasks: the group's leader, or the broker.",
+    unused=_SPARK_PLACES,
 )
 GROUP_INSTANCE_ID = Setting(
     "group.instance.id",
     _optional_text,
     None,
     "Static membership: a restart within the session timeout moves nothing.",
+    unused=_SPARK_PLACES,
 )
 SESSION_TIMEOUT_MS = Setting(
     "session.timeout.ms",
     _at_least(1),
     45_000,
     "After this time without a heartbeat an instance counts as gone.",
+    unused=_SPARK_PLACES,
 )
 MAX_POLL_INTERVAL_MS = Setting(
     "max.poll.interval.ms",
     _at_least(1),
     300_000,
     "Longest time between two reads before an instance counts as stuck.",
+    unused=_SPARK_PLACES,
 )
 MAX_POLL_RECORDS = Setting(
-    "max.poll.records", _at_least(1), 1_000, "Records taken from the reader at once."
+    "max.poll.records",
+    _at_least(1),
+    1_000,
+    "Records taken from the reader at once.",
+    unused=_WHOLE_BATCH,
 )
 FETCH_MAX_BYTES = Setting("fetch.max.bytes", _at_least(0), 52_428_800, "Most bytes per fetch.")
 TRANSACTION_TIMEOUT_MS = Setting(
     "transaction.timeout.ms",
     _at_least(1),
-    10_000,
+    60_000,
     "A transaction that is open longer is aborted by the broker.",
 )
 AUTO_OFFSET_RESET = Setting(
@@ -357,22 +407,38 @@ RACK_AWARE_STRATEGY = Setting(
     _one_of("none", "min_traffic", "balance_subtopology"),
     "none",
     "How racks count in the assignment of tasks.",
+    unused=_SPARK_PLACES,
 )
 RACK_AWARE_TAGS = Setting(
-    "rack.aware.assignment.tags", _anything, "", "Client tags over which standby copies are spread."
+    "rack.aware.assignment.tags",
+    _anything,
+    "",
+    "Client tags over which standby copies are spread.",
+    unused=_SPARK_PLACES,
 )
 RACK_AWARE_NON_OVERLAP_COST = Setting(
     "rack.aware.assignment.non_overlap_cost",
     _anything,
     None,
     "Price of moving a task, for the rack-aware assignment.",
+    unused=_SPARK_PLACES,
 )
 RACK_AWARE_TRAFFIC_COST = Setting(
-    "rack.aware.assignment.traffic_cost", _anything, None, "Price of traffic between racks."
+    "rack.aware.assignment.traffic_cost",
+    _anything,
+    None,
+    "Price of traffic between racks.",
+    unused=_SPARK_PLACES,
 )
-TASK_ASSIGNOR = Setting("task.assignor.class", _anything, None, "A task assignor of your own.")
+TASK_ASSIGNOR = Setting(
+    "task.assignor.class", _anything, None, "A task assignor of your own.", unused=_SPARK_PLACES
+)
 UPGRADE_FROM = Setting(
-    "upgrade.from", _optional_text, None, "The version a rolling upgrade comes from."
+    "upgrade.from",
+    _optional_text,
+    None,
+    "The version a rolling upgrade comes from.",
+    unused="One process leads, so there are no rolling upgrades between versions.",
 )
 ALLOW_OS_GROUP_WRITE = Setting(
     "allow.os.group.write.access",
@@ -384,19 +450,32 @@ LOG_SUMMARY_INTERVAL_MS = Setting(
     "log.summary.interval.ms", _integer, 120_000, "How often a summary is logged."
 )
 BUILT_IN_METRICS_VERSION = Setting(
-    "built.in.metrics.version", _one_of("latest"), "latest", "Version of the built-in metrics."
+    "built.in.metrics.version",
+    _one_of("latest"),
+    "latest",
+    "Version of the built-in metrics.",
+    unused=_SPARK_MEASURES,
 )
 DEFAULT_CLIENT_SUPPLIER = Setting(
-    "default.client.supplier", _anything, None, "Makes the Kafka clients."
+    "default.client.supplier",
+    _anything,
+    None,
+    "Makes the Kafka clients.",
+    unused="The clients are librdkafka's; consumer., producer. and admin. settings reach them.",
 )
 WINDOWED_INNER_SERDE = Setting(
     "windowed.inner.class.serde",
     _anything,
     None,
     "Inner serde of windowed keys for plain consumers.",
+    unused="It is for plain consumers; a windowed serde names its inner serde itself.",
 )
 WINDOW_SIZE_MS = Setting(
-    "window.size.ms", _at_least(1), 1, "Window size for plain consumers of windowed keys."
+    "window.size.ms",
+    _at_least(1),
+    1,
+    "Window size for plain consumers of windowed keys.",
+    unused="It is for plain consumers; a windowed serde is made with its window size.",
 )
 MAX_BATCH_RECORDS = Setting(
     "penstock.max.batch.records",

@@ -24,7 +24,8 @@ def render() -> str:
 
 def _row(setting: Setting[object]) -> str:
     default = "" if setting.default in (None, "") else f"`{setting.default}`"
-    return f"| `{setting.name}` | {default} | {setting.doc} |\n"
+    unused = f" **No effect on Spark.** {setting.unused}" if setting.unused else ""
+    return f"| `{setting.name}` | {default} | {setting.doc}{unused} |\n"
 
 
 if __name__ == "__main__":

@@ -24,29 +24,40 @@ def check(chaos: Chaos, *, exactly_once: bool) -> None:
         assert chaos.totals() == chaos.expected
 
 
-def faults(folder: Path, first_batch: int) -> str:
+def faults(folder: Path, steps: tuple[str, ...]) -> str:
     """One kill at each step, each in a batch of its own, each once."""
     wanted = []
-    for number, step in enumerate(STEPS):
+    for batch, step in enumerate(steps, 1):
         token = folder / f"fault-{step}"
         token.touch()
-        wanted.append(f"{step}:{first_batch + number}:{token}")
+        wanted.append(f"{step}:{batch}:{token}")
     return ",".join(wanted)
 
 
-@pytest.mark.chaos
-def test_a_kill_at_every_step_of_a_batch_changes_nothing(tmp_path: Path) -> None:
+def kill_at(folder: Path, steps: tuple[str, ...]) -> None:
     """Exactly-once holds at each fault point, with the state directory lost on the way."""
-    with Chaos(tmp_path, batch_records=3_000) as chaos:
-        chaos.produce(30_000)
-        wanted = faults(tmp_path, first_batch=1)
-        chaos.wait_for_all(420, wanted)
+    with Chaos(folder, batch_records=3_000) as chaos:
+        chaos.produce(3_000 * (len(steps) + 2))
+        wanted = faults(folder, steps)
+        chaos.wait_for_all(60 * (len(steps) + 1), wanted)
         chaos.lose_state()
         chaos.produce(3_000)
         chaos.wait_for_all(180, wanted)
         assert chaos.stop_app() == 0, chaos.log_tail()
-        assert not list(tmp_path.glob("fault-*")), "a fault point was never reached"
+        assert not list(folder.glob("fault-*")), "a fault point was never reached"
         check(chaos, exactly_once=True)
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_a_kill_inside_a_batch_changes_nothing(tmp_path: Path, needs_java: None) -> None:
+    """A worker and the driver die; then all local state is gone."""
+    kill_at(tmp_path, ("written", "ran"))
+
+
+@pytest.mark.chaos
+def test_a_kill_at_every_step_of_a_batch_changes_nothing(tmp_path: Path) -> None:
+    kill_at(tmp_path, STEPS)
 
 
 @pytest.mark.chaos

@@ -7,17 +7,6 @@ import pytest
 
 from penstock.kafka.admin import Admin
 from penstock.kafka.embedded import EmbeddedBroker
-from penstock.kafka.errors import JavaError
-from penstock.kafka.java import find_java
-
-
-@pytest.fixture(scope="session")
-def needs_java() -> None:
-    """Skips where no Java is installed; a broker that fails for other reasons is a failure."""
-    try:
-        find_java()
-    except JavaError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,12 @@ class ProcessExecutor(Executor[Process]):
             self._processor.close()
 
     def _make(self) -> Any:
-        processor = self.node.supplier()
+        wrapper = self.task.configs.get("processor.wrapper.class")
+        supplier = self.node.supplier
+        if wrapper is not None:
+            made = wrapper() if isinstance(wrapper, type) else wrapper
+            supplier = made.wrap_processor_supplier(self.node.name, supplier)
+        processor = supplier()
         process = getattr(type(processor), "process", None)
         if process in _MISSING:
             what = "None" if processor is None else f"an instance of {type(processor).__name__}"

@@ -59,14 +59,14 @@ def test_exactly_once_fixes_what_it_rests_on() -> None:
     )
     assert consumer_settings(given)["isolation.level"] == "read_committed"
     assert producer_settings(given)["enable.idempotence"] == "true"
-    assert producer_settings(given)["transaction.timeout.ms"] == 10_000
+    assert producer_settings(given)["transaction.timeout.ms"] == 60_000
 
 
 def test_waits_are_never_longer_than_the_transaction() -> None:
     """librdkafka refuses what Java allows, so the value is shortened."""
-    given = config(processing_guarantee="exactly_once_v2", request_timeout_ms=40_000)
-    assert producer_settings(given)["socket.timeout.ms"] == 10_000
-    assert consumer_settings(given)["socket.timeout.ms"] == 40_000
+    given = config(processing_guarantee="exactly_once_v2", request_timeout_ms=90_000)
+    assert producer_settings(given)["socket.timeout.ms"] == 60_000
+    assert consumer_settings(given)["socket.timeout.ms"] == 90_000
 
 
 def test_producer_places_keys_as_java_does() -> None:

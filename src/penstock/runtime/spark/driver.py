@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.config import COMMIT_INTERVAL_MS, StreamsConfig
+from penstock.config import COMMIT_INTERVAL_MS, LOG_SUMMARY_INTERVAL_MS, StreamsConfig
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
@@ -84,6 +84,9 @@ class Driver:
         self._used_slots = slots
         self._key = f"{application.id}-{application.epoch}"
         config = StreamsConfig(application.config)
+        self._summary_ms = config[LOG_SUMMARY_INTERVAL_MS]
+        #: When the last summary was logged, and the records and batches until then.
+        self._summarized = time.monotonic(), 0, 0
         self._retention = ChangelogRetention(application.plan, config, admin)
         self._broadcast = spark.sparkContext.broadcast(packed(application))
         self._planner = planner
@@ -209,6 +212,19 @@ class Driver:
         progress.last_batch_records = records
         progress.last_batch_seconds = seconds
         progress.position = {**plan.end, **plan.global_ends}
+        self._summarize()
+
+    def _summarize(self) -> None:
+        """Logs every now and then what has been done since the last time."""
+        now, progress = time.monotonic(), self.progress
+        since = now - self._summarized[0]
+        if 0 <= self._summary_ms <= since * 1000:
+            log.info(
+                "%s: %d records in %d batches in the last %.0f s",
+                self._application.id, progress.records - self._summarized[1],
+                progress.batches - self._summarized[2], since,
+            )  # fmt: skip
+            self._summarized = now, progress.records, progress.batches
 
     def _tell(self, restores: tuple[Restore, ...]) -> None:
         listener = self.restore_listener

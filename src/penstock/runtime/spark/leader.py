@@ -23,10 +23,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.config import (
+    ALLOW_OS_GROUP_WRITE,
     APPLICATION_ID,
     AUTO_OFFSET_RESET,
     COMMIT_INTERVAL_MS,
     MAX_BATCH_RECORDS,
+    MAX_TASK_IDLE_MS,
     PROCESSING_GUARANTEE,
     STATE_DIR,
     StreamsConfig,
@@ -109,7 +111,7 @@ class Leader:
 
     def prepare(self) -> None:
         """Checks and makes topics, fences older lives and reads the log: all without Spark."""
-        self._lock.acquire()
+        self._lock.acquire(group_may_write=self._config[ALLOW_OS_GROUP_WRITE])
         self._scratch = scratch_folder(self.application_dir)
         shutil.rmtree(self._scratch, ignore_errors=True)
         self._scratch.mkdir(mode=0o700, parents=True)
@@ -236,6 +238,8 @@ class Leader:
             is_ordered=any(len(plan.external_of(run)) > 1 for run in plan.runs),
             has_wall_clock=has_wall_clock(plan.graph),
             read_committed=bool(self.application and self.application.exactly_once),
+            tasks=tuple(parts for run in plan.runs for parts in plan.inputs_of(run)),
+            max_idle_ms=self._config[MAX_TASK_IDLE_MS],
         )
         newest = -1 if state.plan is None else state.plan.batch
         tables = dict.fromkeys(inputs.global_parts, 0)

@@ -64,6 +64,14 @@ class Plan:
         """The real topics among those that are read together."""
         return [topic for topic in run.topics if not self.is_internal(topic)]
 
+    def inputs_of(self, run: Run) -> list[tuple[tuple[str, int], ...]]:
+        """For each task of a run the partitions of real topics that it reads."""
+        topics = self.external_of(run)
+        return [
+            tuple((topic, number) for topic in topics if number < self.partitions[topic])
+            for number in range(self.tasks(run.subtopology))
+        ]
+
     @cached_property
     def external_topics(self) -> list[str]:
         """The real topics that tasks read, in a fixed order."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.kafka.admin import Admin
 from penstock.runtime.spark.batch_log import BatchPlan
+from penstock.runtime.spark.idling import Idling
 from penstock.runtime.spark.orders import Part
 
 _LATEST_MS = 1 << 43
@@ -27,6 +28,9 @@ class Inputs:
     #: Punctuations by the wall clock need batches without input.
     has_wall_clock: bool
     read_committed: bool
+    #: For each task the partitions it reads, and how long it waits for those without data.
+    tasks: tuple[tuple[Part, ...], ...] = ()
+    max_idle_ms: int = 0
 
 
 class BatchPlanner:
@@ -40,6 +44,7 @@ class BatchPlanner:
         self._inputs = inputs
         self._last = last
         self._unfinished = unfinished
+        self._idling = Idling(inputs.tasks, inputs.max_idle_ms)
 
     def next(self) -> BatchPlan | None:
         """Gives the next batch, None if there is nothing to do yet.
@@ -52,13 +57,15 @@ class BatchPlanner:
         if self.is_paused:
             return None
         start, last = self._last.end, self._last
-        ends = self._capped(start, self._ends(list(start)))
+        now_ms = time.time_ns() // 1_000_000
+        found = self._idling.held_back(start, self._ends(list(start)), now_ms)
+        ends = self._capped(start, found)
         tables = self._ends(list(self._inputs.global_parts))
         # A global table alone makes a batch, too: queries see it as of the newest batch.
         is_new = ends != start or tables != last.global_ends
         if not is_new and not self._inputs.has_wall_clock:
             return None
-        clock_ms = max(last.clock_ms, time.time_ns() // 1_000_000)
+        clock_ms = max(last.clock_ms, now_ms)
         self._last = BatchPlan(last.batch + 1, start, ends, clock_ms, tables)
         return self._last
 

@@ -18,9 +18,11 @@ class StateLock:
         self._handle: int | None = None
         self._before = 0
 
-    def acquire(self) -> None:
+    def acquire(self, *, group_may_write: bool = False) -> None:
         """Takes the directory, or raises with the process that has it."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
+        if group_may_write:
+            self._path.parent.chmod(0o770)
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
         content = os.read(handle, 1000)
         try:

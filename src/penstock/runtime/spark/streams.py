@@ -17,6 +17,7 @@ from penstock.config import (
     APPLICATION_ID,
     BOOTSTRAP_SERVERS,
     NUM_STREAM_THREADS,
+    SETTINGS,
     TASK_TIMEOUT_MS,
     StreamsConfig,
 )
@@ -62,6 +63,10 @@ class KafkaStreams:
                 "application.id is not set",
                 fix="name the application: it is its consumer group and the prefix of its topics",
             )
+        for name in self._config:
+            setting = SETTINGS.get(name)
+            if setting is not None and setting.unused:
+                log.warning("%s has no effect on Spark: %s", name, setting.unused)
         self._state = State.CREATED
         self._listener: StateListener | None = None
         self._handler: UncaughtHandler = lambda error: ExceptionResponse.SHUTDOWN_CLIENT

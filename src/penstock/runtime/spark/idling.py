@@ -1,0 +1,39 @@
+"""Waits for inputs that have no data: ``max.task.idle.ms``, as in Kafka Streams.
+
+A task that joins two topics processes their records in order of time. While one of them has
+nothing, its next record may still turn out to be the older one; a task may be told to wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+Part = tuple[str, int]
+
+
+class Idling:
+    """Holds the inputs of a task back for a while when another input of it is empty.
+
+    Args:
+        tasks: for each task the partitions it reads.
+        patience_ms: how long; 0 or less never waits.
+    """
+
+    def __init__(self, tasks: Sequence[Sequence[Part]], patience_ms: int) -> None:
+        self._tasks = tasks if patience_ms > 0 else ()
+        self._patience_ms = patience_ms
+        #: By task: when it was first seen with only some of its inputs.
+        self._since: dict[int, int] = {}
+
+    def held_back(
+        self, start: Mapping[Part, int], ends: Mapping[Part, int], now_ms: int
+    ) -> dict[Part, int]:
+        """Gives the ends up to which a batch may read now."""
+        allowed = dict(ends)
+        for number, parts in enumerate(self._tasks):
+            waiting = [part for part in parts if ends[part] > start[part]]
+            if len(waiting) in (0, len(parts)):
+                self._since.pop(number, None)
+            elif now_ms - self._since.setdefault(number, now_ms) < self._patience_ms:
+                allowed |= {part: start[part] for part in waiting}
+        return allowed
