@@ -83,8 +83,8 @@ def _register(registry: MemoryRegistry, topic: dict[str, Any], side: str, *, is_
 def _register_imported(registry: MemoryRegistry, topic: dict[str, Any]) -> None:
     """Registers what a topic's schemas import: last, so that ids go to the schemas themselves."""
     for side, _ in _SIDES:
-        kind: Any = _KINDS[topic.get(f"{side}Format") or topic.get("format") or "AVRO"]
         for each in topic.get(f"{side}SchemaReferences") or ():
+            kind: Any = _KINDS[topic.get(f"{side}Format") or topic.get("format") or "AVRO"]
             part = each["schema"]
             text = part if isinstance(part, str) else json_text(part)
             registry.register(each["name"], Schema(kind, text))

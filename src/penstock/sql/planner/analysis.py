@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.expressions import ColumnRef, Expression
@@ -22,6 +23,10 @@ from penstock.sql.catalog import Catalog, DataSource
 from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.planner.names import AliasGenerator, join_column
 from penstock.sql.schema import PSEUDO_COLUMNS, SYSTEM_COLUMNS, WINDOW_COLUMNS
+from penstock.sql.types import SqlType
+
+if TYPE_CHECKING:
+    from penstock.sql.planner.subqueries import Derived, PlanSubquery
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +35,19 @@ class AliasedSource:
 
     alias: str
     source: DataSource
+    derived: Derived | None = None
 
     def has_column(self, name: str) -> bool:
         if self.source.schema.find(name) is not None:
             return True
-        system = (
-            PSEUDO_COLUMNS if self.source.window is None else (*PSEUDO_COLUMNS, *WINDOW_COLUMNS)
-        )
-        return name in {column for column, _ in system}
+        if self.source.window is not None and name in _names(WINDOW_COLUMNS):
+            return True
+        has_pseudo_columns = self.derived is None or not self.source.is_table
+        return has_pseudo_columns and name in _names(PSEUDO_COLUMNS)
+
+
+def _names(columns: tuple[tuple[str, SqlType], ...]) -> set[str]:
+    return {name for name, _ in columns}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +80,38 @@ def _covers(item: Node, ref: ColumnRef) -> bool:
     return isinstance(item, SelectColumn) and item.expression == ref
 
 
-def analyze(query: Query, catalog: Catalog, *, is_persistent: bool) -> Analysis:
+def analyze(
+    query: Query, catalog: Catalog, plan_subquery: PlanSubquery, *, is_persistent: bool
+) -> Analysis:
     """Resolves the sources of a query, then every name in it.
 
     before: SELECT ID, V + 1 FROM S
     after:  SELECT S.ID AS ID, S.V + 1 AS KSQL_COL_0 FROM S
     """
-    sources = tuple(_sources(query.source, catalog))
+    sources = tuple(_sources(query.source, catalog, plan_subquery))
     _refuse_repeats(sources, query)
     qualified = rewrite(query, _Qualifier(sources).change)
     analysis = Analysis(qualified, sources, is_persistent)
     return replace(analysis, query=_named(analysis))
 
 
-def _sources(relation: Relation, catalog: Catalog) -> Iterable[AliasedSource]:
+def _sources(
+    relation: Relation, catalog: Catalog, plan_subquery: PlanSubquery
+) -> Iterable[AliasedSource]:
     match relation:
         case Join(left=left, right=right):
-            yield from _sources(left, catalog)
-            yield from _sources(right, catalog)
-        case Subquery():
-            raise AnalysisError(
-                "subquery",
-                "a query in place of a source must be planned before this one",
-                fix="CREATE a stream or table from the inner query and read that",
-                span=relation.span,
-            )
+            yield from _sources(left, catalog, plan_subquery)
+            yield from _sources(right, catalog, plan_subquery)
+        case Subquery(query, alias):
+            if alias is None:
+                raise AnalysisError(
+                    "subquery-without-alias",
+                    "a query in place of a source needs a name",
+                    fix="write (SELECT ...) AS name",
+                    span=relation.span,
+                )
+            derived = plan_subquery(query, alias)
+            yield AliasedSource(alias, derived.source, derived)
         case Source(name, alias):
             yield AliasedSource(alias or name, catalog.source(name, relation.span))
 
@@ -121,6 +138,9 @@ class _Qualifier:
 
     def change(self, node: Node) -> Node | None:
         match node:
+            case Subquery():
+                # Its names are its own, and resolved already.
+                return node
             case ColumnRef(name, None):
                 return self._qualified(node, name)
             case ColumnRef():

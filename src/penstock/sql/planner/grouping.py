@@ -106,7 +106,7 @@ def _step(
     if window is not None:
         columns.extend(Column(name, type_) for name, type_ in WINDOW_COLUMNS)
     return AggregateStep(
-        name="Aggregate",
+        name=f"{environment.prefix}Aggregate",
         input=stage.step,
         group_by=group_by,
         calls=tuple(calls),

@@ -18,21 +18,24 @@ from penstock.sql.planner.partitioning import rekeyed
 from penstock.sql.planner.sources import source_stage
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import ForeignKeyJoinStep, JoinStep, RekeyStep, shape_of
+from penstock.sql.planner.subqueries import derived_stage
 from penstock.sql.schema import SourceColumn
 from penstock.sql.types import SqlType, StructType
 
 
 def joined(analysis: Analysis, environment: Environment) -> Stage:
     """Gives the stage of FROM: a source, or the joins of several from left to right."""
-    return _stage(analysis.query.source, analysis, environment, "")
+    return _stage(analysis.query.source, analysis, environment, environment.prefix)
 
 
 def _stage(relation: Relation, analysis: Analysis, environment: Environment, prefix: str) -> Stage:
     if isinstance(relation, Join):
         return _join(relation, analysis, environment, prefix)
-    assert isinstance(relation, Source)
-    alias = relation.alias or relation.name
+    name = relation.name if isinstance(relation, Source) else ""
+    alias = relation.alias or name
     aliased = next(each for each in analysis.sources if each.alias == alias)
+    if aliased.derived is not None:
+        return derived_stage(aliased.derived, alias)
     return source_stage(aliased, f"KafkaTopic_{prefix}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
@@ -22,6 +23,7 @@ from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.planner.projection import Projected, expanded, projected
 from penstock.sql.planner.sink import DEFAULT_KEY_FORMAT, sink_of
 from penstock.sql.planner.stage import Environment
+from penstock.sql.planner.subqueries import Derived, derived_source, inlined
 from penstock.sql.planner.table_functions import exploded
 from penstock.sql.schema import SourceColumn
 
@@ -55,13 +57,20 @@ class Planner:
         return replace(self._plan(query_id, result, None), limit=query.limit)
 
     def _planned(
-        self, query: Query, *, is_persistent: bool, target: tuple[SourceColumn, ...] = ()
+        self,
+        query: Query,
+        *,
+        is_persistent: bool,
+        target: tuple[SourceColumn, ...] = (),
+        prefix: str = "",
     ) -> tuple[Analysis, Projected]:
+        query = inlined(query)
         _refuse_unsupported(query)
         environment = Environment(
-            self.functions, self.catalog.types, self.settings, self.catalog.topics
+            self.functions, self.catalog.types, self.settings, self.catalog.topics, prefix
         )
-        analysis = analyze(query, self.catalog, is_persistent=is_persistent)
+        inner = partial(self._derived, prefix=prefix)
+        analysis = analyze(query, self.catalog, inner, is_persistent=is_persistent)
         query = analysis.query
         _check_clauses(analysis)
         stage = joined(analysis, environment)
@@ -74,6 +83,12 @@ class Planner:
         if is_persistent:
             stage = ordered_key(stage, query, environment)
         return analysis, projected(stage, query, analysis, environment, target)
+
+    def _derived(self, query: Query, alias: str, *, prefix: str) -> Derived:
+        """Plans an inner query; its key must be in its SELECT, as that of a table of its own."""
+        analysis, result = self._planned(query, is_persistent=True, prefix=f"{prefix}{alias}-")
+        source = derived_source(result, alias, analysis.first.value_format)
+        return Derived(result, source)
 
     def _formats(self, analysis: Analysis) -> GroupFormats:
         """Gives the formats of groups: the first source's, or the default if it has no key."""
@@ -101,7 +116,6 @@ class Planner:
 
 def _refuse_unsupported(query: Query) -> None:
     refused: tuple[tuple[bool, str, str, Node], ...] = (
-        (bool(query.common_tables), "WITH", "CREATE the inner query as a stream or table", query),
         (bool(query.order_by), "ORDER BY", "sort where the rows are read", query),
         (query.is_distinct, "SELECT DISTINCT", "use GROUP BY", query),
     )

@@ -22,6 +22,8 @@ class Environment:
     settings: Mapping[str, str]
     #: How many partitions each topic has, as far as it is known.
     partitions: Mapping[str, int] = field(default_factory=dict)
+    #: What the names of an inner query's steps begin with, so that no two are the same.
+    prefix: str = ""
 
     def scope(self, columns: tuple[Column, ...]) -> Scope:
         return Scope(columns, self.functions, self.types)

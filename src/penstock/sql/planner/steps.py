@@ -36,6 +36,13 @@ class SourceStep(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DerivedStep(Step):
+    """Takes the rows of an inner query as those of a source: with its key among the columns."""
+
+    input: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilterStep(Step):
     """Keeps the rows for which a condition holds."""
 

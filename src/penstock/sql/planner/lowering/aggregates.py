@@ -19,9 +19,6 @@ from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.steps import AggregateStep
 from penstock.sql.planner.windows import dsl_windows, retention_ms
 
-GROUP = "Aggregate-GroupBy"
-STORE = "Aggregate-Aggregate-Materialize"
-
 
 def lower_aggregate(step: AggregateStep, lowering: Lowering, rows: Any) -> KTable[Any, Any]:
     """Folds the arguments of the aggregate calls; the row is made of key and results."""
@@ -64,29 +61,28 @@ class _Fold:
             tuple(types),
         )
 
-    def initial(self) -> Row:
-        return tuple([each.initialize() for each in self.aggregators])
+    def initial(self) -> Row | None:
+        """Gives no state: an aggregate hands it on as the old row, and there was none."""
+        return None
 
-    def add(self, key: Any, values: Row, states: Row) -> Row:
-        return tuple(
-            [
-                each.aggregate(state, *values[cut])
-                for each, cut, state in zip(self.aggregators, self.slices, states, strict=True)
-            ]
-        )
+    def add(self, key: Any, values: Row, states: Row | None) -> Row:
+        parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
+        return tuple([each.aggregate(state, *values[cut]) for each, cut, state in parts])
 
-    def subtract(self, key: Any, values: Row, states: Row) -> Row:
-        return tuple(
-            [
-                each.undo(state, *values[cut])  # type: ignore[misc]
-                for each, cut, state in zip(self.aggregators, self.slices, states, strict=True)
-            ]
-        )
+    def subtract(self, key: Any, values: Row, states: Row | None) -> Row:
+        parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
+        return tuple([each.undo(state, *values[cut]) for each, cut, state in parts])  # type: ignore[misc]
 
-    def merge(self, key: Any, left: Row, right: Row) -> Row:
-        return tuple(
-            [each.merge(a, b) for each, a, b in zip(self.aggregators, left, right, strict=True)]
-        )
+    def merge(self, key: Any, left: Row | None, right: Row | None) -> Row | None:
+        if left is None or right is None:
+            return right if left is None else left
+        parts = zip(self.aggregators, left, right, strict=True)
+        return tuple([each.merge(a, b) for each, a, b in parts])
+
+    def _started(self, states: Row | None) -> Row:
+        if states is None:
+            return tuple([each.initialize() for each in self.aggregators])
+        return states
 
     def results(self, states: Row) -> list[Any]:
         return [each.map(state) for each, state in zip(self.aggregators, states, strict=True)]
@@ -104,7 +100,7 @@ def _over_stream(
         values: Any = rows.map_values(lambda row: None if row is None else arguments(row))
     else:
         values = rows.flat_map(_regrouped(step, lowering, fold))
-    grouped = values.group_by_key(Grouped(name=GROUP, **serdes))
+    grouped = values.group_by_key(Grouped(name=f"{step.name}-GroupBy", **serdes))
     store = _store(step, lowering, fold)
     if step.window_clause is None:
         return grouped.aggregate(fold.initial, fold.add, store)
@@ -120,7 +116,7 @@ def _over_stream(
 def _store(step: AggregateStep, lowering: Lowering, fold: _Fold) -> Materialized[Any, Any]:
     retention = None if step.window_clause is None else retention_ms(step.window_clause)
     return Materialized(
-        name=STORE,
+        name=f"{step.name}-Aggregate-Materialize",
         key_serde=lowering.plain_key_serde(step),
         value_serde=row_serde([each.state_type for each in fold.aggregators]),
         retention=retention,
@@ -157,7 +153,7 @@ def _over_table(
     grouped: Any = rows.group_by(
         regroup,
         Grouped(
-            name=GROUP,
+            name=f"{step.name}-GroupBy",
             key_serde=lowering.plain_key_serde(step),
             value_serde=row_serde(fold.argument_types),
         ),

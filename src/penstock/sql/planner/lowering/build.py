@@ -18,11 +18,12 @@ from penstock.sql.planner.lowering.records import (
     lower_rekey,
 )
 from penstock.sql.planner.lowering.sink import lower_sink
-from penstock.sql.planner.lowering.sources import lower_source
+from penstock.sql.planner.lowering.sources import lower_derived, lower_source
 from penstock.sql.planner.plan import QueryPlan, inputs
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.steps import (
     AggregateStep,
+    DerivedStep,
     ExplodeStep,
     FilterStep,
     ForeignKeyJoinStep,
@@ -38,6 +39,7 @@ Lowered = KStream[Any, Any] | KTable[Any, Any]
 
 _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
     SourceStep: lower_source,
+    DerivedStep: lower_derived,
     FilterStep: lower_filter,
     RekeyStep: lower_rekey,
     ExplodeStep: lower_explode,
@@ -60,5 +62,10 @@ def topology_of(
 
 def lower(step: Step, lowering: Lowering) -> Lowered:
     """Lowers a step after the ones before it."""
-    before = [lower(each, lowering) for each in inputs(step)]
+    steps = inputs(step)
+    if isinstance(step, JoinStep) and step.right.is_table and not step.left.is_table:
+        # The table comes first, so that generated names have the numbers that ksqlDB's have.
+        right = lower(step.right, lowering)
+        return _LOWERINGS[type(step)](step, lowering, lower(step.left, lowering), right)
+    before = [lower(each, lowering) for each in steps]
     return _LOWERINGS[type(step)](step, lowering, *before)

@@ -13,7 +13,7 @@ from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers
 from penstock.processor.processor import FixedKeyProcessor
 from penstock.sql.catalog import DataSource
 from penstock.sql.planner.lowering.context import Lowering, Row
-from penstock.sql.planner.steps import SourceStep
+from penstock.sql.planner.steps import DerivedStep, SourceStep
 from penstock.sql.timestamps import timestamp_reader
 
 THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
@@ -37,6 +37,19 @@ def lower_source(step: SourceStep, lowering: Lowering) -> KStream[Any, Any] | KT
         value_serde=lowering.value_serde(step),
     )
     return rows.to_table(store)
+
+
+def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
+    """Adds key and pseudo columns to the rows of an inner query."""
+    is_windowed = step.window is not None
+    if isinstance(rows, KTable):
+        if is_windowed:
+            return rows.map_values(
+                lambda key, row: (*row, *key.key, key.window.start, key.window.end)
+            )
+        return rows.map_values(lambda key, row: (*row, *key))
+    width = len(step.key)
+    return rows.process_values(lambda: _AddColumns(width, (), is_windowed))
 
 
 def _rows(source: DataSource) -> Callable[[], FixedKeyProcessor[Any, Any, Any]]:

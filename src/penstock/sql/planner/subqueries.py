@@ -1,0 +1,92 @@
+"""Queries inside a query: in place of a source, or named by WITH."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from penstock.sql.ast.expressions import ColumnRef
+from penstock.sql.ast.node import Node
+from penstock.sql.ast.queries import CommonTable, Query, Source, Subquery
+from penstock.sql.ast.walk import rewrite
+from penstock.sql.catalog import DataSource, FormatSpec
+from penstock.sql.errors import AnalysisError
+from penstock.sql.expressions import Column
+from penstock.sql.planner.projection import Projected
+from penstock.sql.planner.stage import Stage
+from penstock.sql.planner.steps import DerivedStep
+from penstock.sql.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A planned inner query, and what it is as a source: a stream or table without a topic."""
+
+    result: Projected
+    source: DataSource
+
+
+#: Plans the query that stands in place of the source with the given alias.
+PlanSubquery = Callable[[Query, str], Derived]
+
+
+def inlined(query: Query) -> Query:
+    """Puts the queries that WITH names in the place of their names.
+
+    before: WITH A AS (SELECT * FROM S) SELECT * FROM A
+    after:  SELECT * FROM (SELECT * FROM S) A
+    """
+    known: dict[str, Query] = {}
+    for table in query.common_tables:
+        known[table.name] = _replaced(inlined(table.query), known, table)
+    return replace(_replaced(query, known), common_tables=())
+
+
+def _replaced(query: Query, known: dict[str, Query], table: CommonTable | None = None) -> Query:
+    if table is not None and table.name in known:
+        raise AnalysisError(
+            "duplicate-name", f"WITH has two queries called {table.name}", span=table.span
+        )
+
+    def change(node: Node) -> Node | None:
+        if isinstance(node, Source) and node.name in known:
+            return Subquery(known[node.name], node.alias or node.name, span=node.span)
+        return None
+
+    return rewrite(query, change)
+
+
+def derived_source(result: Projected, alias: str, value_format: FormatSpec) -> DataSource:
+    """Gives the source that an inner query is to the outer one."""
+    step = result.stage.step
+    return DataSource(
+        name=alias,
+        kind="TABLE" if step.is_table else "STREAM",
+        schema=Schema(result.columns),
+        topic=result.stage.topic,
+        key_format=step.key_format,
+        value_format=value_format,
+        window=step.window,
+    )
+
+
+def derived_stage(derived: Derived, alias: str) -> Stage:
+    """Gives the first stage over an inner query's rows; a table's rows have no pseudo columns."""
+    inner, schema = derived.result.stage, derived.source.schema
+    named = [(column.name, column.type) for column in inner.step.columns]
+    if not inner.step.is_table:
+        named.extend(PSEUDO_COLUMNS)
+    named.extend((column.name, column.type) for column in schema.key)
+    if inner.step.window is not None:
+        named.extend(WINDOW_COLUMNS)
+    step = DerivedStep(
+        name=f"{alias}-Subquery",
+        input=inner.step,
+        columns=tuple(Column(name, type_, alias) for name, type_ in named),
+        key=schema.key,
+        key_format=inner.step.key_format,
+        window=inner.step.window,
+        is_table=inner.step.is_table,
+    )
+    refs = tuple(ColumnRef(column.name, alias) for column in schema.key)
+    return Stage(step, refs, (alias,), topic=inner.topic)
