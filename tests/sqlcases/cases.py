@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.sqlcases.records import load
+from penstock.testing.sql.records import load
 
 
 @dataclass(frozen=True, slots=True)

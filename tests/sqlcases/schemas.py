@@ -12,9 +12,9 @@ from penstock.sql import SqlEngine
 from penstock.sql.ast.statements import CreateSource, CreateType
 from penstock.sql.formats.registry import MemoryRegistry, Schema, SchemaReference, subject_of
 from penstock.sql.parser import parse_statement
+from penstock.testing.sql.records import json_text
 from penstock.topology.java_order import hash_order
 from tests.sqlcases.cases import Case
-from tests.sqlcases.records import json_text
 
 _KINDS = {"AVRO": "AVRO", "JSON": "JSON", "JSON_SR": "JSON", "PROTOBUF": "PROTOBUF"}
 _SIDES = (("key", True), ("value", False))

@@ -20,7 +20,7 @@ from penstock.runtime.states import State
 _LINE_EVERY_S = 5.0
 _MOST_PARTITIONS = 12
 _BAR = 24
-_COLOURS = {
+COLOURS = {
     State.CREATED: "dim",
     State.REBALANCING: "yellow",
     State.RUNNING: "green",
@@ -149,7 +149,7 @@ def _headline(title: str, snapshot: Snapshot) -> Text:
     return Text.assemble(
         (title, "bold"),
         "  ",
-        (f"● {snapshot.state.value}", _COLOURS[snapshot.state]),
+        (f"● {snapshot.state.value}", COLOURS[snapshot.state]),
         (f"  {minutes}:{seconds:02}", "dim"),
     )
 

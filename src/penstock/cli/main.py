@@ -18,6 +18,7 @@ from penstock.cli.doctor import doctor
 from penstock.cli.produce import produce
 from penstock.cli.reset import reset
 from penstock.cli.run import run
+from penstock.cli.sql import app as sql
 from penstock.cli.topics import app as topics
 from penstock.kafka.distribution import KAFKA_VERSION
 
@@ -32,6 +33,7 @@ app = typer.Typer(
 
 app.command()(demo)
 app.command()(run)
+app.add_typer(sql, name="sql")
 app.command()(reset)
 app.add_typer(broker, name="broker")
 app.add_typer(topics, name="topics")

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from rich.status import Status
+
 from penstock.cli.output import err
 from penstock.cli.program import LoadedProgram
 from penstock.config import BOOTSTRAP_SERVERS, STATE_DIR
@@ -19,7 +21,20 @@ from penstock.topology.nodes import Sink, Source
 
 @contextmanager
 def private_broker(program: LoadedProgram, partitions: int) -> Iterator[Mapping[str, Any]]:
-    """Gives the settings to run with; broker and state end with the block.
+    """Gives the settings to run a program with; broker and state end with the block."""
+    with new_broker() as (settings, line):
+        servers = settings[BOOTSTRAP_SERVERS.name]
+        if program.prepare is not None:
+            line.update("filling topics")
+            program.prepare(servers)
+        make_topics(Admin({"bootstrap.servers": servers}), program.topology.graph, partitions)
+        line.stop()
+        yield settings
+
+
+@contextmanager
+def new_broker() -> Iterator[tuple[dict[str, Any], Status]]:
+    """Starts a broker without topics, and gives the settings to run with and the line it shows.
 
     The broker is new each time, so state of an earlier run would not fit it.
     """
@@ -28,13 +43,8 @@ def private_broker(program: LoadedProgram, partitions: int) -> Iterator[Mapping[
         err().status("starting a private broker") as line,
         EmbeddedBroker(progress=lambda text: line.update(f"getting Kafka, once: {text}")) as broker,
     ):
-        servers = broker.bootstrap_servers
-        if program.prepare is not None:
-            line.update("filling topics")
-            program.prepare(servers)
-        make_topics(Admin({"bootstrap.servers": servers}), program.topology.graph, partitions)
-        line.stop()
-        yield {BOOTSTRAP_SERVERS.name: servers, STATE_DIR.name: folder}
+        settings = {BOOTSTRAP_SERVERS.name: broker.bootstrap_servers, STATE_DIR.name: folder}
+        yield settings, line
 
 
 def make_topics(admin: Admin, graph: Graph, partitions: int) -> None:

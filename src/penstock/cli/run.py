@@ -99,7 +99,7 @@ def merged_settings(
     """The program's own settings, then the project's broker, then the command line's."""
     settings: dict[str, Any] = {APPLICATION_ID.name: program.path.stem, **program.config}
     if not settings.get(BOOTSTRAP_SERVERS.name):
-        settings |= _project_broker()
+        settings |= project_broker()
     settings |= dict(_pair(text) for text in given)
     options = {
         "spark.master": master,
@@ -109,8 +109,8 @@ def merged_settings(
     return settings | {name: value for name, value in options.items() if value is not None}
 
 
-def _project_broker() -> Mapping[str, str]:
-    """The broker that ``penstock broker start`` started for this project, if it runs."""
+def project_broker() -> Mapping[str, str]:
+    """The setting for the broker that ``penstock broker start`` started for this project."""
     folder = find_project_broker()
     if folder is None or folder.port is None or not folder.is_in_use():
         return {}

@@ -6,18 +6,37 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from penstock.cli.live_view import View
 from penstock.cli.quiet import JavaLog
-from penstock.cli.snapshot import Snapshot, Streams, Watch
+from penstock.runtime.states import State
 
 _DRAW_EVERY_S = 0.2
+Look = TypeVar("Look")
+Look_co = TypeVar("Look_co", covariant=True)
+Look_contra = TypeVar("Look_contra", contravariant=True)
 
 
-class Runnable(Streams, Protocol):
+class Watching(Protocol[Look_co]):
+    """Looks on for the length of a block; ``latest`` is the last look."""
+
+    def __enter__(self) -> object: ...
+    def __exit__(self, *exc: object) -> None: ...
+    @property
+    def latest(self) -> Look_co: ...
+
+
+class Showing(Protocol[Look_contra]):
+    """Shows looks to somebody."""
+
+    def show(self, snapshot: Look_contra) -> None: ...
+
+
+class Runnable(Protocol):
     """As much of ``KafkaStreams`` as running it takes."""
 
+    @property
+    def state(self) -> State: ...
     @property
     def error(self) -> Exception | None: ...
     def start(self) -> None: ...
@@ -53,11 +72,11 @@ class Work:
 
 def run_watched(
     streams: Runnable,
-    watch: Watch,
-    view: View,
+    watch: Watching[Look],
+    view: Showing[Look],
     log: JavaLog,
     *,
-    until: Callable[[Snapshot], bool] = lambda snapshot: False,
+    until: Callable[[Look], bool] = lambda snapshot: False,
 ) -> None:
     """Runs until it ends, until ``until`` holds, or until Ctrl-C or SIGTERM; then closes it.
 
@@ -86,7 +105,7 @@ def run_watched(
         raise streams.error
 
 
-def _look_on(watch: Watch, view: View, is_over: Callable[[], bool]) -> None:
+def _look_on(watch: Watching[Look], view: Showing[Look], is_over: Callable[[], bool]) -> None:
     pause = threading.Event()
     while not is_over():
         view.show(watch.latest)

@@ -16,7 +16,7 @@ from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.local import LocalQueries, LocalQuery
-from penstock.sql.parser import parse_statement, split_statements
+from penstock.sql.parser import StatementText, parse_statement, split_statements
 from penstock.sql.push import PushQuery
 from penstock.sql.results import OutgoingRecord, StatementResult
 from penstock.sql.running import SparkQueries
@@ -69,7 +69,7 @@ class SqlEngine:
             SqlError: what is wrong, with line, column and the text at fault.
         """
         execution = self._execution(self.catalog.copy())
-        results = [self._run(execution, piece.text) for piece in split_statements(script)]
+        results = [self._run(execution, piece, script) for piece in split_statements(script)]
         self.catalog = execution.catalog
         for row in execution.schemas:
             register(row)
@@ -77,13 +77,13 @@ class SqlEngine:
             self._send(record)
         return results
 
-    def _run(self, execution: Execution, text: str) -> StatementResult:
+    def _run(self, execution: Execution, piece: StatementText, script: str) -> StatementResult:
         statement: Node | None = None
         try:
-            statement = parse_statement(text, execution.catalog.variables)
-            return execution.run(statement, text)
+            statement = parse_statement(piece.placed_in(script), execution.catalog.variables)
+            return execution.run(statement, piece.text)
         except SqlError as error:
-            raise _placed(error, statement).with_source(text) from None
+            raise _placed(error, statement).pointing_into(script) from None
 
     # What there is
 
@@ -135,12 +135,17 @@ class SqlEngine:
             config: Settings of Kafka Streams and Spark; without ``bootstrap.servers`` a private
                 broker is started.
         """
+        running = self.connect(config)
+        running.sync()
+        return running
+
+    def connect(self, config: Mapping[str, Any] | None = None) -> SparkQueries:
+        """Connects to Kafka and starts nothing: statements know its topics from now on."""
         running = SparkQueries(self, config)
         self._send = running.send
         for record in self.outbox:
             running.send(record)
         self.outbox.clear()
-        running.sync()
         return running
 
     def query(self, sql: str) -> PushQuery:

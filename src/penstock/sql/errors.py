@@ -43,6 +43,10 @@ class SqlError(PenstockError):
             return self
         return type(self)(self.code, self.message, self.fix, self.at, self.span, text)
 
+    def pointing_into(self, script: str) -> SqlError:
+        """Gives the same error over the script that its span was counted in."""
+        return type(self)(self.code, self.message, self.fix, self.at, self.span, script)
+
     def __str__(self) -> str:
         lines = [f"[{self.code}] {self.message}"]
         if self.span:

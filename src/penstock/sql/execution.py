@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import uuid4
 
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
@@ -26,7 +27,7 @@ from penstock.sql.planner.query import Planner
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.upgrade import check_upgrade
 from penstock.sql.properties import INSERT_PROPERTIES, read_properties
-from penstock.sql.results import OutgoingRecord, StatementResult
+from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
 from penstock.topology.topology import Topology
 
 _SHORT = {"STREAM": "CSAS", "TABLE": "CTAS"}
@@ -157,7 +158,8 @@ class Execution:
                 fix="add EMIT CHANGES, or send the query to a server",
                 span=query.span,
             )
-        plan = self._planner.select(query, self._query_id("transient"))
+        # Its rows are nobody else's, and no restart continues it: the name is new each time.
+        plan = self._planner.select(query, f"transient_{uuid4().hex[:12]}")
         self.lowered(plan)
         return plan
 
@@ -207,6 +209,24 @@ class Execution:
 
     def listing(self, statement: Any, sql: str) -> StatementResult:
         return Listing(self.catalog, self.functions, self.settings).answer(statement, sql)
+
+    def print_topic(self, statement: admin.PrintTopic, sql: str) -> StatementResult:
+        return PrintResult(
+            "print",
+            sql,
+            topic=statement.topic,
+            from_beginning=statement.from_beginning,
+            interval=statement.interval or 1,
+            limit=statement.limit,
+        )
+
+    def refuse_test_only(self, statement: Node, sql: str) -> StatementResult:
+        raise AnalysisError(
+            "only-in-tests",
+            "ASSERT of values, streams and tables is only for SQL tests",
+            fix="run the file with: penstock sql test",
+            span=statement.span,
+        )
 
     def explain(self, statement: ast.Explain, sql: str) -> StatementResult:
         listing = Listing(self.catalog, self.functions, self.settings)
@@ -299,6 +319,9 @@ _HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
     ast.CreateType: Execution.create_type,
     ast.DropType: Execution.drop_type,
     ast.Explain: Execution.explain,
+    ast.AssertValues: Execution.refuse_test_only,
+    ast.AssertTombstone: Execution.refuse_test_only,
+    ast.AssertSource: Execution.refuse_test_only,
     Query: Execution.select,
     admin.ControlQuery: Execution.control,
     admin.SetProperty: Execution.set_property,
@@ -310,4 +333,5 @@ _HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
     admin.DescribeSource: Execution.listing,
     admin.DescribeAll: Execution.listing,
     admin.DescribeFunction: Execution.listing,
+    admin.PrintTopic: Execution.print_topic,
 }

@@ -33,6 +33,14 @@ class StatementText:
     text: str
     span: Span
 
+    def placed_in(self, script: str) -> str:
+        """Gives the statement behind as much blank space as stands before it in its script.
+
+        So every span of its tree, and every error, has the line and column of the script.
+        """
+        before = script[: self.span.start]
+        return "".join("\n" if c == "\n" else " " for c in before) + self.text
+
 
 def split_statements(script: str) -> tuple[StatementText, ...]:
     """Cuts a script at its semicolons, which may also stand inside quotes and comments."""

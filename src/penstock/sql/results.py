@@ -35,3 +35,13 @@ class OutgoingRecord:
     value: bytes | None
     timestamp: int | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PrintResult(StatementResult):
+    """What PRINT asks for; whoever has a cluster reads the records."""
+
+    topic: str = ""
+    from_beginning: bool = False
+    interval: int = 1
+    limit: int | None = None

@@ -7,22 +7,43 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
+from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, PREFIXES, SETTINGS, StreamsConfig
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.embedded import shared_broker
+from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.push import PushQuery, Row
 from penstock.sql.results import OutgoingRecord
+from penstock.sql.running_push import RunningPush
+from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
     from penstock.runtime.spark.streams import KafkaStreams
     from penstock.sql.engine import SqlEngine
 
 _PAUSE_S = 0.05
-_QUERY_CONFIG: dict[str, Any] = {"deserialization.exception.handler": "continue"}
+_QUERY_CONFIG: dict[str, Any] = {
+    "deserialization.exception.handler": "continue",
+    "processing.guarantee": "exactly_once_v2",
+}
+_STREAMS_PREFIX = "ksql.streams."
+
+
+def settings_of(plan: QueryPlan) -> dict[str, str]:
+    """Gives the settings of Kafka Streams among those that SET put in force for a query."""
+    named = {name.removeprefix(_STREAMS_PREFIX): value for name, value in plan.settings}
+    return {
+        name: value
+        for name, value in named.items()
+        if (name in SETTINGS and name not in _FIXED) or name.startswith(PREFIXES)
+    }
+
+
+#: What the engine decides for all queries.
+_FIXED = (APPLICATION_ID.name, BOOTSTRAP_SERVERS.name)
 
 
 class SparkQueries:
@@ -89,7 +110,7 @@ class SparkQueries:
         for query_id, query in wanted.items():
             if query_id not in self.applications:
                 topology = self._engine.topology(query_id)
-                self.applications[query_id] = self._started(query_id, topology)
+                self.applications[query_id] = self._started(query.plan, topology)
             self._pause(query_id, is_paused=query.state == "PAUSED")
 
     def _pause(self, query_id: str, *, is_paused: bool) -> None:
@@ -100,12 +121,12 @@ class SparkQueries:
             self.applications[query_id].resume()
             self._paused.discard(query_id)
 
-    def _started(self, query_id: str, topology: Any) -> KafkaStreams:
+    def _started(self, plan: QueryPlan, topology: Topology) -> KafkaStreams:
         self._open_session()
         # Spark is heavy: whoever only plans queries need not load it.
         streams: Any = importlib.import_module("penstock.runtime.spark.streams")
-        application_id = self._engine.application_id(query_id)
-        config = {**self._config, APPLICATION_ID.name: application_id}
+        own = {APPLICATION_ID.name: self._engine.application_id(plan.id)}
+        config = {**self._config, **settings_of(plan), **own}
         application: KafkaStreams = streams.KafkaStreams(topology, config)
         application.start()
         return application
@@ -148,31 +169,18 @@ class SparkQueries:
 
     # Push queries
 
-    def select(self, query: PushQuery, timeout_s: float | None = None) -> Iterator[Row]:
-        """Runs a push query and gives its rows, until its LIMIT or ``timeout_s`` without a row."""
+    def push(self, query: PushQuery) -> RunningPush:
+        """Starts a push query; whoever reads its rows closes it."""
         self._make_topics()
         self._admin.create_topic(query.id)
-        application = self._started(query.id, query.topology)
+        application = self._started(query.plan, query.topology)
         consumer = new_consumer(consumer_settings(self._base) | {"group.id": query.id})
-        try:
-            yield from query.read(self._values(query.id, consumer, application, timeout_s))
-        finally:
-            consumer.close()
-            application.close()
-            self._admin.delete_topics([query.id], missing_ok=True)
+        return RunningPush(query, application, consumer, self._admin)
 
-    def _values(
-        self, topic: str, consumer: Any, application: KafkaStreams, timeout_s: float | None
-    ) -> Iterator[bytes | None]:
-        consumer.subscribe([topic])
-        last = time.monotonic()
-        while timeout_s is None or time.monotonic() - last < timeout_s:
-            message = consumer.poll(_PAUSE_S)
-            if application.error is not None:
-                raise application.error
-            if message is not None and message.error() is None:
-                last = time.monotonic()
-                yield message.value()
+    def select(self, query: PushQuery, timeout_s: float | None = None) -> Iterator[Row]:
+        """Runs a push query and gives its rows, until its LIMIT or ``timeout_s`` without a row."""
+        with self.push(query) as running:
+            yield from running.rows(timeout_s)
 
     def close(self) -> None:
         """Ends all queries after the batch that is under way."""

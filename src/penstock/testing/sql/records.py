@@ -1,6 +1,6 @@
-"""Records of SQL cases: their JSON to the bytes of a format, and bytes back to JSON.
+"""Records of SQL tests: their JSON to the bytes of a format, and bytes back to JSON.
 
-Cases have to be loaded with ``load``: their numbers keep all digits, as ``Decimal``.
+Tests have to be loaded with ``load``: their numbers keep all digits, as ``Decimal``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes
 from penstock.sql import java
+from penstock.sql.errors import AnalysisError
 from penstock.sql.formats.language import language_of
 from penstock.sql.formats.properties import FormatProperties
 from penstock.sql.formats.registered import imports_of, schema_id_of
@@ -48,7 +49,7 @@ def load(text: str | bytes) -> Any:
 
 
 def to_bytes(row: RowFormat, value: Any) -> bytes | None:
-    """Gives the bytes that a producer would write for a case's JSON value."""
+    """Gives the bytes that a producer would write for a test's JSON value."""
     if value is None:
         return None
     match row.format.name:
@@ -90,7 +91,9 @@ def _registered_bytes(row: RowFormat, value: Any) -> bytes:
     subject = subject_of(row.topic, is_key=row.is_key)
     latest = registry.latest(subject)
     if latest is None:
-        raise LookupError(f"the case has no schema under {subject!r}")
+        raise AnalysisError(
+            "no-schema", f"the test has no schema for topic {row.topic!r}: {subject!r} is unknown"
+        )
     language = language_of(row.format.name)
     name = row.properties.schema_full_name
     imports = imports_of(latest.schema, registry)
@@ -115,7 +118,7 @@ def _registered_value(row: RowFormat, data: bytes) -> Any:
 
 
 def serde_of(row: RowFormat) -> RowSerde:
-    """Gives the serde of a row with its envelope: cases always write one."""
+    """Gives the serde of a row with its envelope: tests always write one."""
     return RowSerde(replace(row, wrap=True))
 
 
@@ -125,7 +128,7 @@ def _row(columns: Sequence[Field], value: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def to_sql(type_: SqlType, value: Any) -> Any:
-    """Gives the SQL value that a case's JSON stands for in a column of the type."""
+    """Gives the SQL value that a test's JSON stands for in a column of the type."""
     if value is None:
         return None
     match type_:

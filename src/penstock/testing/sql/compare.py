@@ -9,7 +9,7 @@ from typing import Any
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.catalog import DataSource
 from penstock.sql.formats.rows import RowFormat
-from tests.sqlcases.records import from_bytes, json_text, matches
+from penstock.testing.sql.records import from_bytes, json_text, matches
 
 _SHOWN = 160
 

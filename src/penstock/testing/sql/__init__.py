@@ -1,0 +1,1 @@
+"""Tests of SQL without Kafka and Spark: files of statements, input and expected output."""

@@ -1,0 +1,144 @@
+"""A script in this process: topics are lists of records, in the order they were written."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from penstock.runtime.local.outbox import ProducedRecord
+from penstock.serde.base import Serde
+from penstock.sql import SqlEngine
+from penstock.sql.catalog import DataSource
+from penstock.sql.errors import AnalysisError, did_you_mean
+from penstock.sql.formats.rows import RowSerde
+from penstock.sql.local import LocalQuery
+from penstock.sql.planner.lowering.context import Lowering
+from penstock.testing.sql.compare import difference
+from penstock.testing.sql.records import to_bytes
+
+#: A record of a test: ``topic``, ``key``, ``value``, ``timestamp``, ``headers`` and ``window``.
+TestData = Mapping[str, Any]
+
+
+class ScriptTopics:
+    """Statements first, then input through each query in turn, then a look at the topics."""
+
+    def __init__(self, engine: SqlEngine) -> None:
+        self.engine = engine
+        self.records: dict[str, list[ProducedRecord]] = defaultdict(list)
+        self._sources: dict[str, DataSource] = {}
+        self._inserted: set[str] = set()
+
+    def execute(self, statements: str) -> None:
+        """Runs statements; rows of INSERT VALUES are written to their topics."""
+        self.engine.execute(statements)
+        for source in self.engine.sources.values():
+            self._sources.setdefault(source.topic, source)
+        for record in self.engine.outbox:
+            self._inserted.add(record.topic)
+            self.records[record.topic].append(
+                ProducedRecord(record.topic, record.key, record.value, record.timestamp or 0, (), 0)
+            )
+        self.engine.outbox.clear()
+
+    def feed(self, inputs: Iterable[TestData]) -> None:
+        """Takes all input through each query in turn.
+
+        A query reads its input topics in the order of the test, then what earlier queries wrote.
+        """
+        written = [self._input(data) for data in inputs]
+        for record in written:
+            self.records[record.topic].append(record)
+        for query in self.engine.local().queries:
+            try:
+                self._run_query(query, written)
+            finally:
+                query.close()
+
+    def _run_query(self, query: LocalQuery, inputs: list[ProducedRecord]) -> None:
+        given = {record.topic for record in inputs}
+        own = [record for record in inputs if record.topic in query.topics]
+        for topic in query.topics:
+            if topic not in given:
+                own.extend(self.records[topic])
+        for record in own:
+            for produced in query.pipe(*record[:5]):
+                self.records[produced.topic].append(produced)
+
+    def input_records(self, inputs: Iterable[TestData]) -> list[ProducedRecord]:
+        """Gives the records of input as bytes, in the formats of their topics."""
+        return [self._input(data) for data in inputs]
+
+    def _input(self, record: TestData) -> ProducedRecord:
+        topic = record["topic"]
+        key, value = self.rows(topic)
+        headers = tuple(
+            (header["KEY"], _base64(header["VALUE"])) for header in record.get("headers") or ()
+        )
+        data = to_bytes(key.row, record.get("key"))
+        if record.get("window") is not None and data is not None:
+            data += _window_bytes(record["window"])
+        timestamp = int(record.get("timestamp") or 0)
+        return ProducedRecord(
+            topic, data, to_bytes(value.row, record.get("value")), timestamp, headers, 0
+        )
+
+    def rows(self, topic: str) -> tuple[RowSerde, RowSerde]:
+        """Gives the serdes of a topic's keys, without their windows, and values."""
+        source = self._sources.get(topic)
+        if source is None:
+            raise AnalysisError(
+                "unknown-topic",
+                f"no stream or table has the topic {topic!r}",
+                fix=did_you_mean(topic, self._sources)
+                or f"topics are {', '.join(sorted(self._sources)) or 'none'}",
+            )
+        lowering = self.lowering()
+        key: Serde[Any] = lowering.topic_key_serde(source)
+        plain_key = getattr(key, "inner", key)
+        value = lowering.topic_value_serde(source)
+        assert isinstance(plain_key, RowSerde)
+        assert isinstance(value, RowSerde)
+        return plain_key, value
+
+    def lowering(self) -> Lowering:
+        """Gives what makes serdes of the engine's streams and tables."""
+        execution = self.engine._execution(self.engine.catalog)
+        return Lowering("test", execution.environment, self.engine.registry)
+
+    def differences(self, outputs: Iterable[TestData]) -> list[str]:
+        """Compares topics with what is expected in them; without any, sinks must be empty."""
+        expected: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for record in outputs:
+            expected[record["topic"]].append(dict(record))
+        if not expected:
+            plans = [query.plan for query in self.engine.queries.values()]
+            expected.update({plan.sink.topic: [] for plan in plans if plan.sink})
+        found = [self._difference(topic, records) for topic, records in expected.items()]
+        return [problem for problem in found if problem is not None]
+
+    def _difference(self, topic: str, expected: list[dict[str, Any]]) -> str | None:
+        if topic not in self._sources and not self.records[topic]:
+            return None if not expected else f"{topic}: nothing was written, no such topic"
+        key, value = self.rows(topic)
+        return difference(
+            self.records[topic],
+            expected,
+            key.row,
+            value.row,
+            self._sources[topic],
+            ignores_zero_time=bool(self._inserted),
+        )
+
+
+def _base64(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+def _window_bytes(window: TestData) -> bytes:
+    if str(window.get("type", "")).upper() == "SESSION":
+        return struct.pack(">qq", int(window["end"]), int(window["start"]))
+    return struct.pack(">q", int(window["start"]))
