@@ -32,7 +32,7 @@ def record_of(
     scope = Scope((), functions, catalog.types)
     given: dict[str, Any] = {}
     for column, expression in zip(columns, statement.values, strict=True):
-        given[column.name] = _value(expression, column, scope)
+        given[column.name] = value_of(expression, column, scope)
     return _record(target, given, statement, lowering)
 
 
@@ -75,7 +75,8 @@ def _columns(statement: InsertValues, target: DataSource) -> list[SourceColumn]:
     return columns
 
 
-def _value(expression: Expression, column: SourceColumn, scope: Scope) -> Any:
+def value_of(expression: Expression, column: SourceColumn, scope: Scope) -> Any:
+    """Evaluates a value that stands alone, converted to the type of its column."""
     if isinstance(expression, NullLiteral):
         return None
     for node in walk(expression):
@@ -172,4 +173,4 @@ def _add_key(part: Comparison, target: DataSource, scope: Scope, given: dict[str
     if isinstance(part.left, ColumnRef):
         column = target.schema.find(part.left.name)
         if column is not None and column.namespace == "KEY":
-            given[column.name] = _value(part.right, column, scope)
+            given[column.name] = value_of(part.right, column, scope)

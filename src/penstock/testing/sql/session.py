@@ -1,0 +1,144 @@
+"""Runs the statements of a SQL test: rows go through the queries at once, assertions read on."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from penstock.errors import PenstockError
+from penstock.runtime.local.outbox import ProducedRecord
+from penstock.sql import SqlEngine
+from penstock.sql.ast.administration import RunScript
+from penstock.sql.ast.node import Span
+from penstock.sql.ast.statements import AssertSource, AssertTombstone, AssertValues
+from penstock.sql.errors import AnalysisError, SqlError
+from penstock.sql.local import LocalQueries, LocalQuery
+from penstock.sql.parser import parse_statement, split_statements
+from penstock.sql.planner.plan import QueryPlan
+from penstock.testing.sql.assertions import Expectation, check_source
+from penstock.testing.sql.sections import Section
+
+
+class TestFailedError(SqlError):
+    """What is there is not what a test expects."""
+
+
+class TestSession:
+    """One test on an engine of its own.
+
+    A topic's records are read in order: each assertion takes the next one of its topic.
+    """
+
+    __test__ = False
+
+    def __init__(self, engine: SqlEngine, folder: Path) -> None:
+        self._engine = engine
+        self._folder = folder
+        self._queries = LocalQueries(())
+        self._plans: dict[str, QueryPlan] = {}
+        self._topics: dict[str, list[ProducedRecord]] = defaultdict(list)
+        self._read: Counter[str] = Counter()
+
+    def problem(self, section: Section) -> str | None:
+        """Runs a test and says what is wrong with it, None if it passes."""
+        try:
+            self._run(section.text)
+        except PenstockError as error:
+            return _unexpected(error, section)
+        finally:
+            self._queries.close()
+        if section.is_refused:
+            return "all statements are accepted, but one must be refused"
+        return None
+
+    def _run(self, script: str) -> None:
+        for piece in split_statements(script):
+            text = piece.placed_in(script)
+            try:
+                self._run_statement(text)
+            except SqlError as error:
+                raise error.pointing_into(script) from None
+
+    def _run_statement(self, text: str) -> None:
+        statement = parse_statement(text, self._engine.catalog.variables)
+        match statement:
+            case AssertValues() | AssertTombstone():
+                self._check_next(Expectation.of(statement, self._engine), statement.span)
+            case AssertSource():
+                problem = check_source(statement, self._engine)
+                if problem is not None:
+                    raise TestFailedError("assertion-failed", problem, span=statement.span)
+            case RunScript(path):
+                self._run(self._script(path, statement.span))
+            case _:
+                self._engine.execute(text)
+                self._follow_catalog()
+                self._take_outbox()
+
+    def _script(self, path: str, span: Span | None) -> str:
+        try:
+            return (self._folder / path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise AnalysisError(
+                "unreadable-script", f"{path!r} cannot be read: {error.strerror}", span=span
+            ) from None
+
+    def _follow_catalog(self) -> None:
+        """Starts queries that are new or changed, and ends those that are gone."""
+        wanted = {query.id: query.plan for query in self._engine.queries.values()}
+        for query in list(self._queries.queries):
+            if self._plans[query.id] is not wanted.get(query.id):
+                self._queries.queries.remove(query)
+                query.close()
+                del self._plans[query.id]
+        for query_id, plan in wanted.items():
+            if query_id not in self._plans:
+                self._plans[query_id] = plan
+                application_id = self._engine.application_id(query_id)
+                topology = self._engine.topology(query_id)
+                self._queries.queries.append(LocalQuery(query_id, application_id, topology))
+
+    def _take_outbox(self) -> None:
+        for record in self._engine.outbox:
+            time = record.timestamp or 0
+            self._topics[record.topic].append(
+                ProducedRecord(record.topic, record.key, record.value, time, record.headers, 0)
+            )
+            before = len(self._queries.produced)
+            self._queries.pipe(record.topic, record.key, record.value, time, record.headers)
+            for produced in self._queries.produced[before:]:
+                self._topics[produced.topic].append(produced)
+        self._engine.outbox.clear()
+
+    def _check_next(self, expected: Expectation, span: Span | None) -> None:
+        topic = expected.source.topic
+        place = self._read[topic]
+        records = self._topics[topic]
+        if place >= len(records):
+            raise TestFailedError(
+                "assertion-failed",
+                f"{expected.source.name} has no further record after {place}: expected {expected}",
+                span=span,
+            )
+        self._read[topic] += 1
+        problem = expected.difference(records[place])
+        if problem is not None:
+            what = (
+                f"record {place + 1} of {expected.source.name} is not the expected one: {problem}"
+            )
+            raise TestFailedError("assertion-failed", what, span=span)
+
+
+def _unexpected(error: PenstockError, section: Section) -> str | None:
+    """Says why an error is not the one that the test wants.
+
+    Names of Java classes stand for any refusal: errors here have names of their own.
+    """
+    if not section.is_refused or isinstance(error, TestFailedError):
+        return str(error)
+    wanted = section.error
+    if wanted and "." not in wanted and wanted not in (error.code, type(error).__name__):
+        return f"expected {wanted}, got {type(error).__name__}: {error}"
+    if section.message and section.message.lower() not in str(error).lower():
+        return f"expected a message with {section.message!r}, got {error}"
+    return None
