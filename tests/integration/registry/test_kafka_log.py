@@ -43,7 +43,7 @@ def test_two_registries_share_a_topic(kafka_broker: str) -> None:
 
 
 def test_copy_in_a_worker_reads_the_topic_for_itself(kafka_broker: str) -> None:
-    registry = registry_for({}, {"bootstrap.servers": kafka_broker}, "registry-copy")
+    registry = registry_for({"bootstrap.servers": kafka_broker}, "registry-copy")
     assert registry.register("a", INT) == 1
     assert pickle.loads(pickle.dumps(registry)).by_id(1) == INT
 

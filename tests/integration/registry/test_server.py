@@ -10,6 +10,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from penstock.sql.formats.http_registry import HttpRegistry
+from penstock.sql.formats.registries import registry_for
 from penstock.sql.formats.registry import (
     MemoryRegistry,
     RegistryError,
@@ -98,3 +99,15 @@ def test_registry_that_is_away_is_named(server: RegistryServer, client: SchemaRe
     server.stop()
     with pytest.raises(RegistryError, match=server.url):
         client.subjects()
+
+
+def test_url_and_login_of_the_settings_reach_the_client(
+    server: RegistryServer, client: SchemaRegistry
+) -> None:
+    settings = {
+        "ksql.schema.registry.url": server.url,
+        "ksql.schema.registry.basic.auth.credentials.source": "USER_INFO",
+        "ksql.schema.registry.basic.auth.user.info": "ann:secret",
+    }
+    client.register("a", INT)
+    assert registry_for(settings).subjects() == ["a"]

@@ -1,37 +1,41 @@
-"""Chooses the registry that settings ask for: one elsewhere, or a topic of the same cluster."""
+"""Chooses the registry that settings ask for: elsewhere, in the same cluster, or in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.kafka.java_settings import for_librdkafka
 from penstock.sql.formats.http_registry import HttpRegistry
 from penstock.sql.formats.kafka_log import TOPIC, KafkaLog
-from penstock.sql.formats.registry import LogRegistry, SchemaRegistry
+from penstock.sql.formats.registry import LogRegistry, MemoryRegistry, SchemaRegistry
 
 URL = "ksql.schema.registry.url"
 _PREFIX = "ksql.schema.registry."
 # Java's clients are told where the login is; this one finds it by its name.
 _ONLY_JAVA = ("basic.auth.credentials.source",)
+_CLUSTER = ("bootstrap.servers", "security.protocol", "ssl.", "sasl.")
 
 
-def registry_for(
-    settings: Mapping[str, Any], kafka: Mapping[str, Any], topic: str = TOPIC
-) -> SchemaRegistry:
-    """Gives the registry at ``ksql.schema.registry.url``, or one whose schemas are in a topic.
+def registry_for(settings: Mapping[str, Any], topic: str = TOPIC) -> SchemaRegistry:
+    """Gives the registry of an engine.
 
-    Args:
-        settings: of the engine; ``ksql.schema.registry.basic.auth.user.info`` and others with
-            that prefix go to the client.
-        kafka: librdkafka's settings of the cluster, for the case that no URL is set.
-        topic: where the schemas are kept in that case.
+    That is the one at ``ksql.schema.registry.url``, whose client gets all other settings with
+    that prefix; without a URL one whose schemas are in a topic of the cluster at
+    ``bootstrap.servers``; and without a cluster one in memory.
     """
-    url = settings.get(URL)
-    if not url:
-        return LogRegistry(KafkaLog(kafka, topic))
-    others = {
+    if settings.get(URL):
+        return HttpRegistry(str(settings[URL]), _client_settings(settings))
+    if not settings.get("bootstrap.servers"):
+        return MemoryRegistry()
+    cluster = {name: value for name, value in settings.items() if name.startswith(_CLUSTER)}
+    return LogRegistry(KafkaLog(for_librdkafka(cluster, "admin"), topic))
+
+
+def _client_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    named = {
         name.removeprefix(_PREFIX): value
         for name, value in settings.items()
         if name.startswith(_PREFIX) and name != URL
     }
-    return HttpRegistry(str(url), {k: v for k, v in others.items() if k not in _ONLY_JAVA})
+    return {name: value for name, value in named.items() if name not in _ONLY_JAVA}

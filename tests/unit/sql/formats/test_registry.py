@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from penstock.sql.formats.registries import registry_for
 from penstock.sql.formats.registry import (
     LogRegistry,
     MemoryLog,
@@ -202,3 +203,14 @@ def test_compatibility_is_none_and_says_so() -> None:
     path = "/compatibility/subjects/a/versions/latest"
     assert ask(registry, "POST", path, {"schema": '"int"'}) == {"is_compatible": True}
     assert refused(registry, "POST", path, {"schema": '"no type"'}) == (422, 42201)
+
+
+def test_engine_without_cluster_or_url_has_a_registry_in_memory() -> None:
+    assert isinstance(registry_for({"ksql.service.id": "x"}), MemoryRegistry)
+
+
+def test_engine_with_a_cluster_keeps_schemas_there() -> None:
+    """Nothing is asked of the cluster before a schema is."""
+    registry = registry_for({"bootstrap.servers": "localhost:1", "sasl.mechanism": "PLAIN"})
+    assert isinstance(registry, LogRegistry)
+    assert not isinstance(registry, MemoryRegistry)
