@@ -11,7 +11,8 @@ from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.errors import AnalysisError, SqlError, did_you_mean
 from penstock.sql.execution import Execution
 from penstock.sql.formats.inference import register
-from penstock.sql.formats.registry import MemoryRegistry, SchemaRegistry
+from penstock.sql.formats.registries import registry_for
+from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
@@ -41,7 +42,7 @@ class SqlEngine:
     Args:
         config: Settings by their ksqlDB names, such as ``ksql.service.id``; SET goes over them.
         functions: Functions of users, made with ``@udf``, ``@udaf`` and ``@udtf``.
-        registry: Where schemas of AVRO, PROTOBUF and JSON_SR are kept; in memory if not given.
+        registry: Where schemas of AVRO, PROTOBUF and JSON_SR are kept; else as the settings say.
         send: Takes the records of INSERT VALUES; without it they are kept in ``outbox``.
     """
 
@@ -57,7 +58,7 @@ class SqlEngine:
         self.functions: FunctionRegistry = built_in_functions()
         for function in functions:
             function.register(self.functions)
-        self.registry: SchemaRegistry = registry or MemoryRegistry()
+        self.registry: SchemaRegistry = registry or registry_for(self.config)
         self.catalog = Catalog()
         self.outbox: list[OutgoingRecord] = []
         self._send = send or self.outbox.append
