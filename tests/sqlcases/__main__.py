@@ -30,7 +30,10 @@ def main(arguments: list[str] | None = None) -> int:
         logging.disable(logging.CRITICAL)
     cases = [case for path in case_files(options.paths) for case in cases_in(path)]
     wanted = [case for case in cases if _is_wanted(case, options.only)]
-    verdicts = _verdicts(wanted, options.jobs)
+    try:
+        verdicts = _verdicts(wanted, options.jobs)
+    finally:
+        logging.disable(logging.NOTSET)
     _report(verdicts, verbose=options.verbose, table=not options.no_table)
     agreeing = sum(verdict.agrees for verdict in verdicts)
     print(f"sql cases: {agreeing} of {len(verdicts)} agree")

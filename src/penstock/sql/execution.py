@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
+from penstock.sql.assertions import assert_schema, assert_topic
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node
@@ -142,6 +143,19 @@ class Execution:
         dropped = self._definitions.drop_type(statement)
         what = "dropped" if dropped else "does not exist"
         return StatementResult("drop-type", sql, f"type {statement.name} {what}")
+
+    def assert_topic(self, statement: ast.AssertTopic, sql: str) -> StatementResult:
+        return StatementResult("assert", sql, assert_topic(statement, self.catalog.topics))
+
+    def assert_schema(self, statement: ast.AssertSchema, sql: str) -> StatementResult:
+        if self.registry is None:
+            raise AnalysisError(
+                "no-schema-registry",
+                "there is no schema registry to ask",
+                fix="set ksql.schema.registry.url",
+                span=statement.span,
+            )
+        return StatementResult("assert", sql, assert_schema(statement, self.registry))
 
     # Queries
 
@@ -318,6 +332,8 @@ _HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
     ast.AlterSource: Execution.alter,
     ast.CreateType: Execution.create_type,
     ast.DropType: Execution.drop_type,
+    ast.AssertTopic: Execution.assert_topic,
+    ast.AssertSchema: Execution.assert_schema,
     ast.Explain: Execution.explain,
     ast.AssertValues: Execution.refuse_test_only,
     ast.AssertTombstone: Execution.refuse_test_only,

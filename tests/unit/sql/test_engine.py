@@ -175,3 +175,17 @@ def test_unreadable_record_is_skipped() -> None:
         script.queries.pipe("orders", b"1", b"{not json", 0)
         script.pipe("orders", 2, {"item": "pear"})
         assert [key for key, _ in script.read("X")] == [2]
+
+
+def test_assertion_waits_for_a_topic_and_a_schema() -> None:
+    """What is not there in time is an error; NOT EXISTS is the other way round."""
+    avro = "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='AVRO', PARTITIONS=2);"
+    engine = engine_of(avro)
+    engine.execute("ASSERT TOPIC 's' WITH (PARTITIONS=2); ASSERT NOT EXISTS TOPIC 't';")
+    engine.execute("ASSERT SCHEMA SUBJECT 's-value'; ASSERT NOT EXISTS SCHEMA ID 99;")
+    short = "TIMEOUT 10 MILLISECONDS"
+    assert refusal(avro, f"ASSERT TOPIC 't' {short};").code == "assertion-failed"
+    assert (
+        refusal(avro, f"ASSERT TOPIC 's' WITH (PARTITIONS=3) {short};").code == "assertion-failed"
+    )
+    assert refusal(avro, f"ASSERT NOT EXISTS SCHEMA ID 1 {short};").code == "assertion-failed"

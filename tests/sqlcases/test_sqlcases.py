@@ -1,0 +1,77 @@
+"""The runner of SQL cases: our own cases agree, and every kind of difference is found."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sqlcases.__main__ import main
+from tests.sqlcases.cases import Case, cases_in
+from tests.sqlcases.run import check
+
+OWN = Path(__file__).parent / "own"
+SHARED = Path(__file__).parents[2].parent / "shared" / "sql-cases" / "query"
+CASES = [case for file in sorted(OWN.glob("*.json")) for case in cases_in(file)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_own_case_agrees(case: Case) -> None:
+    """Each case of ours gives what it says."""
+    assert check(case).problems == []
+
+
+def changed(name: str, change: Any) -> Case:
+    found = next(case for case in CASES if case.name == name)
+    data = copy.deepcopy(found.data)
+    change(data)
+    return Case(found.file, found.name, data)
+
+
+WINDOWED, PLAIN = "orders per minute and item", "dear orders in capitals - JSON"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "word"),
+    [
+        (PLAIN, lambda data: data["outputs"][0].update(key=2), "key"),
+        (PLAIN, lambda data: data["outputs"][0]["value"].update(PRICE=13), "value"),
+        (PLAIN, lambda data: data["outputs"][0].update(timestamp=6), "timestamp"),
+        (PLAIN, lambda data: data["outputs"].append(data["outputs"][0]), "fewer"),
+        (PLAIN, lambda data: data["outputs"].clear(), "more"),
+        (PLAIN, lambda data: data["outputs"][0].update(headers=[{"KEY": "a"}]), "headers"),
+        (WINDOWED, lambda data: data["outputs"][0]["window"].update(start=1), "window"),
+        (WINDOWED, lambda data: data["outputs"].reverse(), "timestamp"),
+        (PLAIN, lambda data: data["post"]["sources"][0].update(type="table"), "STREAM"),
+        (PLAIN, lambda data: data["post"]["sources"][0].update(schema="ID INT"), "ITEM"),
+        (PLAIN, lambda data: data["post"]["sources"][0].update(name="NONE"), "no source"),
+        (WINDOWED, lambda data: data["post"]["topics"].update(blacklist=".*-repartition"), "topic"),
+        (WINDOWED, lambda data: data["post"]["topics"]["topics"][0].update(name="x"), "no topic"),
+        (PLAIN, lambda data: data.update(expectedException={}), "accepted"),
+        (PLAIN, lambda data: data["statements"].append("CREATE STREAM;"), "refused"),
+    ],
+)
+def test_difference_is_found(name: str, change: Any, word: str) -> None:
+    """A case that says something else disagrees, and the problem says what."""
+    problems = check(changed(name, change)).problems
+    assert problems
+    assert word in " ".join(problems)
+
+
+def test_command_counts_what_agrees(capsys: pytest.CaptureFixture[str]) -> None:
+    """The last line is the count; the exit code says whether all agree."""
+    assert main([str(OWN), "--only", "capitals - AVRO"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "sql cases: 1 of 1 agree"
+    assert main(["/no/such/folder"]) == 2
+
+
+@pytest.mark.slow
+def test_shared_cases_agree() -> None:
+    """At least 97 of 100 cases of the dialect agree."""
+    if not SHARED.is_dir():
+        pytest.skip(f"the cases of the SQL dialect are not at {SHARED}")
+    verdicts = [check(case) for file in sorted(SHARED.glob("*.json")) for case in cases_in(file)]
+    agreeing = sum(verdict.agrees for verdict in verdicts)
+    assert agreeing >= 0.97 * len(verdicts)
