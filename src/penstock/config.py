@@ -480,8 +480,9 @@ WINDOW_SIZE_MS = Setting(
 MAX_BATCH_RECORDS = Setting(
     "penstock.max.batch.records",
     _at_least(1),
-    200_000,
-    "Most records of all source partitions that one batch takes.",
+    500_000,
+    "Most records of all source partitions that one batch takes; a batch of a backlog is as large"
+    " as two seconds allow.",
 )
 EMIT_INTERVAL_MS = Setting(
     "__emit.interval.ms__",

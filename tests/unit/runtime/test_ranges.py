@@ -118,3 +118,22 @@ def test_a_global_table_alone_makes_a_batch() -> None:
     assert plans.next() is None
     admin.ends["table", 0] = 3
     assert plans.next() is not None
+
+
+def test_batches_of_a_backlog_are_sized_by_the_time_they_take() -> None:
+    """About two seconds: twice as many records at most, and never more than is allowed."""
+    inputs = Inputs(
+        global_parts=(), max_records=120_000, is_ordered=False, has_wall_clock=False,
+        read_committed=True,
+    )  # fmt: skip
+    admin = cast("Admin", FakeAdmin(**{"in": 10**9}))
+    plans = BatchPlanner(admin, inputs, BatchPlan(-1, {}, {("in", 0): 0}, 0, {}), None)
+    sizes = []
+    for seconds in (0.1, 0.1, 4.0, 1.0, 0.0):
+        plan = plans.next()
+        assert plan is not None
+        sizes.append(plan.end["in", 0] - plan.start["in", 0])
+        plans.learn(sizes[-1], seconds)
+    assert sizes == [50_000, 100_000, 120_000, 60_000, 120_000]
+    plans.learn(10, 50.0)
+    assert plans.most_records == 120_000

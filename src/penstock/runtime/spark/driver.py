@@ -207,6 +207,7 @@ class Driver:
             progress.dropped.update(report.dropped)
         self._retention.keep_up(self._clocks, time.time_ns() // 1_000_000)
         records = sum(report.records for report in received if report.stage == 0)
+        self._planner.learn(records, seconds)
         progress.batches += 1
         progress.records += records
         progress.last_batch_records = records

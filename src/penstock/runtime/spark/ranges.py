@@ -13,6 +13,10 @@ from penstock.runtime.spark.idling import Idling
 from penstock.runtime.spark.orders import Part
 
 _LATEST_MS = 1 << 43
+#: How long a batch of a backlog should take: long enough to be worth its overhead.
+_BATCH_S = 2.0
+_FIRST_RECORDS = 50_000
+_FEWEST_RECORDS = 1_000
 #: A batch that is as full as this needs no further search for its end.
 _FULL = 0.8
 
@@ -45,6 +49,7 @@ class BatchPlanner:
         self._last = last
         self._unfinished = unfinished
         self._idling = Idling(inputs.tasks, inputs.max_idle_ms)
+        self.most_records = min(_FIRST_RECORDS, inputs.max_records)
 
     def next(self) -> BatchPlan | None:
         """Gives the next batch, None if there is nothing to do yet.
@@ -69,8 +74,17 @@ class BatchPlanner:
         self._last = BatchPlan(last.batch + 1, start, ends, clock_ms, tables)
         return self._last
 
+    def learn(self, records: int, seconds: float) -> None:
+        """Sizes the next full batch by the time that this one took."""
+        if records < self.most_records * _FULL or seconds <= 0:
+            return
+        fitting = int(records * _BATCH_S / seconds)
+        # At most twice as many at a time: the first batches pay for much that comes only once.
+        grown = min(fitting, 2 * self.most_records)
+        self.most_records = max(min(grown, self._inputs.max_records), _FEWEST_RECORDS)
+
     def _capped(self, start: Mapping[Part, int], ends: Mapping[Part, int]) -> dict[Part, int]:
-        most = self._inputs.max_records
+        most = self.most_records
         if not self._inputs.is_ordered:
             return cap(start, ends, most)
 
