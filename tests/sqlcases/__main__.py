@@ -1,7 +1,8 @@
 """The command: ``python -m tests.sqlcases PATH...``. Exit 0: all agree, 1: some do not, 2: misuse.
 
 Runs cases of the SQL dialect through the public engine, without Kafka and Spark, and prints what
-disagrees, a table per file, and how many agree.
+disagrees, a table per file, and how many agree. ``--spark`` runs them on Spark against a broker;
+``--sample N`` takes N of them, the same ones each time.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import argparse
 import logging
 import multiprocessing
+import random
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from tests.sqlcases.cases import Case, case_files, cases_in
-from tests.sqlcases.run import Verdict, check
+from tests.sqlcases.run import check
+from tests.sqlcases.verdict import Verdict
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -31,7 +34,10 @@ def main(arguments: list[str] | None = None) -> int:
     cases = [case for path in case_files(options.paths) for case in cases_in(path)]
     wanted = [case for case in cases if _is_wanted(case, options.only)]
     try:
-        verdicts = _verdicts(wanted, options.jobs)
+        if options.spark:
+            verdicts = _on_spark(wanted, options.sample)
+        else:
+            verdicts = _verdicts(_sampled(wanted, options.sample), options.jobs)
     finally:
         logging.disable(logging.NOTSET)
     _report(verdicts, verbose=options.verbose, table=not options.no_table)
@@ -50,6 +56,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--verbose", action="store_true", help="show statements of disagreements")
     parser.add_argument("--jobs", type=int, default=1, help="processes to run cases in")
     parser.add_argument("--log", action="store_true", help="keep the log of processing errors")
+    parser.add_argument("--spark", action="store_true", help="run on Spark and a real broker")
+    parser.add_argument("--sample", type=int, metavar="N", help="take N cases, not all")
     parser.add_argument("--no-table", action="store_true", help="leave the table per file out")
     return parser
 
@@ -57,6 +65,27 @@ def _parser() -> argparse.ArgumentParser:
 def _is_wanted(case: Case, only: list[str]) -> bool:
     text = f"{case.file} {case.name}".lower()
     return all(part.lower() in text for part in only)
+
+
+def _sampled(cases: list[Case], size: int | None) -> list[Case]:
+    return cases if size is None else random.Random(6).sample(cases, min(size, len(cases)))
+
+
+def _on_spark(cases: list[Case], size: int | None) -> list[Verdict]:
+    # Spark is heavy: whoever runs cases in process need not load it.
+    from tests.sqlcases.on_spark import check_on_spark, sample_of, skip_reason  # noqa: PLC0415
+
+    chosen = sample_of(cases, len(cases) if size is None else size)
+    skipped = Counter(reason for case in cases if (reason := skip_reason(case)) is not None)
+    for reason, number in skipped.most_common():
+        print(f"left out: {number} because {reason}")
+    _STATEMENTS.update({(case.file, case.name): case.statements for case in chosen})
+    verdicts = []
+    for verdict in check_on_spark(chosen):
+        verdicts.append(verdict)
+        mark = "agrees" if verdict.agrees else "DISAGREES"
+        print(f"{len(verdicts):4} {mark:9} {verdict.file}: {verdict.name}", flush=True)
+    return verdicts
 
 
 _STATEMENTS: dict[tuple[str, str], list[str]] = {}

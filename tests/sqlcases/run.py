@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
-from dataclasses import dataclass, field
-
 from penstock.errors import PenstockError
 from penstock.sql import SqlEngine
 from penstock.sql.formats.registry import MemoryRegistry
@@ -13,36 +10,15 @@ from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions
 from tests.sqlcases.post import post_differences
 from tests.sqlcases.schemas import register_schemas
+from tests.sqlcases.verdict import Verdict, guarded
 
 SERVICE_ID = "some.ksql.service.id"
 _PARTITIONS = 4
 
 
-@dataclass(slots=True)
-class Verdict:
-    """What a case gave: nothing to say means that it agrees."""
-
-    file: str
-    name: str
-    problems: list[str] = field(default_factory=list)
-
-    @property
-    def agrees(self) -> bool:
-        return not self.problems
-
-
 def check(case: Case) -> Verdict:
-    """Runs a case; whatever goes wrong is a problem of the verdict, never an exception."""
-    verdict = Verdict(case.file, case.name)
-    try:
-        verdict.problems.extend(_Run(case).problems())
-    # The runner must go on with the other cases, whatever one of them does.
-    except Exception as error:  # noqa: BLE001
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
-        kind = "refused" if isinstance(error, PenstockError) else f"internal {type(error).__name__}"
-        verdict.problems.append(f"{kind}: {str(error)[:400]} ({where})")
-    return verdict
+    """Runs a case in this process."""
+    return guarded(case, lambda: _Run(case).problems())
 
 
 class _Run:
