@@ -1,9 +1,12 @@
-"""Text of ``.proto`` files to the descriptors that Protobuf's runtime works with."""
+"""Protobuf schemas with all they import, as the descriptors that Protobuf's runtime works with."""
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from google.protobuf import (
@@ -17,15 +20,12 @@ from google.protobuf import (
     wrappers_pb2,
 )
 from google.protobuf.descriptor import Descriptor
-from google.protobuf.descriptor_pb2 import (
-    DescriptorProto,
-    EnumDescriptorProto,
-    FieldDescriptorProto,
-    FileDescriptorProto,
-)
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
-from proto_schema_parser import ast
-from proto_schema_parser.parser import Parser
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+
+from penstock.sql.formats.protobuf_text import TextReader
 
 ROOT = "schema.proto"
 
@@ -47,17 +47,6 @@ _KNOWN: dict[str, str] = {
     " message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }",
     "confluent/meta.proto": 'syntax = "proto3"; package confluent;'
     " message Meta { string doc = 1; map<string, string> params = 2; repeated string tags = 3; }",
-}
-_SCALARS = {
-    name.removeprefix("TYPE_").lower(): number
-    for name, number in FieldDescriptorProto.Type.items()
-    if name not in ("TYPE_GROUP", "TYPE_MESSAGE", "TYPE_ENUM")
-}
-_LABELS = {
-    None: FieldDescriptorProto.LABEL_OPTIONAL,
-    ast.FieldCardinality.OPTIONAL: FieldDescriptorProto.LABEL_OPTIONAL,
-    ast.FieldCardinality.REQUIRED: FieldDescriptorProto.LABEL_REQUIRED,
-    ast.FieldCardinality.REPEATED: FieldDescriptorProto.LABEL_REPEATED,
 }
 
 
@@ -82,8 +71,8 @@ class ProtoFile:
         root = reader.add(ROOT, text)
         return ProtoFile(
             [root.message_types_by_name[m.name] for m in reader.files[ROOT].message_type],
-            reader.parameters,
-            frozenset(reader.optional),
+            reader.texts.parameters,
+            frozenset(reader.texts.optional),
         )
 
     def message(self, full_name: str | None) -> Descriptor:
@@ -131,26 +120,33 @@ class _Reader:
     imports: Mapping[str, str]
     pool: DescriptorPool = field(default_factory=DescriptorPool)
     files: dict[str, FileDescriptorProto] = field(default_factory=dict)
-    parameters: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    optional: set[tuple[str, str]] = field(default_factory=set)
+    texts: TextReader = field(default_factory=TextReader)
 
     def add(self, name: str, text: str) -> Any:
-        file = FileDescriptorProto(name=name)
+        file = _decoded(text)
+        if file is None:
+            file = self.texts.read(text)
+        else:
+            self._learn(file)
+        file.name = name
         self.files[name] = file
-        parsed = _parsed(text)
-        file.syntax = parsed.syntax or "proto2"
-        elements = parsed.file_elements
-        file.package = next((e.name for e in elements if isinstance(e, ast.Package)), "")
-        for element in elements:
-            if isinstance(element, ast.Import):
-                self._import(element.name)
-                file.dependency.append(element.name)
-        for element in elements:
-            if isinstance(element, ast.Message):
-                self._message(file.message_type.add(), element, file.package, file.syntax)
-            elif isinstance(element, ast.Enum):
-                _fill_enum(file.enum_type.add(), element)
+        for needed in file.dependency:
+            self._import(needed)
         return self._added(file)
+
+    def _learn(self, file: FileDescriptorProto) -> None:
+        """Notes what the descriptors of a file say about their fields."""
+        nested = [(file.package, message) for message in file.message_type]
+        while nested:
+            scope, message = nested.pop()
+            full = f"{scope}.{message.name}" if scope else message.name
+            nested += [(full, inner) for inner in message.nested_type]
+            for each in message.field:
+                if each.proto3_optional:
+                    self.texts.optional.add((full, each.name))
+                parameters = _option_parameters(each)
+                if parameters:
+                    self.texts.parameters[full, each.name] = parameters
 
     def _added(self, file: FileDescriptorProto) -> Any:
         try:
@@ -176,137 +172,40 @@ class _Reader:
         else:
             raise ValueError(f"the schema imports {name!r}, which is not among its references")
 
-    def _message(
-        self, target: DescriptorProto, source: ast.Message, scope: str, syntax: str
-    ) -> None:
-        target.name = source.name
-        full = f"{scope}.{source.name}" if scope else source.name
-        for element in source.elements:
-            match element:
-                case ast.Field():
-                    self._field(target, element, full, syntax)
-                case ast.MapField():
-                    _fill_map(target, element)
-                case ast.OneOf():
-                    index = len(target.oneof_decl)
-                    target.oneof_decl.add(name=element.name)
-                    for member in element.elements:
-                        if isinstance(member, ast.Field):
-                            self._plain_field(target, member, full).oneof_index = index
-                case ast.Message():
-                    self._message(target.nested_type.add(), element, full, syntax)
-                case ast.Enum():
-                    _fill_enum(target.enum_type.add(), element)
-                case _:
-                    pass
-        for made in target.field:
-            if made.proto3_optional:
-                # Protobuf tells an unset field by a oneof of its own, behind all others.
-                made.oneof_index = len(target.oneof_decl)
-                target.oneof_decl.add(name=f"_{made.name}")
 
-    def _field(self, target: DescriptorProto, source: ast.Field, full: str, syntax: str) -> None:
-        made = self._plain_field(target, source, full)
-        if syntax == "proto3" and source.cardinality is ast.FieldCardinality.OPTIONAL:
-            self.optional.add((full, source.name))
-            made.proto3_optional = True
-
-    def _plain_field(
-        self, target: DescriptorProto, source: ast.Field, full: str
-    ) -> FieldDescriptorProto:
-        made = target.field.add(
-            name=source.name, number=source.number, label=_LABELS[source.cardinality]
-        )
-        _set_type(made, source.type)
-        parameters = _connect_parameters(source.options)
-        if parameters:
-            self.parameters[full, source.name] = parameters
-        return made
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+=*\s*")
+# Where Confluent's options of a field are, and the parameters in them.
+_META = """
+syntax = "proto3";
+message Options { Meta meta = 1088; }
+message Meta { map<string, string> params = 2; }
+"""
 
 
-def _parsed(text: str) -> ast.File:
+def _decoded(text: str) -> FileDescriptorProto | None:
+    """Reads a schema that is a descriptor in base64, as Confluent's Python client writes it."""
+    if not _BASE64.fullmatch(text):
+        return None
     try:
-        return Parser(setup_lexer=_quiet, setup_parser=_quiet).parse(text)
-    except _SyntaxProblem as problem:
-        raise ValueError(f"not a Protobuf schema: {problem}") from None
+        return FileDescriptorProto.FromString(b64decode(text, validate=False))
+    except (ValueError, DecodeError):
+        raise ValueError("not a Protobuf schema: neither text nor a descriptor") from None
 
 
-class _SyntaxProblem(Exception):  # noqa: N818 - becomes a ValueError
-    """What the parser complains about."""
+def encoded(text: str, imports: Mapping[str, str]) -> str:
+    """Gives a schema as a descriptor in base64."""
+    reader = _Reader(imports)
+    reader.add(ROOT, text)
+    return b64encode(reader.files[ROOT].SerializeToString()).decode()
 
 
-class _Listener:
-    """Raises what ANTLR would print."""
-
-    def syntaxError(  # noqa: N802 - ANTLR's name
-        self, recognizer: Any, symbol: Any, line: int, column: int, message: str, error: Any
-    ) -> None:
-        raise _SyntaxProblem(f"line {line}, column {column + 1}: {message}")
-
-    def __getattr__(self, name: str) -> Any:
-        # Reports of ambiguity are about the grammar, not about the text.
-        return lambda *_: None
+def _option_parameters(each: FieldDescriptorProto) -> dict[str, str]:
+    if not each.HasField("options"):
+        return {}
+    options = GetMessageClass(_meta_options()).FromString(each.options.SerializeToString())
+    return dict(options.meta.params)  # type: ignore[attr-defined]
 
 
-def _quiet(part: Any) -> None:
-    part.removeErrorListeners()
-    part.addErrorListener(_Listener())
-
-
-def _fill_enum(target: EnumDescriptorProto, source: ast.Enum) -> None:
-    target.name = source.name
-    for element in source.elements:
-        if isinstance(element, ast.EnumValue):
-            target.value.add(name=element.name, number=element.number)
-        elif isinstance(element, ast.Option) and element.name == "allow_alias":
-            target.options.allow_alias = bool(element.value)
-
-
-def _fill_map(target: DescriptorProto, source: ast.MapField) -> None:
-    """A map is short for repeated entries of a message of its own."""
-    words = source.name.split("_")
-    name = "".join(word[:1].upper() + word[1:] for word in words) + "Entry"
-    entry = target.nested_type.add(name=name)
-    entry.options.map_entry = True
-    optional = FieldDescriptorProto.LABEL_OPTIONAL
-    _set_type(entry.field.add(name="key", number=1, label=optional), source.key_type)
-    _set_type(entry.field.add(name="value", number=2, label=optional), source.value_type)
-    target.field.add(
-        name=source.name,
-        number=source.number,
-        label=FieldDescriptorProto.LABEL_REPEATED,
-        type_name=name,
-    )
-
-
-def _set_type(target: FieldDescriptorProto, name: str) -> None:
-    if name in _SCALARS:
-        target.type = _SCALARS[name]
-    else:
-        target.type_name = name
-
-
-def _connect_parameters(options: Iterable[ast.Option]) -> dict[str, str]:
-    for option in options:
-        if option.name.strip("()").startswith("confluent.field_meta") and isinstance(
-            option.value, ast.MessageLiteral
-        ):
-            return _parameters(option.value)
-    return {}
-
-
-def _parameters(meta: ast.MessageLiteral) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for element in meta.elements:
-        if not isinstance(element, ast.MessageLiteralField) or element.name != "params":
-            continue
-        entries = element.value if isinstance(element.value, list) else [element.value]
-        for entry in entries:
-            if isinstance(entry, ast.MessageLiteral):
-                pair = {
-                    e.name: str(e.value)
-                    for e in entry.elements
-                    if isinstance(e, ast.MessageLiteralField)
-                }
-                found[pair.get("key", "")] = pair.get("value", "")
-    return found
+@cache
+def _meta_options() -> Descriptor:
+    return ProtoFile.parse(_META, {}).message("Options")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.sql.formats.language import language_of
+from penstock.sql.formats.protobuf_file import encoded
 from penstock.sql.formats.registered import imports_of
 from penstock.sql.formats.registry import LogRegistry, RegisteredSchema, Schema, SchemaKind
 from penstock.sql.formats.registry_state import schema_from_json, schema_to_json
@@ -47,7 +48,7 @@ def answer(registry: LogRegistry, request: Request) -> Any:
         case _, ("subjects", *rest):
             return _subjects(registry, request, rest)
         case "GET", ("schemas", *rest):
-            return _schemas(registry, rest)
+            return _schemas(registry, request, rest)
         case _, ("config", *_):
             return _config(request)
         case "GET", ("mode", *_):
@@ -76,7 +77,8 @@ def _subjects(registry: LogRegistry, request: Request, rest: list[str]) -> Any:
             wanted = int(request.body.get("id") or -1)
             return {"id": registry.register(subject, schema, wanted if wanted > 0 else None)}
         case "GET", [subject, "versions", version]:
-            return _version_json(_version(registry, subject, version))
+            found = _version(registry, subject, version)
+            return _version_json(replace(found, schema=_shown(registry, request, found.schema)))
         case "GET", [subject, "versions", version, "schema"]:
             return _version(registry, subject, version).schema.text
         case "DELETE", [subject, "versions", version]:
@@ -87,12 +89,12 @@ def _subjects(registry: LogRegistry, request: Request, rest: list[str]) -> Any:
             raise _no_route(request)
 
 
-def _schemas(registry: LogRegistry, rest: list[str]) -> Any:
+def _schemas(registry: LogRegistry, request: Request, rest: list[str]) -> Any:
     match rest:
         case ["types"]:
             return list(_FORMATS)
         case ["ids", number]:
-            return schema_to_json(registry.by_id(int(number)))
+            return schema_to_json(_shown(registry, request, registry.by_id(int(number))))
         case ["ids", number, "schema"]:
             return registry.by_id(int(number)).text
         case ["ids", number, "subjects"]:
@@ -104,6 +106,13 @@ def _schemas(registry: LogRegistry, rest: list[str]) -> Any:
             return [{"subject": v.subject, "version": v.version} for v in uses]
         case _:
             raise ApiError(404, 404, "there is no such route")
+
+
+def _shown(registry: LogRegistry, request: Request, schema: Schema) -> Schema:
+    """Gives a schema in the form a request asks for: Protobuf's may be ``serialized``."""
+    if schema.kind != "PROTOBUF" or request.query.get("format") != "serialized":
+        return schema
+    return replace(schema, text=encoded(schema.text, imports_of(schema, registry)))
 
 
 def _config(request: Request) -> Any:

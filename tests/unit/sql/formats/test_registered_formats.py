@@ -2,15 +2,18 @@
 
 import json
 import pickle
+from base64 import b64encode
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
 from penstock.sql.errors import AnalysisError, SqlError
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.inference import InferredColumns, infer_columns, register
 from penstock.sql.formats.properties import FormatProperties, Nullable
+from penstock.sql.formats.protobuf_file import encoded
 from penstock.sql.formats.registry import MemoryRegistry, Schema, SchemaReference
 from penstock.sql.formats.rows import RowSerde, serde_for
 from penstock.sql.types import (
@@ -465,3 +468,30 @@ def test_columns_that_have_no_schema_are_refused(
     with pytest.raises(SqlError) as error:
         serde(format_, columns)
     assert error.value.code == code
+
+
+def test_protobuf_schema_may_be_a_descriptor_in_base64() -> None:
+    """Confluent's Python client registers such; it says the same as the text."""
+    text = (
+        'syntax = "proto3"; import "confluent/type/decimal.proto"; package p;'
+        " message M { optional int32 x = 1; oneof o { string a = 2; int64 b = 3; }"
+        " map<string, double> m = 4; confluent.type.Decimal d = 5; }"
+    )
+    data = encoded(text, {})
+    assert infer("PROTOBUF", data).columns == infer("PROTOBUF", text).columns
+    assert encoded(data, {}) == data
+
+
+def test_parameters_in_a_descriptor_are_read() -> None:
+    """A decimal's digits are in an option that Protobuf's runtime does not know."""
+    file = FileDescriptorProto(
+        name="f", syntax="proto3", dependency=["confluent/type/decimal.proto"]
+    )
+    made = file.message_type.add(name="M").field.add(
+        name="d", number=1, label=FieldDescriptorProto.LABEL_OPTIONAL,
+        type_name=".confluent.type.Decimal",
+    )  # fmt: skip
+    entries = b"\x12\x0e\n\tprecision\x12\x014" + b"\x12\n\n\x05scale\x12\x012"
+    made.options.ParseFromString(b"\x82\x44" + bytes([len(entries)]) + entries)
+    data = b64encode(file.SerializeToString()).decode()
+    assert infer("PROTOBUF", data).columns == (Field("D", DecimalType(4, 2)),)
