@@ -58,11 +58,18 @@ def _print_details(details: Mapping[str, Any]) -> None:
     shown = {name: value for name, value in details.items() if name not in _TEXTS}
     width = max((len(_heading(name)) for name in shown), default=0)
     for name, value in shown.items():
-        text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+        text = _listed(value, width + 2) if isinstance(value, list | tuple) else value
         line = Text(f"{_heading(name):<{width}}  ", style="bold")
         out().print(line.append("-" if text in (None, "") else str(text), style="not bold"))
     if shown:
         out().print()
+
+
+def _listed(values: Sequence[object], indent: int) -> str:
+    """Names on one line; sentences on lines of their own."""
+    texts = [str(value) for value in values]
+    is_long = any(" " in text for text in texts)
+    return f"\n{' ' * indent}".join(texts) if is_long else ", ".join(texts)
 
 
 def _print_texts(details: Mapping[str, Any]) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.config import APPLICATION_ID, StreamsConfig
+from penstock.runtime.local.column_forms import column_forms
 from penstock.sql.ast import administration as admin
 from penstock.sql.catalog import Catalog, DataSource
 from penstock.sql.errors import AnalysisError
@@ -120,12 +122,17 @@ class Listing:
         return _table("description", sql, ("column", "type", "role"), rows, details)
 
     def explained(self, plan: QueryPlan, topology: Topology, sql: str) -> TableResult:
-        """Gives the steps of a plan and the topology they become."""
+        """Gives the steps of a plan, the topology they become, and how its parts run."""
         rows = [
             (step.name, type(step).__name__.removesuffix("Step"), _columns(step.columns))
             for step in steps_of(plan.step)
         ]
-        details = {"query_id": plan.id, "topology": str(topology.describe())}
+        config = StreamsConfig({APPLICATION_ID.name: plan.id})
+        details = {
+            "query_id": plan.id,
+            "runs": [str(form) for form in column_forms(topology, config)],
+            "topology": str(topology.describe()),
+        }
         return _table("explanation", sql, ("step", "kind", "columns"), rows, details)
 
 
