@@ -65,6 +65,8 @@ class Aggregator:
     type: SqlType
     undo: Callable[..., Any] | None = None
     arity: int = 0
+    #: Whether the state is made of all values, which ksqlDB's aggregates never do.
+    keeps_values: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from penstock.sql.errors import AnalysisError, SqlError
 from penstock.sql.expressions import Column, compile_expression
 from penstock.sql.format_expression import format_expression
 from penstock.sql.formats.formats import format_named
+from penstock.sql.functions.distinct import ONLY_DISTINCT, over_distinct
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.partitioning import key_type
@@ -99,7 +100,7 @@ def _step(
     group_by = query.group_by or ()
     columns = [Column(r.name, c.type, r.source) for r, c in zip(refs, key, strict=True)]
     for i, call in enumerate(calls):
-        bound = bind(call, stage.columns, environment)
+        bound = bind(call, stage.columns, environment, is_table=stage.step.is_table)
         check_aggregate(call, bound, stage, formats.value)
         columns.append(Column(f"{_AGGREGATE}{i}", bound.type))
     window = None if query.window is None else window_of(query, stage)
@@ -164,15 +165,13 @@ class _Rewriter:
         return None
 
 
-def bind(call: FunctionCall, columns: tuple[Column, ...], environment: Environment) -> Aggregator:
-    """Binds an aggregate call to the types of its arguments, literals included."""
-    if call.is_distinct:
-        raise AnalysisError(
-            "distinct-aggregate",
-            f"{call.name}(DISTINCT ...) is not supported",
-            fix="use COUNT_DISTINCT, or COLLECT_SET",
-            span=call.span,
-        )
+def bind(
+    call: FunctionCall, columns: tuple[Column, ...], environment: Environment, *, is_table: bool
+) -> Aggregator:
+    """Binds an aggregate call to the types of its arguments, literals included.
+
+    With DISTINCT, and over a table where that makes no difference, the values are kept.
+    """
     types: list[SqlType | None] = []
     values: list[object] = []
     for argument in call.arguments:
@@ -185,7 +184,24 @@ def bind(call: FunctionCall, columns: tuple[Column, ...], environment: Environme
         raise type(error)(
             error.code, error.message, error.fix, span=error.span or call.span
         ) from None
+    if call.is_distinct or (is_table and bound.undo is None and call.name in ONLY_DISTINCT):
+        return _over_distinct(call, bound, types)
     return bound
+
+
+def _over_distinct(
+    call: FunctionCall, bound: Aggregator, types: list[SqlType | None]
+) -> Aggregator:
+    if len(types) != 1 or types[0] is None:
+        raise AnalysisError(
+            "distinct-aggregate",
+            f"{call.name}(DISTINCT ...) takes exactly one column",
+            fix="put several columns into one: COUNT(DISTINCT STRUCT(A := A, B := B))",
+            span=call.span,
+        )
+    # COUNT_DISTINCT estimates; over distinct values a plain count is exact.
+    inner = replace(bound, initialize=int, aggregate=lambda n, _: n + 1, map=lambda n: n)
+    return over_distinct(inner if call.name == "COUNT_DISTINCT" else bound, types[0])
 
 
 def check_aggregate(
@@ -202,6 +218,8 @@ def check_aggregate(
             fix="aggregate a stream, or use an aggregate that can be undone such as SUM or COUNT",
             span=call.span,
         )
+    if bound.keeps_values:
+        return
     if not format_named(value_format.name).supports_type(bound.state_type):
         raise AnalysisError(
             "aggregate-state",

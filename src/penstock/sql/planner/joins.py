@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.sql.ast.expressions import And, ColumnRef, Comparison, Expression
+from penstock.sql.ast.expressions import ColumnRef, Comparison, Expression
 from penstock.sql.ast.queries import Join, Relation, Source
 from penstock.sql.ast.walk import walk
 from penstock.sql.catalog import FormatSpec
@@ -13,6 +13,7 @@ from penstock.sql.expressions import Column
 from penstock.sql.format_expression import format_expression
 from penstock.sql.formats.formats import format_named
 from penstock.sql.planner.analysis import Analysis
+from penstock.sql.planner.join_conditions import split_condition, with_condition
 from penstock.sql.planner.names import AliasGenerator
 from penstock.sql.planner.partitioning import rekeyed
 from penstock.sql.planner.sources import source_stage
@@ -61,27 +62,22 @@ def _join(node: Join, analysis: Analysis, environment: Environment, prefix: str)
     left_prefix = f"{prefix}L_" if isinstance(node.left, Join) else f"{prefix}Left"
     left = _stage(node.left, analysis, environment, left_prefix)
     right = _stage(node.right, analysis, environment, f"{prefix}Right")
+    node, rest = split_condition(node, left, right, _is_key)
     sides = _sides(node, left, right)
     _check_windows(sides)
     _check_kinds(sides)
     types = _types(sides, environment)
     if _is_foreign_key(sides):
-        return _foreign_key_join(sides, types, prefix)
-    if types[0] != types[1]:
+        stage = _foreign_key_join(sides, types, prefix)
+    elif types[0] != types[1]:
         raise _mismatch(sides, types)
-    return _equal_key_join(sides, analysis, environment, prefix)
+    else:
+        stage = _equal_key_join(sides, analysis, environment, prefix)
+    return with_condition(stage, rest, node, right, environment)
 
 
 def _sides(node: Join, left: Stage, right: Stage) -> _Sides:
     on = node.on
-    if isinstance(on, And):
-        raise AnalysisError(
-            "join-condition",
-            f"a join has one condition, this one has several: {format_expression(on)}",
-            fix="join on one equality and put the other conditions into WHERE, or join on a"
-            " STRUCT of the columns",
-            span=on.span,
-        )
     if not isinstance(on, Comparison) or on.operator != "=":
         raise AnalysisError(
             "join-condition",

@@ -48,7 +48,7 @@ class _Fold:
         slices: list[slice] = []
         expressions: list[Any] = []
         for call in step.calls:
-            bound = bind(call, columns, lowering.environment)
+            bound = bind(call, columns, lowering.environment, is_table=step.input.is_table)
             start = len(expressions)
             expressions.extend(call.arguments[: bound.arity])
             aggregators.append(bound)

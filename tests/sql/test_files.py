@@ -1,0 +1,22 @@
+"""The SQL tests in this folder, as ``penstock sql test`` runs them."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.sql import SqlEngine
+from penstock.testing.sql.sections import Section, sections_of
+from penstock.testing.sql.session import TestSession
+
+_FOLDER = Path(__file__).parent
+_SECTIONS = [
+    pytest.param(section, id=f"{file.stem}: {section.name}")
+    for file in sorted(_FOLDER.glob("*.sql"))
+    for section in sections_of(file.read_text(encoding="utf-8"), file.stem)
+]
+
+
+@pytest.mark.parametrize("section", _SECTIONS)
+def test_sql_files_pass(section: Section) -> None:
+    """What the statements assert holds."""
+    assert TestSession(SqlEngine(), _FOLDER).problem(section) is None
