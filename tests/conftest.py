@@ -1,4 +1,4 @@
-"""What every test shares: Hypothesis profiles and the suite's own command line options."""
+"""What every test shares: Hypothesis profiles, and whether there is a Java."""
 
 import os
 
@@ -25,14 +25,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--spark",
-        action="store_true",
-        help="run the operator tests on Spark too, not only in this process",
-    )
 
 
 @pytest.fixture(scope="session")

@@ -45,6 +45,9 @@ def skip_reason(case: Mapping[str, Any]) -> str | None:
         return "librdkafka writes no time 0, and the times of the case cannot all be shifted"
     if "wall_clock" in json.dumps(case["topology"]):
         return "the wall clock of an application cannot be moved"
+    text = json.dumps(case["topology"])
+    if '"metadata"' in text and "len" in text:
+        return "it measures the names of its topics, which are longer here"
     return None
 
 
@@ -54,6 +57,8 @@ _FIXED_TIMES = (
     "timestamp_extractor", "metadata", "stream_time", "shift_ts", "commands", "unlimited", "dedup",
     "versioned", "window_start", "lookup", "start_ms",
 )  # fmt: skip
+#: Windows that overlap do not begin before time 0; later in time they do.
+_OVERLAPPING = ("hopping", "sliding")
 
 
 def shift_of(case: Mapping[str, Any]) -> int | None:
@@ -62,7 +67,7 @@ def shift_of(case: Mapping[str, Any]) -> int | None:
     if all(time > 0 for time in times):
         return 0
     text = json.dumps([case["topology"], case.get("config", {})])
-    if min(times) < 0 or any(word in text for word in _FIXED_TIMES):
+    if min(times) < 0 or any(word in text for word in (*_FIXED_TIMES, *_OVERLAPPING)):
         return None
     return None if any("window" in each for each in case["inputs"]) else _SHIFT_MS
 
@@ -107,7 +112,10 @@ class Cluster:
         differences = _differences(case.golden, outcome)
         if not differences:
             return Verdict(index, ())
-        staged = execute_staged(case.data, Staging("all"), timeout_s=60.0)
+        # All inputs are there before the application starts: nothing cuts them into batches.
+        piped = [each for each in case.data["inputs"] if "advance_wall_clock_ms" not in each]
+        data = {**case.data, "inputs": piped}
+        staged = execute_staged(data, Staging("all"), timeout_s=60.0)
         reason = reason_for(case.data, staged.plan, is_batched=True)
         if reason is None or "exception" in case.golden:
             return Verdict(index, tuple(differences), reason)
