@@ -75,8 +75,8 @@ docs: setup ## Build the documentation into site/; a broken link fails
 	@echo "docs: open site/index.html"
 
 .PHONY: bench
-bench: setup ## Measure the kernel alone; ARGS="latency", ARGS="profile w2" for more
-	@$(BIN)/python -m bench $(or $(ARGS),kernel)
+bench: setup ## Measure ours next to the peers; ARGS="kernel", "latency", "profile w2" for more
+	@$(BIN)/python -m bench $(or $(ARGS),compare)
 
 .PHONY: chaos
 chaos: setup ## Run the tests that kill processes on purpose

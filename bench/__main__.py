@@ -1,4 +1,4 @@
-"""``python -m bench kernel``, ``latency``, and ``profile w2``."""
+"""``python -m bench compare``, ``alone``, ``kernel``, ``latency``, and ``profile w2``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import kernel as kernel_alone
+from bench.alone import WORKLOADS as ALONE
+from bench.alone import measure_alone
+from bench.chart import bar_chart
+from bench.compare import compare
 from bench.latency import measure
+from bench.peers import ENGINES, Peers
 from bench.profiling import profile
-from bench.workloads import WORKLOADS
+from bench.workloads import SHARED, WORKLOADS
 from penstock.kafka.embedded import EmbeddedBroker
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 console = Console()
+RESULTS = Path(__file__).resolve().parent / "results"
 
 Bootstrap = Annotated[str, typer.Option(help="A broker; without one a private one is started.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the figures here as JSON.")]
@@ -117,6 +123,84 @@ def profile_command(
         table.add_row(name, part, f"{calls:,}", f"{spent:.3f}")
     console.print(table)
     _write(json, found.to_dict())
+
+
+@app.command(name="compare")
+def compare_command(
+    records: Annotated[
+        int, typer.Option(help="Input records; a quarter as many lines.")
+    ] = 3_000_000,
+    rounds: Annotated[int, typer.Option(help="Medians are over so many rounds.")] = 3,
+    workloads: Annotated[str, typer.Option(help="Some of them.")] = ",".join(SHARED),
+    engines: Annotated[str, typer.Option(help="The peers to run.")] = ",".join(ENGINES),
+    results: Annotated[Path, typer.Option(help="Where figures and plot go.")] = RESULTS,
+) -> None:
+    """Ours next to Java Kafka Streams, PySpark and Quix, in one run on one broker."""
+    peers = Peers.find()
+    if peers is None:
+        console.print("no peers found: name their folder with PENSTOCK_PEERS")
+        raise typer.Exit(2)
+    able = []
+    for engine in engines.split(","):
+        missing = peers.missing(engine)
+        if missing is None:
+            able.append(engine)
+        else:
+            console.print(f"without {engine}: {missing}")
+    found = compare(peers, able, workloads.split(","), records, rounds, _tell)
+    names = list(dict.fromkeys(cell.engine for cell in found))
+    table = Table(title=f"{records:,} records, {rounds} rounds, exactly once")
+    for column in ("workload", "engine", "records/s", "to Java", "CPU µs each", "MB", "check"):
+        table.add_column(column, justify="left" if column in ("workload", "engine") else "right")
+    for cell in sorted(found, key=lambda each: (each.workload, names.index(each.engine))):
+        table.add_row(
+            cell.workload, cell.engine, f"{cell.per_second:,.0f}",
+            "-" if cell.ratio is None else f"{cell.ratio:.2f}", f"{cell.cpu_us:.1f}",
+            f"{cell.rss_mb:,.0f}", " ".join(cell.checks),
+        )  # fmt: skip
+    console.print(table)
+    results.mkdir(parents=True, exist_ok=True)
+    _write(results / "compare.json", {"cells": [cell.to_dict() for cell in found]})
+    groups = {
+        workload: {c.engine: c.per_second for c in found if c.workload == workload}
+        for workload in workloads.split(",")
+    }
+    chart = bar_chart("Throughput by workload, exactly once", groups, "records/s", names)
+    (results / "compare.svg").write_text(chart, encoding="utf-8")
+    console.print(f"written: {results / 'compare.json'}, {results / 'compare.svg'}")
+
+
+def _tell(engine: str, workload: str, row: dict[str, Any] | None) -> None:
+    if row is None:
+        console.print(f"{workload} {engine}: did not end; see the bench's log")
+        return
+    console.print(
+        f"{workload} {engine}: {row['rate']:,.0f}/s, others {row['foreign_cores']:.2f} cores,"
+        f" {row.get('invalid') or row.get('check') or 'not checked'}"
+    )
+
+
+@app.command()
+def alone(
+    records: Annotated[int, typer.Option(help="Input records of each topic.")] = 500_000,
+    workload: Annotated[str, typer.Option(help="Only this one.")] = "",
+    bootstrap: Bootstrap = "",
+    json: JsonFile = None,
+) -> None:
+    """Workloads that no peer has: w6 stream-stream join, w7 session windows."""
+    table = Table(title=f"end to end, exactly once, {records:,} records per topic")
+    for column in ("workload", "records", "records/s", "outputs"):
+        table.add_column(column, justify="left" if column == "workload" else "right")
+    figures = []
+    with broker(bootstrap) as servers:
+        for name in (workload,) if workload else ALONE:
+            figure = measure_alone(servers, name, records)
+            figures.append(figure)
+            table.add_row(
+                name, f"{figure.records:,}", f"{figure.per_second:,.0f}", f"{figure.outputs:,}"
+            )
+    console.print(table)
+    _write(json, {"figures": [figure.to_dict() for figure in figures]})
 
 
 def _write(file: Path | None, content: dict[str, Any]) -> None:

@@ -12,8 +12,8 @@ COUNTRIES = ("DE", "FR", "US", "GB", "IN", "BR", "JP", "CN")
 Pair = tuple[bytes, bytes, int]
 
 
-def events(count: int, base_ms: int) -> Iterator[Pair]:
-    chance = random.Random(7)
+def events(count: int, base_ms: int, seed: int = 7) -> Iterator[Pair]:
+    chance = random.Random(seed)
     for number in range(count):
         user = f"u{chance.randrange(USERS)}"
         at = base_ms + number * SPAN_MS // count
@@ -36,8 +36,10 @@ def users(base_ms: int, count: int = USERS) -> Iterator[Pair]:
 
 
 def inputs(workload: str, count: int, base_ms: int) -> dict[str, Iterator[Pair]]:
-    """The records of a workload by kind of topic, ``input`` and for w4 ``table``."""
+    """The records of a workload by kind of topic, ``input`` and for w4 and w6 ``table``."""
     found = {"input": (lines if workload == "w5" else events)(count, base_ms)}
     if workload == "w4":
         found["table"] = users(base_ms)
+    elif workload == "w6":
+        found["table"] = events(count, base_ms, seed=8)
     return found

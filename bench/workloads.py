@@ -1,7 +1,7 @@
 """The five workloads of the peers' bench, the same work as their Java and Quix programs do.
 
 w1 filter and map JSON, w2 count per key, w3 sum per key and minute, w4 stream-table join,
-w5 word count with a repartition.
+w5 word count with a repartition. Two more have no peer: w6 stream-stream join, w7 sessions.
 """
 
 from __future__ import annotations
@@ -86,6 +86,33 @@ def w5(builder: ps.StreamsBuilder, topics: Topics) -> None:
     )
 
 
+def w6(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """Joins each event with the other topic's events of the same user, ten seconds around it."""
+    others = builder.stream(topics.table, key="string", value="json")
+    (
+        builder.stream(topics.input, key="string", value="json")
+        .join(
+            others,
+            lambda event, other: {"user": event["user"], "both": event["amount"] + other["amount"]},
+            ps.JoinWindows.of_time_difference_and_grace("10s", "5s"),
+        )
+        .to(topics.output, key_serde="string", value_serde="json")
+    )
+
+
+def w7(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """Counts the events of each session: a user's events with less than ten seconds between."""
+    (
+        builder.stream(topics.input, key="string", value="bytes")
+        .group_by_key()
+        .windowed_by(ps.SessionWindows.of_inactivity_gap_and_grace("10s", "5s"))
+        .count("sessions")
+        .to_stream(lambda windowed, _: f"{windowed.key}@{windowed.start}")
+        .map_values(str)
+        .to(topics.output, key_serde="string", value_serde="string")
+    )
+
+
 def w1_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
     amount = ps.col("amount")
     band = ps.when(amount > 75).then("high").otherwise("mid")
@@ -135,8 +162,10 @@ def w5_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
 
 
 WORKLOADS: dict[str, Callable[[ps.StreamsBuilder, Topics], None]] = {
-    "w1": w1, "w2": w2, "w3": w3, "w4": w4, "w5": w5,
+    "w1": w1, "w2": w2, "w3": w3, "w4": w4, "w5": w5, "w6": w6, "w7": w7,
 }  # fmt: skip
+#: Those that the peers have, too.
+SHARED = ("w1", "w2", "w3", "w4", "w5")
 
 
 #: The same work with expressions; a count has no function that could be one.

@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 
 #: How long a call from Spark waits for input before it returns without a batch.
 _IDLE_S = 5.0
+#: Workers that are not warm by then can just as well run a batch.
+_WARM_UP_S = 60.0
 
 
 @dataclass(slots=True)
@@ -49,6 +51,8 @@ class Progress:
     sent: int = 0
     logged: int = 0
     restored: int = 0
+    #: When the first batch of this life began, in milliseconds since the epoch.
+    began_ms: int | None = None
     last_batch_seconds: float = 0.0
     last_batch_records: int = 0
     dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -92,6 +96,7 @@ class Driver:
         self._planner = planner
         self._interval_s = config[COMMIT_INTERVAL_MS] / 1000
         self._closing = threading.Event()
+        self._is_warm = threading.Event()
         #: One partition per slot, for as long as their number does not change.
         self._places: RDD[int] | None = None
         self.restore_listener: StateRestoreListener | None = None
@@ -101,12 +106,14 @@ class Driver:
     def warm_up(self) -> None:
         """Starts workers, lets them import what they need and meet the coordinator.
 
-        The first batch would otherwise do all that, and it waits for its turn until this is done.
+        The first batch would otherwise do all that, and is planned only when this is done.
         """
         try:
             self._on_slots(WarmUp())
         except Exception as error:  # noqa: BLE001 - the first batch meets the same, and says so
             log.info("the workers could not be warmed up: %s", error)
+        finally:
+            self._is_warm.set()
 
     def on_batch(self, frame: DataFrame, spark_batch: int) -> None:
         """What ``foreachBatch`` calls. The frame is only the beat: it has no rows of ours."""
@@ -114,6 +121,8 @@ class Driver:
         if plan is None:
             return
         started = time.monotonic()
+        if self.progress.began_ms is None:
+            self.progress.began_ms = time.time_ns() // 1_000_000
         with self.lock:
             if self._closing.is_set():
                 return
@@ -130,6 +139,7 @@ class Driver:
 
     def _wait_for_batch(self) -> BatchPlan | None:
         """Waits for input here, where that costs next to nothing; Spark gets a turn seldom."""
+        self._is_warm.wait(_WARM_UP_S)
         deadline = time.monotonic() + _IDLE_S
         while not self._closing.is_set():
             plan = self._planner.next()

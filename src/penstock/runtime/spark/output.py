@@ -117,20 +117,17 @@ class KafkaWriter:
         partition: int | None,
         on_delivery: Any = None,
     ) -> None:
-        # librdkafka takes 0 for "now", which is further off than a millisecond.
-        options: dict[str, Any] = {"timestamp": timestamp or 1}
-        if partition is not None:
-            options["partition"] = partition
-        if headers:
-            options["headers"] = list(headers)
         if on_delivery is None and not self.is_transactional:
             # Without a transaction nobody else notices a record that could not be written.
             on_delivery = self._delivered
-        if on_delivery is not None:
-            options["on_delivery"] = on_delivery
+        where = -1 if partition is None else partition
+        noted: Any = list(headers) if headers else None
         while True:
             try:
-                self._producer.produce(topic, value, key, **options)
+                # librdkafka takes 0 for "now", which is further off than a millisecond.
+                self._producer.produce(
+                    topic, value, key, where, None, on_delivery, timestamp or 1, noted
+                )
                 return
             except BufferError:
                 self._producer.poll(0.1)

@@ -1,0 +1,81 @@
+"""Workloads that no peer has, end to end on a broker: a stream-stream join and session windows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+
+from bench.data import inputs
+from penstock.kafka.admin import Admin
+
+PARTITIONS = 4
+WORKLOADS = ("w6", "w7")
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Records of all inputs, from the first batch to the last commit."""
+
+    workload: str
+    records: int
+    seconds: float
+    outputs: int
+
+    @property
+    def per_second(self) -> float:
+        return self.records / self.seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "per_second": self.per_second}
+
+
+def measure_alone(bootstrap: str, workload: str, records: int) -> Alone:
+    """Loads the input, runs the engine until nothing waits, and counts what it wrote."""
+    tag = f"alone-{workload}-{time.time_ns() // 1_000_000}"
+    source, sink, other = f"{tag}-in", f"{tag}-out", f"{tag}-other"
+    admin = Admin({"bootstrap.servers": bootstrap})
+    for topic in (source, sink, other):
+        admin.create_topic(topic, partitions=PARTITIONS)
+    count = _load(bootstrap, workload, records, {"input": source, "table": other})
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
+        command = [sys.executable, "-m", "bench.engine", bootstrap, workload, source, sink, other,
+                   tag, folder]  # fmt: skip
+        ended = subprocess.run(
+            command, cwd=_ROOT, env={**os.environ, "STYLE": "lambda"}, capture_output=True,
+            text=True, check=True,
+        )  # fmt: skip
+    times = dict(re.findall(r"^(FIRST_CONSUMED|LAST_COMMITTED) (\d+)$", ended.stdout, re.MULTILINE))
+    seconds = (int(times["LAST_COMMITTED"]) - int(times["FIRST_CONSUMED"])) / 1000
+    written = admin.end_offsets([(sink, n) for n in range(PARTITIONS)], committed=True)
+    admin.delete_topics([source, sink, other])
+    return Alone(workload, count, seconds, sum(written.values()))
+
+
+def _load(bootstrap: str, workload: str, records: int, topics: dict[str, str]) -> int:
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "linger.ms": 50,
+         "queue.buffering.max.messages": 1_000_000}
+    )  # fmt: skip
+    base_ms = time.time_ns() // 1_000_000 // 3_600_000 * 3_600_000 - 3_600_000
+    count = 0
+    for kind, pairs in inputs(workload, records, base_ms).items():
+        for key, value, at in pairs:
+            while True:
+                try:
+                    producer.produce(topics[kind], value, key, timestamp=at)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+            count += 1
+        producer.flush()
+    return count

@@ -1,0 +1,108 @@
+"""Ours next to the peers in one run: interleaved rounds, medians, ratios to Java Kafka Streams."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bench.peers import OURS, Peers
+
+BASE = "ks-eos"
+#: How ours is written: with expressions, or with plain functions.
+STYLES = ("expressions", "lambda")
+#: Cores that others may use before a run counts as disturbed, as in the peers' bench.
+_QUIET = 0.3
+
+#: Told of every run: engine, workload, what came of it.
+Report = Callable[[str, str, dict[str, Any] | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The median of one engine on one workload; ``ratio`` is to Java of the same rounds."""
+
+    engine: str
+    workload: str
+    runs: int
+    quiet_runs: int
+    per_second: float
+    ratio: float | None
+    cpu_us: float
+    rss_mb: float
+    startup_s: float
+    checks: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare(
+    peers: Peers,
+    engines: Sequence[str],
+    workloads: Sequence[str],
+    records: int,
+    rounds: int,
+    report: Report,
+) -> list[Cell]:
+    """Runs every engine on every workload, round by round, so that noise falls on all alike."""
+    contenders = [(engine, "") for engine in engines] + [(OURS, style) for style in STYLES]
+    rows: list[dict[str, Any]] = []
+    with peers.broker() as variables:
+        for _ in range(rounds):
+            for workload in workloads:
+                for engine, style in contenders:
+                    # Quix would take an hour over what the others do in seconds.
+                    count = records // 10 if engine.startswith("quix") else records
+                    row = peers.run(engine, workload, count, variables, style)
+                    name = f"{engine} {style}".strip()
+                    report(name, workload, row)
+                    if row is not None:
+                        rows.append({**row, "engine": name})
+    return cells(rows)
+
+
+def cells(rows: Iterable[dict[str, Any]]) -> list[Cell]:
+    """Medians over the runs whose output was right; quiet ones alone where there are any."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault((row["workload"], row["engine"]), []).append(row)
+    return [
+        _cell(engine, workload, runs, found.get((workload, BASE), []))
+        for (workload, engine), runs in found.items()
+    ]
+
+
+def _cell(
+    engine: str, workload: str, runs: list[dict[str, Any]], base: list[dict[str, Any]]
+) -> Cell:
+    counted, java = _counted(runs), _counted(base)
+    rate = _median(counted, "rate")
+    return Cell(
+        engine=engine,
+        workload=workload,
+        runs=len(runs),
+        quiet_runs=sum(_is_quiet(run) for run in runs),
+        per_second=rate,
+        ratio=rate / _median(java, "rate") if java and rate else None,
+        cpu_us=statistics.median(
+            (run["engine_cpu_s"] + run["broker_cpu_s"]) / run["records"] * 1e6 for run in runs
+        ),
+        rss_mb=max(run["rss_mb"] for run in runs),
+        startup_s=_median(runs, "startup"),
+        checks=tuple(dict.fromkeys(run.get("check") or "-" for run in runs)),
+    )
+
+
+def _counted(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    valid = [run for run in runs if run["rate"]]
+    return [run for run in valid if _is_quiet(run)] or valid
+
+
+def _is_quiet(run: dict[str, Any]) -> bool:
+    return bool(run.get("foreign_cores", 9) <= _QUIET)
+
+
+def _median(runs: list[dict[str, Any]], name: str) -> float:
+    return statistics.median(run[name] for run in runs) if runs else 0.0
