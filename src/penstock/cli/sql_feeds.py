@@ -15,7 +15,9 @@ from penstock.cli.sql_results import RowLines, plain_row
 from penstock.cli.text_format import as_printable, as_time
 from penstock.kafka.admin import Admin
 from penstock.kafka.clients import new_consumer
+from penstock.sql.pull import PullQuery
 from penstock.sql.results import PrintResult
+from penstock.sql.running import SparkQueries
 from penstock.sql.running_push import RunningPush
 
 #: So long without a row means that there are no more for now.
@@ -69,6 +71,30 @@ def push_items(running: RunningPush) -> Iterator[Item]:
     lines = RowLines(columns)
     for row in running.rows():
         yield lines.lines(row), {"query": running.query.id, "row": plain_row(row, columns)}
+
+
+class PullAnswer:
+    """SELECT without EMIT: answered once all queries have processed what was there."""
+
+    def __init__(self, query: PullQuery, connection: SparkQueries) -> None:
+        self._query = query
+        self._connection = connection
+        self._stop = threading.Event()
+
+    def items(self) -> Iterator[Item]:
+        while not self._connection.run_until_idle(_POLL_S):
+            if self._stop.is_set():
+                return
+        columns = self._query.columns
+        lines = RowLines(columns)
+        for row in self._connection.pull(self._query):
+            yield lines.lines(row), {"row": plain_row(row, columns)}
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def close(self) -> None:
+        self.stop()
 
 
 class TopicPrinter:

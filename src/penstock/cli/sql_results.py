@@ -32,7 +32,7 @@ _TEXTS = ("sql", "topology")
 
 def print_result(result: StatementResult, *, as_json: bool) -> None:
     """Prints one result; what goes on running is shown elsewhere."""
-    if result.kind == "push-query" or isinstance(result, PrintResult):
+    if result.kind in ("push-query", "pull-query") or isinstance(result, PrintResult):
         return
     if as_json:
         print_json(json_of(result), indent=False)

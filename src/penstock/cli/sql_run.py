@@ -12,7 +12,7 @@ from penstock.cli.private_broker import new_broker
 from penstock.cli.quiet import configure_logging, java_log
 from penstock.cli.run import project_broker
 from penstock.cli.snapshot import Streams
-from penstock.cli.sql_feeds import Feed, TopicPrinter, push_items
+from penstock.cli.sql_feeds import Feed, PullAnswer, TopicPrinter, push_items
 from penstock.cli.sql_results import print_result
 from penstock.cli.sql_view import ScriptSnapshot, ScriptView, ScriptWatch
 from penstock.cli.watched import run_watched
@@ -96,18 +96,20 @@ class ScriptRun:
     def __init__(self, engine: SqlEngine, results: list[StatementResult]) -> None:
         self._engine = engine
         self._selects = [engine.query(r.sql) for r in results if r.kind == "push-query"]
+        self._pulls = [engine.pull(r.sql) for r in results if r.kind == "pull-query"]
         self._prints = [result for result in results if isinstance(result, PrintResult)]
         self._connection: SparkQueries | None = None
         self._kafka: dict[str, Any] = {}
         self._pushes: list[RunningPush] = []
-        self._printers: list[TopicPrinter] = []
+        self._readers: list[PullAnswer | TopicPrinter] = []
         self._state = State.CREATED
         self._busy_at = time.monotonic()
         self.feeds: list[Feed] = []
 
     @property
     def has_work(self) -> bool:
-        return bool(self._engine.queries or self._selects or self._prints or self._engine.outbox)
+        reads = self._selects or self._pulls or self._prints
+        return bool(self._engine.queries or reads or self._engine.outbox)
 
     def use(self, connection: SparkQueries, kafka: dict[str, Any]) -> None:
         self._connection = connection
@@ -141,6 +143,10 @@ class ScriptRun:
         self._connection.sync()
         for query in self._selects:
             self._start_select(query)
+        for pull in self._pulls:
+            answer = PullAnswer(pull, self._connection)
+            self._readers.append(answer)
+            self.feeds.append(Feed("pull", answer.items))
         for wanted in self._prints:
             self._start_print(wanted)
         self._busy_at = time.monotonic()
@@ -156,7 +162,7 @@ class ScriptRun:
         config = StreamsConfig({APPLICATION_ID.name: "penstock-print", **self._kafka})
         admin = Admin(admin_settings(config))
         printer = TopicPrinter(wanted, admin, consumer_settings(config))
-        self._printers.append(printer)
+        self._readers.append(printer)
         self.feeds.append(Feed(f"print-{wanted.topic}", printer.items))
 
     def is_done(self, snapshot: ScriptSnapshot) -> bool:
@@ -172,7 +178,7 @@ class ScriptRun:
     def close(self) -> bool:
         """Ends everything after the batches that are under way."""
         self._state = State.PENDING_SHUTDOWN
-        readers: list[RunningPush | TopicPrinter] = [*self._pushes, *self._printers]
+        readers: list[RunningPush | PullAnswer | TopicPrinter] = [*self._pushes, *self._readers]
         for reader in readers:
             reader.stop()
         for feed in self.feeds:

@@ -18,6 +18,7 @@ from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.local import LocalQueries, LocalQuery
 from penstock.sql.parser import StatementText, parse_statement, split_statements
+from penstock.sql.pull import PullQuery
 from penstock.sql.push import PushQuery
 from penstock.sql.results import OutgoingRecord, StatementResult
 from penstock.sql.running import SparkQueries
@@ -151,18 +152,29 @@ class SqlEngine:
 
     def query(self, sql: str) -> PushQuery:
         """Plans one SELECT ... EMIT CHANGES; ``local`` and ``run_on_spark`` can run it."""
-        execution = self._execution(self.catalog.copy())
+        execution, query = self._select(sql)
         try:
-            statement = parse_statement(sql, execution.catalog.variables)
-            if not isinstance(statement, Query):
-                raise AnalysisError(
-                    "not-a-query", "this is no SELECT", fix="use execute", span=statement.span
-                )
-            plan = execution.push_plan(statement)
+            plan = execution.push_plan(query)
+            return PushQuery(plan, execution.lowered(plan))
         except SqlError as error:
             raise error.with_source(sql) from None
-        self.catalog.next_query = execution.catalog.next_query
-        return PushQuery(plan, execution.lowered(plan))
+
+    def pull(self, sql: str) -> PullQuery:
+        """Plans one SELECT without EMIT; ``local`` and ``run_on_spark`` can answer it."""
+        execution, query = self._select(sql)
+        try:
+            return execution.pull_query(query)
+        except SqlError as error:
+            raise error.with_source(sql) from None
+
+    def _select(self, sql: str) -> tuple[Execution, Query]:
+        execution = self._execution(self.catalog.copy())
+        statement = parse_statement(sql, execution.catalog.variables)
+        if not isinstance(statement, Query):
+            raise AnalysisError(
+                "not-a-query", "this is no SELECT", fix="use execute", span=statement.span
+            ).with_source(sql)
+        return execution, statement
 
     def _execution(self, catalog: Catalog) -> Execution:
         return Execution(catalog, self.functions, self.registry, self.config)

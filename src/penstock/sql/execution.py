@@ -28,6 +28,7 @@ from penstock.sql.planner.query import Planner
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.upgrade import check_upgrade
 from penstock.sql.properties import INSERT_PROPERTIES, read_properties
+from penstock.sql.pull import PullQuery, as_push_query, pulled_catalog
 from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
 from penstock.topology.topology import Topology
 
@@ -160,22 +161,30 @@ class Execution:
     # Queries
 
     def select(self, query: Query, sql: str) -> StatementResult:
+        if query.emit is None:
+            self.pull_query(query)
+            return StatementResult("pull-query", sql)
         plan = self.push_plan(query)
         return StatementResult("push-query", sql, query_id=plan.id)
 
     def push_plan(self, query: Query) -> QueryPlan:
-        """Plans SELECT ... EMIT CHANGES; one without EMIT asks for state, which a server has."""
+        """Plans SELECT ... EMIT CHANGES; one without EMIT is over when it has been answered."""
         if query.emit is None:
             raise AnalysisError(
                 "pull-query",
-                "a SELECT without EMIT reads the state of a running table",
-                fix="add EMIT CHANGES, or send the query to a server",
+                "a SELECT without EMIT is answered once, and never again",
+                fix="add EMIT CHANGES, or use pull",
                 span=query.span,
             )
-        # Its rows are nobody else's, and no restart continues it: the name is new each time.
-        plan = self._planner.select(query, f"transient_{uuid4().hex[:12]}")
+        plan = self._planner.select(query, _transient_id())
         self.lowered(plan)
         return plan
+
+    def pull_query(self, query: Query) -> PullQuery:
+        """Plans SELECT without EMIT."""
+        planner = replace(self._planner, catalog=pulled_catalog(query, self.catalog))
+        plan = planner.select(as_push_query(query), _transient_id())
+        return PullQuery.of(query, plan, self.lowered(plan), self.catalog)
 
     def control(self, statement: admin.ControlQuery, sql: str) -> StatementResult:
         names = list(self.catalog.queries) if statement.query_id is None else [statement.query_id]
@@ -315,6 +324,11 @@ class Execution:
     ) -> None:
         query = next(iter(self.catalog.queries_writing(old.name)), None)
         check_upgrade(statement, old, None if query is None else query.plan, plan)
+
+
+def _transient_id() -> str:
+    """Gives a name that is new each time: its rows are nobody else's, and no restart continues."""
+    return f"transient_{uuid4().hex[:12]}"
 
 
 def _already(statement: ast.CreateSource | ast.CreateAsSelect, sql: str) -> StatementResult:

@@ -89,6 +89,8 @@ class LocalQueries:
         self.queries = list(queries)
         #: Everything that queries wrote, in order.
         self.produced: list[ProducedRecord] = []
+        #: All records of all topics, those that came from outside included.
+        self._written: list[ProducedRecord] = []
 
     def pipe(
         self,
@@ -99,11 +101,16 @@ class LocalQueries:
         headers: Headers = (),
     ) -> None:
         """Takes a record through every query that reads its topic, directly or indirectly."""
+        self._written.append(ProducedRecord(topic, key, value, timestamp, headers, 0))
         for query in self.queries:
             if topic in query.topics:
                 for record in query.pipe(topic, key, value, timestamp, headers):
                     self.produced.append(record)
                     self.pipe(*record[:5])
+
+    def records(self, topic: str) -> list[ProducedRecord]:
+        """Gives the records of a topic, oldest first; ``PullQuery.rows`` reads tables with it."""
+        return [record for record in self._written if record.topic == topic]
 
     def subscribe(self, query: PushQuery) -> Subscription:
         """Runs a push query beside the others; it sees records from now on."""

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
+
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, PREFIXES, SETTINGS, StreamsConfig
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
@@ -14,7 +16,9 @@ from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.embedded import shared_broker
+from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.pull import PullQuery
 from penstock.sql.push import PushQuery, Row
 from penstock.sql.results import OutgoingRecord
 from penstock.sql.running_push import RunningPush
@@ -181,6 +185,38 @@ class SparkQueries:
         """Runs a push query and gives its rows, until its LIMIT or ``timeout_s`` without a row."""
         with self.push(query) as running:
             yield from running.rows(timeout_s)
+
+    # Pull queries
+
+    def pull(self, query: PullQuery) -> list[Row]:
+        """Answers a pull query from what has been committed to the topics of its tables."""
+        self._make_topics()
+        return query.rows(self._records)
+
+    def _records(self, topic: str) -> Iterator[ProducedRecord]:
+        places = [(topic, state.id) for state in self._admin.topic(topic).partitions]
+        ends = {place: end for place, end in self._admin.end_offsets(places).items() if end > 0}
+        settings = consumer_settings(self._base) | {
+            "group.id": "penstock-pull",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+        }
+        consumer = new_consumer(settings)
+        consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in ends])
+        try:
+            while ends:
+                message = consumer.poll(_PAUSE_S)
+                if message is None:
+                    continue
+                error = message.error()
+                if error is None:
+                    _, time_ms = message.timestamp()
+                    headers: Any = tuple(message.headers() or ())
+                    yield ProducedRecord(topic, message.key(), message.value(), time_ms, headers, 0)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    ends.pop((topic, int(message.partition() or 0)), None)
+        finally:
+            consumer.close()
 
     def close(self) -> None:
         """Ends all queries after the batch that is under way."""
