@@ -8,17 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
+from orjson import JSONDecodeError
 
 from penstock.sql.formats.columns import parts
-from penstock.sql.formats.json_read import (
-    Inexact,
-    UnfitError,
-    fields_reader,
-    needs_all_digits,
-    parse,
-    parse_exactly,
-    reader,
-)
+from penstock.sql.formats.json_read import fields_reader, parser, reader
+from penstock.sql.formats.json_values import Inexact, UnfitError, parse_exactly
 from penstock.sql.types import (
     BYTES,
     DOUBLE,
@@ -47,29 +41,33 @@ def json_codec(columns: Sequence[Field], *, is_unwrapped: bool) -> tuple[Encode,
 
 def object_decoder(columns: Sequence[Field]) -> Decode:
     values = fields_reader(columns)
-    is_long = needs_all_digits([column.type for column in columns])
+    load = parser([column.type for column in columns])
 
     def decode(data: bytes) -> Row:
         try:
-            members = parse_exactly(data) if is_long(data) else parse(data)
+            members = load(data)
             if type(members) is dict:
                 return tuple(values(members))
         except Inexact:
             return tuple(values(parse_exactly(data)))
+        except JSONDecodeError as error:
+            raise ValueError(f"not JSON: {error}") from None
         raise UnfitError("the record is no object")
 
     return decode
 
 
 def _single_decoder(type_: SqlType) -> Decode:
-    convert, is_long = reader(type_), needs_all_digits([type_])
+    convert, load = reader(type_), parser([type_])
 
     def decode(data: bytes) -> Row:
         try:
-            value = parse_exactly(data) if is_long(data) else parse(data)
+            value = load(data)
             return (None if value is None else convert(value),)
         except Inexact:
             return (convert(parse_exactly(data)),)
+        except JSONDecodeError as error:
+            raise ValueError(f"not JSON: {error}") from None
 
     return decode
 

@@ -12,8 +12,8 @@ import orjson
 
 from penstock.sql import java
 from penstock.sql.formats.json_codec import writer
-from penstock.sql.formats.json_read import parse, parse_exactly
 from penstock.sql.formats.json_schema import JsonSchema, Node, alternatives, is_map
+from penstock.sql.formats.json_values import parse, parse_exactly
 from penstock.sql.formats.wire import Wire, WireDecimal, WireScalar
 from penstock.sql.types import ArrayType, Field, MapType, SqlType, StructType
 

@@ -249,3 +249,29 @@ def test_serde_survives_pickling() -> None:
     rows = pickle.loads(pickle.dumps(serde("JSON", STRING, INTEGER)))
     assert rows == serde("JSON", STRING, INTEGER)
     assert rows.decode(rows.encode(("a", 1))) == ("a", 1)
+
+
+def test_json_finds_fields_again_when_names_or_their_order_change() -> None:
+    """A name as it is written comes first; of names that differ in case only, the last one."""
+    rows = serde_for("JSON", [Field("A", INTEGER), Field("B", STRING)], is_key=False, topic="t")
+    records = [
+        (b'{"A": 1, "B": "x"}', (1, "x")),
+        (b'{"b": "x", "a": 2}', (2, "x")),
+        (b'{"a": 3, "A": 4, "B": "x"}', (4, "x")),
+        (b'{"A": 4, "a": 3, "B": "x"}', (4, "x")),
+        (b'{"b": "x", "a": 2.5}', (2, "x")),
+        (b'{"b": null, "a": 2}', (2, None)),
+        (b'{"b": "x", "a": 4294967297}', (1, "x")),
+        (b'{"A": 1}', (1, None)),
+        (b"{}", (None, None)),
+    ]
+    for data, row in records * 2:
+        assert rows.decode(data) == row
+    mixed = serde_for("JSON", [Field("AB", INTEGER), Field("C", STRING)], is_key=False, topic="t")
+    assert mixed.decode(b'{"ab": 1, "aB": 2}') == (2, None)
+
+
+def test_json_with_ever_new_names_is_still_read() -> None:
+    rows = serde_for("JSON", [Field("A", INTEGER), Field("B", STRING)], is_key=False, topic="t")
+    for number in range(200):
+        assert rows.decode(b'{"a": 1, "B": "x", "n%d": 0}' % number) == (1, "x")
