@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.config import APPLICATION_ID, NUM_STREAM_THREADS, StreamsConfig
@@ -20,30 +22,47 @@ _DEFAULTS: dict[str, Any] = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.python.worker.reuse": "true",
+    "spark.log.level": "ERROR",
+}
+#: On one machine nobody else has to reach the driver, and it can be made to start quickly.
+_LOCAL: dict[str, Any] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
     # Records do not pass through the JVM: code that starts quickly is worth more than fast code.
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-    "spark.log.level": "ERROR",
 }
 
 
 def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
     """Gives a session, and whether it was made here and so ends with the application."""
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active, False
-    set_variable("JAVA_HOME", str(java_home_for_spark()))
+    if _is_running():
+        return SparkSession.builder.getOrCreate(), False
+    given = {name: value for name, value in config.items() if name.startswith("spark.")}
+    builder = SparkSession.builder.appName(config[APPLICATION_ID])
+    for name, value in {**_DEFAULTS, **_for_place(config, given), **given}.items():
+        builder = builder.config(name, value)
     if not variable("PYSPARK_PYTHON"):
         set_variable("PYSPARK_PYTHON", sys.executable)
-    threads = config[NUM_STREAM_THREADS]
-    builder = SparkSession.builder.appName(config[APPLICATION_ID])
-    given = {name: value for name, value in config.items() if name.startswith("spark.")}
-    if "spark.master" not in given and not variable("MASTER"):
-        builder = builder.master(f"local[{max(threads, os.cpu_count() or 1)}]")
-    for name, value in {**_DEFAULTS, **given}.items():
-        builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel(str(given.get("spark.log.level", "ERROR")))
     return session, True
+
+
+def _is_running() -> bool:
+    """Whether this process has a session already, also one of another thread."""
+    context = getattr(SparkContext, "_active_spark_context", None)
+    return context is not None or SparkSession.getActiveSession() is not None
+
+
+def _for_place(config: StreamsConfig, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What depends on where Spark runs: here, unless a master or spark-submit says otherwise."""
+    if variable("PYSPARK_GATEWAY_PORT"):
+        # spark-submit has started a JVM with its own settings.
+        return {}
+    set_variable("JAVA_HOME", str(java_home_for_spark()))
+    master = str(given.get("spark.master", "") or variable("MASTER") or "")
+    if not master:
+        slots = max(config[NUM_STREAM_THREADS], os.cpu_count() or 1)
+        return {**_LOCAL, "spark.master": f"local[{slots}]"}
+    return _LOCAL if master.startswith("local[") or master == "local" else {}
