@@ -141,10 +141,12 @@ class Segments:
     def _expired_in_turn(self, times: Sequence[int]) -> int:
         if self.keeps(min(times), max(times)):
             return 0
-        newest, expired = self.stream_time, 0
+        newest, oldest_live, expired = self.stream_time, self._first_live, 0
+        segments = {time: self.segment_of(time) for time in set(times)}
         for time in times:
-            newest = max(newest, time)
-            expired += self.segment_of(time) < self.segment_of(newest - self._retention_ms)
+            if time > newest:
+                newest, oldest_live = time, self.segment_of(time - self._retention_ms)
+            expired += segments[time] < oldest_live
         return expired
 
     def remove(self, time: int, keys: Iterable[bytes]) -> None:

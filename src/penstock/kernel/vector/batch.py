@@ -8,16 +8,23 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from penstock.kernel.vector.codecs import Encoded, decode_all, encode_all, keeps_bytes, takes_all
+from penstock.model.coded_bytes import CodedBytes
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
 from penstock.model.windowed import Window, Windowed
 from penstock.serde.base import Serde
+from penstock.serde.primitives import BytesSerde, StringSerde
 
 Times = NDArray[np.int64]
 Places = NDArray[np.int64]
+
+
+#: Fewer texts than this are not worth looking for the same among them.
+_FEW_TEXTS = 64
 
 
 class NotProvenError(Exception):
@@ -98,6 +105,109 @@ class Column:
             self._serde,
             is_input=self._is_input,
         )
+
+
+class CodedColumn(Column):
+    """A column in which the same items come again and again; each is decoded or encoded once."""
+
+    __slots__ = ("codes", "different")
+
+    def __init__(self, codes: Places, different: Column) -> None:
+        super().__init__()
+        self.codes = codes
+        self.different = different
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def values(self) -> Sequence[Any]:
+        if self._values is None:
+            items = [*self.different.values(), None]
+            self._values = [items[code] for code in self.codes.tolist()]
+        return self._values
+
+    def encoded(self, serde: Serde[Any]) -> Encoded:
+        if not isinstance(serde, StringSerde | BytesSerde):
+            # Of other serdes it is not certain that different items have different bytes.
+            return Column(self.values()).encoded(serde)
+        # None of the items is None. Not a copy: pieces of a column are known by this very list.
+        return CodedBytes(self.codes, self.different.encoded(serde))  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        self.different.check()
+
+    def has_nulls(self) -> bool:
+        return bool((self.codes < 0).any())
+
+    def are_known(self) -> list[bool]:
+        known: list[bool] = (self.codes >= 0).tolist()
+        return known
+
+    def keep(self, mask: Sequence[Any]) -> Column:
+        kept = np.fromiter(map(bool, mask), bool, len(mask))
+        return CodedColumn(self.codes[kept], self.different)
+
+    def take(self, places: Sequence[int]) -> Column:
+        return CodedColumn(self.codes[np.array(places, np.int64)], self.different)
+
+
+class RepeatedColumn(Column):
+    """Some items of another column, which are looked up once somebody wants them."""
+
+    __slots__ = ("_of", "_places")
+
+    def __init__(self, of: Column, places: Places) -> None:
+        super().__init__()
+        self._of = of
+        self._places = places
+
+    def _made(self) -> Column:
+        return self._of.take(self._places.tolist())
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def values(self) -> Sequence[Any]:
+        return self._made().values()
+
+    def encoded(self, serde: Serde[Any]) -> Encoded:
+        return self._made().encoded(serde)
+
+    def has_nulls(self) -> bool:
+        return self._of.has_nulls() and self._made().has_nulls()
+
+    def are_known(self) -> list[bool]:
+        return self._made().are_known()
+
+    def keep(self, mask: Sequence[Any]) -> Column:
+        kept = np.fromiter(map(bool, mask), bool, len(mask))
+        return RepeatedColumn(self._of, self._places[kept])
+
+    def take(self, places: Sequence[int]) -> Column:
+        return RepeatedColumn(self._of, self._places[np.array(places, np.int64)])
+
+
+def input_column(data: Encoded, serde: Serde[Any]) -> Column:
+    """A column of bytes that came from elsewhere."""
+    if isinstance(data, CodedBytes) and isinstance(serde, StringSerde | BytesSerde):
+        return CodedColumn(data.codes, Column(encoded=data.different, serde=serde))
+    return Column(encoded=list(data), serde=serde)
+
+
+def text_column(texts: Sequence[Any]) -> Column:
+    """A column of values; texts that come again and again are kept once."""
+    if len(texts) < _FEW_TEXTS or set(map(type, texts)) != {str}:
+        return Column(texts)
+    try:
+        coded = pa.array(texts, pa.string()).dictionary_encode()
+    except (pa.ArrowInvalid, UnicodeEncodeError):
+        # A text that UTF-8 does not have.
+        return Column(texts)
+    if len(coded.dictionary) * 2 > len(texts):
+        return Column(texts)
+    return CodedColumn(
+        coded.indices.to_numpy().astype(np.int64), Column(coded.dictionary.to_pylist())
+    )
 
 
 class WindowedColumn(Column):

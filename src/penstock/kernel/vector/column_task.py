@@ -16,6 +16,7 @@ from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.planner import ColumnPlan, plan_columns
 from penstock.kernel.vector.source import SourceColumns
 from penstock.kernel.vector.turns import turns
+from penstock.model.coded_bytes import joined_columns
 
 if TYPE_CHECKING:
     from penstock.kernel.record_queue import RecordQueue
@@ -95,12 +96,16 @@ def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
     """The records of several queues of one source as one, in order of time where that matters."""
     if len(parts) == 1:
         return parts[0]
+    keys = values = joined_columns([part.keys for part in parts])
+    if any(part.values is not part.keys for part in parts):
+        values = joined_columns([part.values for part in parts])
     whole = RawColumns(
         parts[0].topic, parts[0].partition,
-        [*chain.from_iterable(part.offsets for part in parts)],
+        # They are of several queues, and of no use to nodes without a context.
+        range(sum(len(part) for part in parts)),
         [*chain.from_iterable(part.timestamps for part in parts)],
-        [*chain.from_iterable(part.keys for part in parts)],
-        [*chain.from_iterable(part.values for part in parts)],
+        keys,
+        values,
         _headers(parts),
     )  # fmt: skip
     if whole.headers is None and all(step.is_order_free for step in source.below()):

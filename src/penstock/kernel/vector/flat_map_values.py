@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.kernel.vector.batch import Batch, Column, NotProvenError
+from penstock.kernel.vector.batch import Batch, NotProvenError, RepeatedColumn, text_column
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.functions import mapper_of
 from penstock.kernel.vector.step import Step, vectorises
@@ -33,6 +33,9 @@ class FlatMapValuesColumns(Step[FlatMapValues]):
         counts = np.fromiter(map(len, found), np.int64, len(found))
         rows = np.repeat(np.arange(len(found)), counts)
         lists: Iterable[Iterable[object]] = found
-        repeated = Batch(batch.keys, batch.keys, batch.timestamps, batch.headers).take(rows)
-        repeated.values = Column([*chain.from_iterable(lists)])
-        self.forward(repeated, effects)
+        keys = RepeatedColumn(batch.keys, rows)
+        values = text_column([*chain.from_iterable(lists)])
+        headers = batch.headers
+        if headers is not None:
+            headers = [headers[row] for row in rows.tolist()]
+        self.forward(Batch(keys, values, batch.timestamps[rows], headers), effects)

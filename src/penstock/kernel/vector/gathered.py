@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.kernel.vector.batch import Times
 from penstock.kernel.vector.folds import Items
+from penstock.model.coded_bytes import joined_columns
 from penstock.model.record import Headers
 
 
@@ -15,7 +16,7 @@ class Gathered:
     """Columns of the records so far. Values that nobody folds are not among them."""
 
     def __init__(self) -> None:
-        self.keys: list[bytes] = []
+        self._keys: list[Sequence[bytes | None]] = []
         self.key_values: list[object] = []
         self.items: list[list[object]] = []
         self._timestamps: list[Times] = []
@@ -23,7 +24,7 @@ class Gathered:
         self._headers: list[Sequence[Headers] | None] = []
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return sum(map(len, self._keys))
 
     def add(
         self,
@@ -40,7 +41,7 @@ class Gathered:
         than it gives back.
         """
         self.key_values += key_values
-        self.keys += keys  # type: ignore[arg-type]
+        self._keys.append(keys)
         if not self.items:
             self.items = [[] for _ in items]
         for column, more in zip(self.items, items, strict=True):
@@ -49,6 +50,10 @@ class Gathered:
         self._headers.append(headers)
         if starts is not None:
             self._starts.append(starts)
+
+    @property
+    def keys(self) -> Sequence[bytes | None]:
+        return joined_columns(self._keys)
 
     @property
     def timestamps(self) -> Times:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.kernel.vector.batch import Places, Times
+from penstock.model.coded_bytes import CodedBytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,9 @@ class Groups:
 
 def grouped(keys: Sequence[bytes | None]) -> Groups:
     """Finds the different keys; none of them may be None."""
+    if isinstance(keys, CodedBytes):
+        used = keys.used()
+        return Groups(used.codes, used.different)
     encoded = pa.array(keys, pa.binary()).dictionary_encode()
     codes = encoded.indices.to_numpy().astype(np.int64)
     return Groups(codes, encoded.dictionary.to_pylist())

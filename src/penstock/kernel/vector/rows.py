@@ -26,8 +26,12 @@ def read_rows(
         return values, times
     all_times = np.full(len(rows), NEVER)
     all_times[[row is not None for row in rows]] = times
-    found = iter(values)
-    return [missing() if row is None else next(found) for row in rows], all_times
+    found, first = iter(values), missing()
+    if isinstance(first, list | dict):
+        return [missing() if row is None else next(found) for row in rows], all_times
+    if not present:
+        return [first] * len(rows), all_times
+    return [first if row is None else next(found) for row in rows], all_times
 
 
 def written_rows(times: Times, values: Sequence[bytes]) -> list[bytes]:

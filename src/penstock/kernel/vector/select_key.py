@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.expr.expression import Value
 from penstock.kernel.vector.batch import Batch, Column
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.functions import expression_of
@@ -23,7 +24,7 @@ class SelectKeyColumns(Step[SelectKey]):
         self._selector = expression_of(node.fn, "its function")
 
     def process(self, batch: Batch, effects: Effects) -> None:
-        found = self._selector(batch)
         # A column that is both is encoded only once.
-        keys = batch.values if found is batch.values.values() else Column(found)
+        is_value = isinstance(self.node.fn, Value)
+        keys = batch.values if is_value else Column(self._selector(batch))
         self.forward(Batch(keys, batch.values, batch.timestamps, batch.headers), effects)

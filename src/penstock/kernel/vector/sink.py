@@ -31,7 +31,9 @@ class SinkColumns(Step[Sink]):
         self._collector = cast("ColumnCollector", task.collector)
 
     def process(self, batch: Batch, effects: Effects) -> None:
-        keys, values = batch.keys.encoded(self._key), batch.values.encoded(self._value)
+        keys = values = batch.keys.encoded(self._key)
+        if batch.values is not batch.keys or self._value != self._key:
+            values = batch.values.encoded(self._value)
         timestamps, headers = batch.timestamps.tolist(), batch.headers
         effects.add(
             lambda: self._collector.send_columns(self._topic, keys, values, timestamps, headers)

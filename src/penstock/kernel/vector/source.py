@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.serdes import required_serde
-from penstock.kernel.vector.batch import Batch, Column, NotProvenError
+from penstock.kernel.vector.batch import Batch, NotProvenError, input_column
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.step import Step, require_known
 from penstock.topology.nodes import Source
@@ -39,8 +39,10 @@ class SourceColumns(Step[Source]):
         timestamps = np.array(raw.timestamps, np.int64)
         if len(timestamps) and timestamps.min() < 0:
             raise NotProvenError("a record has a negative timestamp")
-        keys = Column(encoded=raw.keys, serde=self._key)
-        values = Column(encoded=raw.values, serde=self._value)
+        keys = input_column(raw.keys, self._key)
+        values = keys
+        if raw.values is not raw.keys or self._value != self._key:
+            values = input_column(raw.values, self._value)
         keys.check()
         values.check()
         return Batch(keys, values, timestamps, raw.headers)

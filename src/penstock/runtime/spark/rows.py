@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
 from penstock.kernel.raw_columns import RawColumns
+from penstock.model.coded_bytes import CodedBytes, joined_columns
 
 #: Rows with this stage are reports to the driver; every stage hands them on.
 REPORT = -1
@@ -45,14 +47,6 @@ SPARK_SCHEMA = (
     " sequence long, timestamp long, key binary, value binary, headers binary"
 )
 _ROWS_PER_BATCH = 50_000
-_BUNDLE = pa.schema(
-    [
-        ("timestamp", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", pa.binary()),
-    ]
-)
 
 
 class ShuffleRow(NamedTuple):
@@ -85,28 +79,53 @@ class Bundle:
     """Records on their way to one partition, as columns. Headers are encoded already."""
 
     sequence: int
-    timestamps: list[int] = field(default_factory=list)
-    keys: list[bytes | None] = field(default_factory=list)
-    values: list[bytes | None] = field(default_factory=list)
-    headers: list[bytes | None] = field(default_factory=list)
+    timestamps: Sequence[int] = field(default_factory=list)
+    keys: Sequence[bytes | None] = field(default_factory=list)
+    values: Sequence[bytes | None] = field(default_factory=list)
+    #: None: no record has any.
+    headers: list[bytes | None] | None = None
 
     def __len__(self) -> int:
         return len(self.timestamps)
 
     def packed(self) -> bytes:
-        columns = (self.timestamps, self.keys, self.values, self.headers)
-        arrays = [
-            pa.array(column, each.type) for column, each in zip(columns, _BUNDLE, strict=True)
-        ]
+        columns = {
+            "timestamp": pa.array(self.timestamps, pa.int64()),
+            "key": _array(self.keys),
+        }
+        if self.values is not self.keys:
+            columns["value"] = _array(self.values)
+        if self.headers is not None:
+            columns["headers"] = pa.array(self.headers, pa.binary())
+        batch = pa.RecordBatch.from_pydict(columns)
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, _BUNDLE) as writer:
-            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_BUNDLE))
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
         return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
-def unpacked(data: bytes) -> pa.Table:
-    """The columns of a bundle."""
-    return pa.ipc.open_stream(data).read_all()
+def _array(column: Sequence[bytes | None]) -> pa.Array:
+    if not isinstance(column, CodedBytes):
+        return pa.array(column, pa.binary())
+    codes = pa.array(column.codes, pa.int32(), mask=column.codes < 0)
+    return pa.DictionaryArray.from_arrays(codes, pa.array(column.different, pa.binary()))
+
+
+def _column(array: pa.Array) -> Sequence[bytes | None]:
+    if not isinstance(array, pa.DictionaryArray):
+        return array.to_pylist()  # type: ignore[no-any-return]
+    codes = array.indices.fill_null(-1).to_numpy().astype(np.int64)
+    return CodedBytes(codes, array.dictionary.to_pylist())
+
+
+def unpacked(data: bytes) -> Bundle:
+    """The records of a bundle, wherever it comes in the sequence."""
+    batch = pa.ipc.open_stream(data).read_next_batch()
+    headers = batch.column("headers").to_pylist() if "headers" in batch.schema.names else None
+    keys = values = _column(batch.column("key"))
+    if "value" in batch.schema.names:
+        values = _column(batch.column("value"))
+    return Bundle(0, batch.column("timestamp").to_pylist(), keys, values, headers)
 
 
 @dataclass(slots=True)
@@ -141,8 +160,8 @@ class Sent:
     task: int
     first_sequence: int
     timestamps: list[int]
-    keys: list[bytes | None]
-    values: list[bytes | None]
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
     headers: Sequence[bytes | None]
 
     def __len__(self) -> int:
@@ -192,15 +211,21 @@ def _upstream(row: ShuffleRow) -> tuple[str, int, int, int]:
 
 
 def _sent(upstream: tuple[str, int, int, int], rows: list[ShuffleRow]) -> Sent:
-    table = pa.concat_tables([unpacked(row.value or b"") for row in rows])
-    headers = table.column("headers")
+    bundles = [unpacked(row.value or b"") for row in rows]
+    headers: list[bytes | None] = []
+    if any(bundle.headers is not None for bundle in bundles):
+        for bundle in bundles:
+            headers += bundle.headers or [None] * len(bundle)
+    keys = values = joined_columns([bundle.keys for bundle in bundles])
+    if any(bundle.values is not bundle.keys for bundle in bundles):
+        values = joined_columns([bundle.values for bundle in bundles])
     return Sent(
         *upstream,
         first_sequence=rows[0].sequence,
-        timestamps=table.column("timestamp").to_pylist(),
-        keys=table.column("key").to_pylist(),
-        values=table.column("value").to_pylist(),
-        headers=() if headers.null_count == len(headers) else headers.to_pylist(),
+        timestamps=[time for bundle in bundles for time in bundle.timestamps],
+        keys=keys,
+        values=values,
+        headers=headers,
     )
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from penstock.kernel.raw_columns import picked
+from penstock.model.coded_bytes import CodedBytes, joined_columns
 from penstock.model.partitioning import partition_for
 from penstock.model.partitioning_columns import partitions_for
 from penstock.model.task_id import TaskId
@@ -18,18 +21,48 @@ _MOST_PLACES = 50_000
 _RECORDS_PER_ROW = 200_000
 
 
+#: Place in the sequence of the first record, keys, values, timestamps.
+_Piece = tuple[int, Sequence[bytes | None], Sequence[bytes | None], Sequence[int]]
+
+
+def _cut(column: Sequence[bytes | None], places: list[int]) -> Sequence[bytes | None]:
+    """The items at these places, without bytes that only other partitions need."""
+    found = picked(column, places)
+    return found.used() if isinstance(found, CodedBytes) else found
+
+
+class _Open:
+    """A bundle that takes one record after the other."""
+
+    __slots__ = ("headers", "keys", "sequence", "timestamps", "values")
+
+    def __init__(self, sequence: int) -> None:
+        self.sequence = sequence
+        self.timestamps: list[int] = []
+        self.keys: list[bytes | None] = []
+        self.values: list[bytes | None] = []
+        self.headers: list[bytes | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    def bundle(self) -> Bundle:
+        return Bundle(self.sequence, self.timestamps, self.keys, self.values, self.headers)
+
+
 class ShuffledTopic:
     """Bundles by partition, in the order in which a task sent them."""
 
-    __slots__ = ("_bundles", "_full", "_places", "name", "partitions", "stage")
+    __slots__ = ("_bundles", "_full", "_pieces", "_places", "name", "partitions", "stage")
 
     def __init__(self, name: str, plan: Plan) -> None:
         self.name = name
         self.stage, _ = plan.consumer_of(name)
         self.partitions = plan.partitions[name]
         self._places: dict[bytes, int] = {}
-        self._bundles: dict[int, Bundle] = {}
+        self._bundles: dict[int, _Open] = {}
         self._full: list[tuple[int, Bundle]] = []
+        self._pieces: list[_Piece] = []
 
     def add(
         self,
@@ -41,6 +74,8 @@ class ShuffledTopic:
         partition: int | None,
     ) -> None:
         """Takes one record; ``partition`` None leaves it to the key."""
+        if self._pieces:
+            self._bundle_pieces()
         if partition is None:
             partition = self._partition_of(key or b"")
         bundle = self._bundles.get(partition)
@@ -49,7 +84,10 @@ class ShuffledTopic:
         bundle.timestamps.append(timestamp)
         bundle.keys.append(key)
         bundle.values.append(value)
-        bundle.headers.append(headers)
+        if headers is not None and bundle.headers is None:
+            bundle.headers = [None] * (len(bundle) - 1)
+        if bundle.headers is not None:
+            bundle.headers.append(headers)
 
     def add_all(
         self,
@@ -59,20 +97,43 @@ class ShuffledTopic:
         timestamps: Sequence[int],
     ) -> None:
         """Takes many records without headers; the first has this place in the sequence."""
-        places = partitions_for([key or b"" for key in keys], self.partitions)
+        self._pieces.append((sequence, keys, values, timestamps))
+
+    def _bundle_pieces(self) -> None:
+        """Sorts by partition all that came as columns since the last time."""
+        if not self._pieces:
+            return
+        firsts, key_parts, value_parts, time_parts = zip(*self._pieces, strict=True)
+        self._pieces.clear()
+        keys = joined_columns(key_parts)
+        are_keys = all(v is k for k, v in zip(key_parts, value_parts, strict=True))
+        values = keys if are_keys else joined_columns(value_parts)
+        times = np.concatenate([np.array(each, np.int64) for each in time_parts])
+        counted = [np.arange(len(each)) + n for n, each in zip(firsts, time_parts, strict=True)]
+        sequence, places = np.concatenate(counted), self._partitions_of(keys)
         for partition in np.unique(places).tolist():
             (chosen,) = np.nonzero(places == partition)
             for start in range(0, len(chosen), _RECORDS_PER_ROW):
-                rows = chosen[start : start + _RECORDS_PER_ROW].tolist()
-                bundle = self._begin(partition, sequence + rows[0])
-                bundle.timestamps += [timestamps[n] for n in rows]
-                bundle.keys += [keys[n] for n in rows]
-                bundle.values += [values[n] for n in rows]
-                bundle.headers += [None] * len(rows)
+                rows = chosen[start : start + _RECORDS_PER_ROW]
+                where = rows.tolist()
+                its_keys = _cut(keys, where)
+                its_values = its_keys if values is keys else _cut(values, where)
+                first = int(sequence[where[0]])
+                bundle = Bundle(first, times[rows].tolist(), its_keys, its_values)
+                self._full.append((partition, bundle))
+
+    def _partitions_of(self, keys: Sequence[bytes | None]) -> NDArray[np.int64]:
+        if not isinstance(keys, CodedBytes):
+            return partitions_for([key or b"" for key in keys], self.partitions)
+        # A record without a key has the code -1, which is the last place.
+        return partitions_for([*keys.different, b""], self.partitions)[keys.codes]
 
     def rows(self, task: TaskId, slots: int) -> Iterator[ShuffleRow]:
         """What was taken since the last call, each row for the slot that has its partition."""
-        for partition, bundle in (*self._full, *self._bundles.items()):
+        for partition in list(self._bundles):
+            self._close(partition)
+        self._bundle_pieces()
+        for partition, bundle in self._full:
             yield ShuffleRow(
                 partition % slots, self.stage, self.name, partition, task.subtopology,
                 task.partition, bundle.sequence, 0, None, bundle.packed(), None,
@@ -82,12 +143,17 @@ class ShuffledTopic:
     def clear(self) -> None:
         self._bundles.clear()
         self._full.clear()
+        self._pieces.clear()
 
-    def _begin(self, partition: int, sequence: int) -> Bundle:
-        if partition in self._bundles:
-            self._full.append((partition, self._bundles[partition]))
-        bundle = self._bundles[partition] = Bundle(sequence)
+    def _begin(self, partition: int, sequence: int) -> _Open:
+        self._close(partition)
+        bundle = self._bundles[partition] = _Open(sequence)
         return bundle
+
+    def _close(self, partition: int) -> None:
+        bundle = self._bundles.pop(partition, None)
+        if bundle is not None:
+            self._full.append((partition, bundle.bundle()))
 
     def _partition_of(self, key: bytes) -> int:
         place = self._places.get(key)
