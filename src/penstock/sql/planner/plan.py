@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.sql.ast.expressions import ColumnRef
+from penstock.sql.ast.node import Node
+from penstock.sql.ast.walk import walk
 from penstock.sql.catalog import DataSource
 from penstock.sql.planner.steps import (
+    AggregateStep,
+    ExplodeStep,
+    FilterStep,
     ForeignKeyJoinStep,
     JoinStep,
+    ProjectStep,
+    RekeyStep,
     SourceStep,
     Step,
 )
@@ -46,3 +54,30 @@ def steps_of(step: Step) -> Iterator[Step]:
     for before in inputs(step):
         yield from steps_of(before)
     yield step
+
+
+def columns_used(step: Step) -> frozenset[ColumnRef]:
+    """Gives the columns that the expressions of a step and of those before it refer to."""
+    return frozenset(
+        node
+        for each in steps_of(step)
+        for expression in _expressions(each)
+        for node in walk(expression)
+        if isinstance(node, ColumnRef)
+    )
+
+
+def _expressions(step: Step) -> tuple[Node, ...]:
+    match step:
+        case FilterStep():
+            return (step.condition,)
+        case RekeyStep() | ProjectStep():
+            return step.expressions
+        case ExplodeStep():
+            return step.calls
+        case AggregateStep():
+            return (*step.group_by, *step.calls)
+        case ForeignKeyJoinStep():
+            return (step.foreign_key,)
+        case _:
+            return ()

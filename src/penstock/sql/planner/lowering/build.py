@@ -19,7 +19,7 @@ from penstock.sql.planner.lowering.records import (
 )
 from penstock.sql.planner.lowering.sink import lower_sink
 from penstock.sql.planner.lowering.sources import lower_derived, lower_source
-from penstock.sql.planner.plan import QueryPlan, inputs
+from penstock.sql.planner.plan import QueryPlan, columns_used, inputs
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.steps import (
     AggregateStep,
@@ -54,7 +54,7 @@ def topology_of(
     plan: QueryPlan, environment: Environment, registry: SchemaRegistry | None
 ) -> Topology:
     """Gives the topology of a query; without a sink it ends in the topic of the query's id."""
-    lowering = Lowering(plan.id, environment, registry)
+    lowering = Lowering(plan.id, environment, registry, columns_used(plan.step))
     last = lower(plan.step, lowering)
     lower_sink(plan, last, lowering)
     return lowering.builder.build()

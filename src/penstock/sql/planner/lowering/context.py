@@ -10,7 +10,7 @@ from typing import Any
 from penstock.dsl.builder import StreamsBuilder
 from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
-from penstock.sql.ast.expressions import Expression
+from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.catalog import DataSource, FormatSpec, WindowSpec
 from penstock.sql.expressions import Column, Scope, compile_condition, compile_expression
 from penstock.sql.formats.columns import ColumnLike
@@ -44,6 +44,8 @@ class Lowering:
     query_id: str
     environment: Environment
     registry: SchemaRegistry | None
+    #: The columns that expressions of the query refer to.
+    used: frozenset[ColumnRef] = frozenset()
     builder: StreamsBuilder = field(default_factory=StreamsBuilder)
 
     def scope(self, columns: tuple[Column, ...]) -> Scope:

@@ -11,9 +11,11 @@ from penstock.dsl.materialized import Materialized
 from penstock.errors import StreamsError
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers
 from penstock.processor.processor import FixedKeyProcessor
+from penstock.sql.ast.expressions import ColumnRef
 from penstock.sql.catalog import DataSource
 from penstock.sql.planner.lowering.context import Lowering, Row
 from penstock.sql.planner.steps import DerivedStep, SourceStep
+from penstock.sql.schema import PSEUDO_COLUMNS
 from penstock.sql.timestamps import timestamp_reader
 
 THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
@@ -28,7 +30,7 @@ def lower_source(step: SourceStep, lowering: Lowering) -> KStream[Any, Any] | KT
         value_serde=lowering.topic_value_serde(source),
         timestamp_extractor=_extractor(source, lowering),
     )
-    rows = stream.process_values(_rows(source))
+    rows = _rows(stream, step, lowering)
     if not step.is_table:
         return rows
     store: Materialized[Any, Any] = Materialized(
@@ -52,11 +54,32 @@ def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
     return rows.process_values(lambda: _AddColumns(width, (), is_windowed))
 
 
-def _rows(source: DataSource) -> Callable[[], FixedKeyProcessor[Any, Any, Any]]:
+def _rows(stream: KStream[Any, Any], step: SourceStep, lowering: Lowering) -> KStream[Any, Any]:
+    source = step.source
     key_width = len(source.schema.key)
     headers = tuple(column.header for column in source.schema.headers)
     is_windowed = source.window is not None
-    return lambda: _AddColumns(key_width, headers, is_windowed)
+    if not headers and not is_windowed and not _uses_pseudo_columns(step, lowering):
+        return stream.map_values(_plain_rows(key_width))
+    return stream.process_values(lambda: _AddColumns(key_width, headers, is_windowed))
+
+
+def _uses_pseudo_columns(step: SourceStep, lowering: Lowering) -> bool:
+    alias = step.columns[0].source
+    return any(ColumnRef(name, alias) in lowering.used for name, _ in PSEUDO_COLUMNS)
+
+
+def _plain_rows(key_width: int) -> Callable[[Any, Row | None], Row | None]:
+    """Gives rows whose pseudo columns nobody asks for: they are NULL, and cost nothing."""
+    unknown = (None,) * len(PSEUDO_COLUMNS)
+    without_key = (*unknown, *(None,) * key_width)
+
+    def row(key: Any, value: Row | None) -> Row | None:
+        if value is None:
+            return None
+        return value + without_key if key is None else value + unknown + key
+
+    return row
 
 
 class _AddColumns(FixedKeyProcessor[Any, Any, Any]):
