@@ -30,6 +30,10 @@ def test_filter_and_new_columns_keep_the_query() -> None:
         (FIRST, "CREATE STREAM x AS SELECT price, id FROM orders PARTITION BY price;"),
         (FIRST, "CREATE STREAM x AS SELECT id, price FROM others;"),
         (COUNTS, COUNTS.replace("COUNT(*)", "SUM(price)")),
+        (
+            "CREATE TABLE y AS SELECT name, kind FROM items;",
+            "CREATE TABLE y AS SELECT name, kind, rowtime AS t FROM items;",
+        ),
         (COUNTS, COUNTS.replace("GROUP BY", "WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY")),
         (COUNTS, "CREATE TABLE t WITH (VALUE_FORMAT='AVRO') AS" + COUNTS.split("AS", 1)[1]),
     ],

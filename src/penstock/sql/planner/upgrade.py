@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.sql.ast.statements import CreateAsSelect
 from penstock.sql.catalog import DataSource
 from penstock.sql.errors import AnalysisError
-from penstock.sql.planner.plan import QueryPlan, steps_of
+from penstock.sql.planner.plan import QueryPlan, columns_used, steps_of
 from penstock.sql.planner.steps import (
     AggregateStep,
     FilterStep,
@@ -16,6 +16,7 @@ from penstock.sql.planner.steps import (
     SourceStep,
     Step,
 )
+from penstock.sql.schema import PSEUDO_COLUMNS
 
 
 def check_upgrade(
@@ -30,7 +31,9 @@ def check_upgrade(
     assert new is not None
     reason = _schema_change(old, new)
     if reason is None and old_plan is not None:
-        reason = _plan_change(old_plan.step, new_plan.step)
+        reason = _plan_change(old_plan.step, new_plan.step) or _new_pseudo_column(
+            old_plan.step, new_plan.step
+        )
     if reason is not None:
         raise AnalysisError(
             "cannot-upgrade",
@@ -68,6 +71,20 @@ def _plan_change(old: Step, new: Step) -> str | None:
         reason = _step_change(was, becomes)
         if reason is not None:
             return reason
+    return None
+
+
+def _new_pseudo_column(old: Step, new: Step) -> str | None:
+    """Rows are kept without the pseudo columns that nobody asks for: they are lost for later."""
+    keeps_rows = any(
+        isinstance(step, JoinStep | ForeignKeyJoinStep)
+        or (isinstance(step, SourceStep) and step.is_table)
+        for step in steps_of(new)
+    )
+    names = {name for name, _ in PSEUDO_COLUMNS}
+    added = {ref.name for ref in columns_used(new) - columns_used(old)} & names
+    if keeps_rows and added:
+        return f"it starts to use {', '.join(sorted(added))}, which rows kept so far do not have"
     return None
 
 
