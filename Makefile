@@ -78,6 +78,10 @@ docs: setup ## Build the documentation into site/; a broken link fails
 bench: setup ## Measure ours next to the peers; ARGS="kernel", "latency", "profile w2" for more
 	@$(BIN)/python -m bench $(or $(ARGS),compare)
 
+.PHONY: fuzz
+fuzz: setup ## Feed broken SQL to parser and engine; ARGS="--seconds 600" for longer
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
 .PHONY: chaos
 chaos: setup ## Run the tests that kill processes on purpose
 	@$(BIN)/python -m pytest -m chaos $(ARGS)
