@@ -16,6 +16,7 @@ from penstock.cli.demo import demo
 from penstock.cli.describe import describe
 from penstock.cli.doctor import doctor
 from penstock.cli.produce import produce
+from penstock.cli.registry import registry
 from penstock.cli.reset import reset
 from penstock.cli.run import run
 from penstock.cli.sql import app as sql
@@ -36,6 +37,7 @@ app.command()(run)
 app.add_typer(sql, name="sql")
 app.command()(reset)
 app.add_typer(broker, name="broker")
+app.command()(registry)
 app.add_typer(topics, name="topics")
 app.command()(produce)
 app.command()(consume)

@@ -25,6 +25,9 @@ class AvroLanguage:
     def check(self, schema: Schema, imports: Imports) -> None:
         avro_reader(self._parsed(schema, imports))
 
+    def serialized(self, schema: Schema, imports: Imports) -> Schema:
+        return schema
+
     def wire(self, schema: Schema, imports: Imports, full_name: str | None) -> Wire:
         return self._parsed(schema, imports).wire()
 

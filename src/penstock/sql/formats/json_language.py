@@ -26,6 +26,9 @@ class JsonLanguage:
         if not isinstance(JsonSchema.parse(schema.text, imports).root, dict | bool):
             raise ValueError("a JSON Schema is an object")
 
+    def serialized(self, schema: Schema, imports: Imports) -> Schema:
+        return schema
+
     def wire(self, schema: Schema, imports: Imports, full_name: str | None) -> Wire:
         return JsonSchema.parse(schema.text, imports).wire()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from penstock.sql.formats.protobuf_file import ProtoFile
+from penstock.sql.formats.protobuf_file import ProtoFile, encoded
 from penstock.sql.formats.protobuf_read import Messages
 from penstock.sql.formats.protobuf_schema import schema_text
 from penstock.sql.formats.protobuf_write import message_maker
@@ -29,6 +30,9 @@ class ProtobufLanguage:
 
     def check(self, schema: Schema, imports: Imports) -> None:
         ProtoFile.parse(schema.text, imports).message(None)
+
+    def serialized(self, schema: Schema, imports: Imports) -> Schema:
+        return replace(schema, text=encoded(schema.text, imports))
 
     def wire(self, schema: Schema, imports: Imports, full_name: str | None) -> Wire:
         file = ProtoFile.parse(schema.text, imports)

@@ -33,6 +33,9 @@ class SchemaLanguage(Protocol):
     def check(self, schema: Schema, imports: Imports) -> None:
         """Raises ValueError, KeyError or TypeError when the text is no schema."""
 
+    def serialized(self, schema: Schema, imports: Imports) -> Schema:
+        """Gives the schema in its language's binary form, if it has one, as base64."""
+
     def wire(self, schema: Schema, imports: Imports, full_name: str | None) -> Wire:
         """Gives what the schema says; ``full_name`` picks one of several messages."""
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.sql.formats.language import language_of
-from penstock.sql.formats.protobuf_file import encoded
 from penstock.sql.formats.registered import imports_of
 from penstock.sql.formats.registry import LogRegistry, RegisteredSchema, Schema, SchemaKind
 from penstock.sql.formats.registry_state import schema_from_json, schema_to_json
@@ -110,9 +109,9 @@ def _schemas(registry: LogRegistry, request: Request, rest: list[str]) -> Any:
 
 def _shown(registry: LogRegistry, request: Request, schema: Schema) -> Schema:
     """Gives a schema in the form a request asks for: Protobuf's may be ``serialized``."""
-    if schema.kind != "PROTOBUF" or request.query.get("format") != "serialized":
+    if request.query.get("format") != "serialized":
         return schema
-    return replace(schema, text=encoded(schema.text, imports_of(schema, registry)))
+    return language_of(_FORMATS[schema.kind]).serialized(schema, imports_of(schema, registry))
 
 
 def _config(request: Request) -> Any:

@@ -1,0 +1,69 @@
+"""``penstock registry``: a schema registry for those who have none."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from penstock.cli.connection import BootstrapOption, CommandConfigOption, client_settings
+from penstock.cli.output import JsonOption, print_done, print_json, print_note
+from penstock.errors import InvalidArgumentError
+from penstock.sql.formats.kafka_log import TOPIC, KafkaLog
+from penstock.sql.formats.registry import LogRegistry
+from penstock.sql.formats.registry_server import RegistryServer
+
+
+def registry(
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="Port; 0 takes any free one.")
+    ] = 8081,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on. There is no login: keep it local.")
+    ] = "127.0.0.1",
+    topic: Annotated[str, typer.Option("--topic", help="Topic that keeps the schemas.")] = TOPIC,
+    bootstrap: BootstrapOption = None,
+    command_config: CommandConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve a schema registry, with the interface of Confluent's, until Ctrl-C or SIGTERM.
+
+    Schemas are kept in a compacted topic, in the records that Confluent's registry writes.
+    """
+    schemas = LogRegistry(KafkaLog(client_settings(bootstrap, command_config, "admin"), topic))
+    # A cluster that is not there should be found out now, not by the first request.
+    known = len(schemas.subjects())
+    with _server(schemas, port, host) as server:
+        if as_json:
+            print_json({"url": server.url, "topic": topic, "subjects": known}, indent=False)
+        else:
+            print_done(f"schema registry on {server.url}, with {known} subjects in {topic!r}")
+            print_note(f"  use it with ksql.schema.registry.url={server.url}; Ctrl-C stops it")
+        _wait()
+    schemas.close()
+
+
+def _server(schemas: LogRegistry, port: int, host: str) -> RegistryServer:
+    try:
+        return RegistryServer(schemas, port, host)
+    except OSError as error:
+        raise InvalidArgumentError(
+            "port-taken",
+            f"cannot listen on {host}:{port}: {error.strerror}",
+            fix="choose another --port, or --port 0 for any free one",
+        ) from None
+
+
+def _wait() -> None:
+    """Returns when the process is asked to end."""
+    asked = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        asked.set()
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, ask)
+    asked.wait()
