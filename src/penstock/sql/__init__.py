@@ -21,6 +21,14 @@ Text becomes a tree, the tree is checked against columns and types, expressions 
     ``library.built_in_functions()`` gives a ``FunctionRegistry``: ``scalar`` functions for
     expressions, ``bind_table`` for EXPLODE and its kin, ``bind_aggregate`` for an ``Aggregator``
     (initialize, aggregate, merge, map, undo). ``user`` has ``@udf``, ``@udtf`` and ``@udaf``.
+``catalog``, ``schema``, ``properties``, ``ddl``, ``ddl_changes``, ``inferring``
+    Streams, tables, types and queries; WITH; what CREATE, ALTER and DROP do to them.
+``planner``
+    From a query to a plan, and from a plan to a ``Topology``: its own module has the map.
+``engine``, ``execution``, ``session``, ``insert_values``, ``listing``, ``results``
+    ``SqlEngine`` runs scripts; an ``Execution`` runs one on a copy of the catalog.
+``local``, ``running``, ``push``, ``pull``
+    Queries in this process or on Spark, and the rows of SELECT.
 ``errors``
     ``SqlError`` and its kinds: code, message, fix, line, column and a caret line.
 """

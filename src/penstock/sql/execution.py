@@ -14,6 +14,7 @@ from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.ddl import Definitions
+from penstock.sql.ddl_changes import Changes
 from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.formats.rows import RowFormat
@@ -30,6 +31,7 @@ from penstock.sql.planner.upgrade import check_upgrade
 from penstock.sql.properties import INSERT_PROPERTIES, read_properties
 from penstock.sql.pull import PullQuery, as_push_query, pulled_catalog
 from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
+from penstock.sql.session import CATALOG_HANDLERS
 from penstock.topology.topology import Topology
 
 _SHORT = {"STREAM": "CSAS", "TABLE": "CTAS"}
@@ -53,6 +55,9 @@ class Execution:
 
     def run(self, statement: ast.Statement, sql: str) -> StatementResult:
         """Runs one statement; a kind that needs a server is an AnalysisError."""
+        on_catalog = CATALOG_HANDLERS.get(type(statement))
+        if on_catalog is not None:
+            return on_catalog(self.catalog, statement, sql)
         handler = _HANDLERS.get(type(statement))
         if handler is None:
             raise AnalysisError(
@@ -126,22 +131,22 @@ class Execution:
         return StatementResult("delete", sql, "1 key deleted", source=statement.name)
 
     def drop(self, statement: ast.DropSource, sql: str) -> StatementResult:
-        dropped = self._definitions.drop(statement)
+        dropped = self._changes.drop(statement)
         if dropped is None:
             return StatementResult("drop", sql, f"{statement.name} does not exist")
         return StatementResult("drop", sql, f"{dropped.name} dropped", source=dropped.name)
 
     def alter(self, statement: ast.AlterSource, sql: str) -> StatementResult:
-        altered = self._definitions.alter(statement)
+        altered = self._changes.alter(statement)
         return StatementResult("alter", sql, f"{altered.name} altered", source=altered.name)
 
     def create_type(self, statement: ast.CreateType, sql: str) -> StatementResult:
-        made = self._definitions.create_type(statement)
+        made = self._changes.create_type(statement)
         what = "created" if made else "exists already"
         return StatementResult("create-type", sql, f"type {statement.name} {what}")
 
     def drop_type(self, statement: ast.DropType, sql: str) -> StatementResult:
-        dropped = self._definitions.drop_type(statement)
+        dropped = self._changes.drop_type(statement)
         what = "dropped" if dropped else "does not exist"
         return StatementResult("drop-type", sql, f"type {statement.name} {what}")
 
@@ -186,49 +191,7 @@ class Execution:
         plan = planner.select(as_push_query(query), _transient_id())
         return PullQuery.of(query, plan, self.lowered(plan), self.catalog)
 
-    def control(self, statement: admin.ControlQuery, sql: str) -> StatementResult:
-        names = list(self.catalog.queries) if statement.query_id is None else [statement.query_id]
-        for name in names:
-            self._control(statement, name)
-        what = {"TERMINATE": "terminated", "PAUSE": "paused", "RESUME": "resumed"}
-        return StatementResult("control", sql, f"{', '.join(names)} {what[statement.action]}")
-
-    def _control(self, statement: admin.ControlQuery, name: str) -> None:
-        query = self.catalog.queries.get(name)
-        if query is None:
-            raise AnalysisError(
-                "unknown-query",
-                f"there is no query {name!r}",
-                fix=did_you_mean(name, self.catalog.queries) or "SHOW QUERIES lists them",
-                span=statement.span,
-            )
-        if statement.action == "TERMINATE":
-            del self.catalog.queries[name]
-        else:
-            state: Any = "PAUSED" if statement.action == "PAUSE" else "RUNNING"
-            self.catalog.queries[name] = replace(query, state=state)
-
-    # Session
-
-    def set_property(self, statement: admin.SetProperty, sql: str) -> StatementResult:
-        self.catalog.properties[statement.name] = statement.value
-        return StatementResult("set", sql, f"{statement.name} = {statement.value}")
-
-    def alter_system(self, statement: admin.AlterSystem, sql: str) -> StatementResult:
-        self.catalog.properties[statement.name] = statement.value
-        return StatementResult("set", sql, f"{statement.name} = {statement.value}")
-
-    def unset_property(self, statement: admin.UnsetProperty, sql: str) -> StatementResult:
-        self.catalog.properties.pop(statement.name, None)
-        return StatementResult("unset", sql, f"{statement.name} unset")
-
-    def define(self, statement: admin.Define, sql: str) -> StatementResult:
-        self.catalog.variables[statement.name.upper()] = statement.value
-        return StatementResult("define", sql, f"{statement.name} = {statement.value}")
-
-    def undefine(self, statement: admin.Undefine, sql: str) -> StatementResult:
-        self.catalog.variables.pop(statement.name.upper(), None)
-        return StatementResult("undefine", sql, f"{statement.name} undefined")
+    # Questions
 
     def listing(self, statement: Any, sql: str) -> StatementResult:
         return Listing(self.catalog, self.functions, self.settings).answer(statement, sql)
@@ -292,6 +255,10 @@ class Execution:
         return Definitions(self.catalog, self.settings, self.registry)
 
     @property
+    def _changes(self) -> Changes:
+        return Changes(self.catalog)
+
+    @property
     def _planner(self) -> Planner:
         return Planner(self.catalog, self.functions, self.settings)
 
@@ -353,12 +320,6 @@ _HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
     ast.AssertTombstone: Execution.refuse_test_only,
     ast.AssertSource: Execution.refuse_test_only,
     Query: Execution.select,
-    admin.ControlQuery: Execution.control,
-    admin.SetProperty: Execution.set_property,
-    admin.AlterSystem: Execution.alter_system,
-    admin.UnsetProperty: Execution.unset_property,
-    admin.Define: Execution.define,
-    admin.Undefine: Execution.undefine,
     admin.Show: Execution.listing,
     admin.DescribeSource: Execution.listing,
     admin.DescribeAll: Execution.listing,

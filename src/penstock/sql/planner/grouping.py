@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 from penstock.sql.ast.expressions import (
     ColumnRef,
     Expression,
     FunctionCall,
-    IntegerLiteral,
     Literals,
 )
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query, SelectColumn
-from penstock.sql.ast.walk import rewrite, walk
+from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog import FormatSpec
 from penstock.sql.errors import AnalysisError, SqlError
 from penstock.sql.expressions import Column, compile_expression
-from penstock.sql.format_expression import format_expression
 from penstock.sql.formats.formats import format_named
 from penstock.sql.functions.distinct import ONLY_DISTINCT, over_distinct
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.filters import filtered
+from penstock.sql.planner.group_checks import (
+    check_functions,
+    check_group_by,
+    check_grouped_columns,
+    in_one_group,
+    is_aggregate,
+    refuse_without_group,
+)
 from penstock.sql.planner.partitioning import key_type
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import AggregateStep
@@ -56,13 +62,13 @@ def grouped(
     after:  SELECT S.A, KSQL_AGG_VARIABLE_0 + 1, with HAVING KSQL_AGG_VARIABLE_0 > 2 as a filter
     """
     if query.group_by is None and not is_persistent:
-        query = _in_one_group(query, environment)
+        query = in_one_group(query, environment)
     if query.group_by is None:
-        _refuse_without_group(query, environment)
+        refuse_without_group(query, environment)
         return stage, query
     group_by = query.group_by
-    _check_functions(query, environment)
-    _check_group_by(group_by, environment)
+    check_functions(query, environment)
+    check_group_by(group_by, environment)
     refs, key = _key(group_by, stage, environment)
     rewriter = _Rewriter(group_by, refs, environment)
     items = tuple(rewriter.item(item) for item in query.items if isinstance(item, SelectColumn))
@@ -84,7 +90,7 @@ def grouped(
         synthetic_key=None,
         computed=tuple(zip(group_by, refs, strict=True)),
     )
-    _check_columns(items, having, after, windowed=query.window is not None)
+    check_grouped_columns(items, having, after, windowed=query.window is not None)
     after = filtered(after, having, environment, "HAVING")
     return after, replace(query, items=items, having=None)
 
@@ -158,7 +164,7 @@ class _Rewriter:
         if node in self._group_by:
             ref = self._refs[self._group_by.index(node)]
             return replace(ref, span=node.span)
-        if isinstance(node, FunctionCall) and _is_aggregate(node, self._environment):
+        if isinstance(node, FunctionCall) and is_aggregate(node, self._environment):
             if node not in self.calls:
                 self.calls.append(node)
             return ColumnRef(f"{_AGGREGATE}{self.calls.index(node)}", span=node.span)
@@ -232,97 +238,3 @@ def check_aggregate(
 
 def _literal(node: Any, environment: Environment) -> Any:
     return compile_expression(node, environment.scope(())).evaluate(())
-
-
-def _is_aggregate(node: Node, environment: Environment) -> TypeGuard[FunctionCall]:
-    return isinstance(node, FunctionCall) and environment.functions.is_aggregate(node.name)
-
-
-def _selected(query: Query) -> list[Node]:
-    roots: list[Node] = [i.expression for i in query.items if isinstance(i, SelectColumn)]
-    if query.having is not None:
-        roots.append(query.having)
-    return [node for root in roots for node in walk(root)]
-
-
-def _in_one_group(query: Query, environment: Environment) -> Query:
-    """Puts all rows of a push query into one group: it has no table that would need a key."""
-    if any(_is_aggregate(node, environment) for node in _selected(query)):
-        return replace(query, group_by=(IntegerLiteral(1),))
-    return query
-
-
-def _refuse_without_group(query: Query, environment: Environment) -> None:
-    for call in _selected(query):
-        if _is_aggregate(call, environment):
-            raise AnalysisError(
-                "aggregate-without-group",
-                f"aggregate function {call.name} needs a GROUP BY",
-                fix="add GROUP BY",
-                span=call.span,
-            )
-    if query.window is not None:
-        raise AnalysisError(
-            "window-without-group",
-            "WINDOW needs a GROUP BY",
-            fix="add GROUP BY, or leave WINDOW out",
-            span=query.window.span,
-        )
-    if query.having is not None:
-        raise AnalysisError(
-            "having-without-group",
-            "HAVING needs a GROUP BY",
-            fix="add GROUP BY, or use WHERE",
-            span=query.having.span,
-        )
-
-
-def _check_functions(query: Query, environment: Environment) -> None:
-    known = set(environment.functions.names())
-    for node in _selected(query):
-        if isinstance(node, FunctionCall) and node.name not in known:
-            error = environment.functions.unknown(node.name)
-            raise AnalysisError(error.code, error.message, error.fix, span=node.span)
-
-
-def _check_group_by(group_by: tuple[Expression, ...], environment: Environment) -> None:
-    seen: list[Expression] = []
-    for expression in group_by:
-        if expression in seen:
-            raise AnalysisError(
-                "duplicate-grouping",
-                f"GROUP BY has {format_expression(expression)} twice",
-                fix="leave one out",
-                span=expression.span,
-            )
-        seen.append(expression)
-
-
-def _check_columns(
-    items: tuple[SelectColumn, ...], having: Expression | None, stage: Stage, *, windowed: bool
-) -> None:
-    for item in items:
-        _refuse_ungrouped(item.expression, stage, "SELECT")
-    if having is None:
-        return
-    _refuse_ungrouped(having, stage, "HAVING")
-    bounds = {name for name, _ in WINDOW_COLUMNS}
-    for node in walk(having):
-        if windowed and isinstance(node, ColumnRef) and node.name in bounds:
-            raise AnalysisError(
-                "misplaced-window-bound",
-                f"{node.name} can only be used in the SELECT of a windowed aggregation",
-                fix="filter the resulting table instead",
-                span=node.span,
-            )
-
-
-def _refuse_ungrouped(expression: Expression, stage: Stage, clause: str) -> None:
-    for node in walk(expression):
-        if isinstance(node, ColumnRef) and node.source is not None and node not in stage.key_refs:
-            raise AnalysisError(
-                "not-grouped",
-                f"column {format_expression(node)} in {clause} is neither grouped nor aggregated",
-                fix=f"add {format_expression(node)} to GROUP BY, or use it in an aggregate",
-                span=node.span,
-            )

@@ -1,19 +1,26 @@
-"""Joins: which sides fit, what the key of the result is, and who must be repartitioned."""
+"""Joins: what the key of the result is, and who must be repartitioned."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from penstock.sql.ast.expressions import ColumnRef, Comparison, Expression
+from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.queries import Join, Relation, Source
-from penstock.sql.ast.walk import walk
 from penstock.sql.catalog import FormatSpec
-from penstock.sql.errors import AnalysisError, SqlTypeError
 from penstock.sql.expressions import Column
-from penstock.sql.format_expression import format_expression
 from penstock.sql.formats.formats import format_named
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.join_conditions import split_condition, with_condition
+from penstock.sql.planner.join_sides import (
+    Sides,
+    check_kinds,
+    check_partitions,
+    check_windows,
+    is_key,
+    sides_of,
+    type_mismatch,
+    types_of,
+)
 from penstock.sql.planner.names import AliasGenerator
 from penstock.sql.planner.partitioning import rekeyed
 from penstock.sql.planner.sources import source_stage
@@ -40,157 +47,29 @@ def _stage(relation: Relation, analysis: Analysis, environment: Environment, pre
     return source_stage(aliased, f"KafkaTopic_{prefix}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """The two stages of a join with the expressions that must be equal."""
-
-    node: Join
-    left: Stage
-    right: Stage
-    left_on: Expression
-    right_on: Expression
-
-    @property
-    def condition(self) -> str:
-        return f"{format_expression(self.left_on)} = {format_expression(self.right_on)}"
-
-    def refuse(self, code: str, message: str, fix: str | None = None) -> AnalysisError:
-        return AnalysisError(code, message, fix, span=self.node.on.span)
-
-
 def _join(node: Join, analysis: Analysis, environment: Environment, prefix: str) -> Stage:
     left_prefix = f"{prefix}L_" if isinstance(node.left, Join) else f"{prefix}Left"
     left = _stage(node.left, analysis, environment, left_prefix)
     right = _stage(node.right, analysis, environment, f"{prefix}Right")
-    node, rest = split_condition(node, left, right, _is_key)
-    sides = _sides(node, left, right)
-    _check_windows(sides)
-    _check_kinds(sides)
-    types = _types(sides, environment)
+    node, rest = split_condition(node, left, right, is_key)
+    sides = sides_of(node, left, right)
+    check_windows(sides)
+    check_kinds(sides)
+    types = types_of(sides, environment)
     if _is_foreign_key(sides):
         stage = _foreign_key_join(sides, types, prefix)
     elif types[0] != types[1]:
-        raise _mismatch(sides, types)
+        raise type_mismatch(sides, types)
     else:
         stage = _equal_key_join(sides, analysis, environment, prefix)
     return with_condition(stage, rest, node, right, environment)
 
 
-def _sides(node: Join, left: Stage, right: Stage) -> _Sides:
-    on = node.on
-    if not isinstance(on, Comparison) or on.operator != "=":
-        raise AnalysisError(
-            "join-condition",
-            f"a join needs an equality, got {format_expression(on)}",
-            fix="write ON left.column = right.column",
-            span=on.span,
-        )
-    first, second = _alias_of(on.left, on), _alias_of(on.right, on)
-    if first in left.aliases and second in right.aliases:
-        return _Sides(node, left, right, on.left, on.right)
-    if second in left.aliases and first in right.aliases:
-        return _Sides(node, left, right, on.right, on.left)
-    raise AnalysisError(
-        "join-condition",
-        f"the condition {format_expression(on)} must compare {right.aliases[0]} with"
-        f" {' or '.join(left.aliases)}",
-        fix="use a column of each side",
-        span=on.span,
-    )
+def _is_foreign_key(sides: Sides) -> bool:
+    return sides.left.step.is_table and not is_key(sides.left_on, sides.left)
 
 
-def _alias_of(expression: Expression, on: Comparison) -> str:
-    used = {node.source for node in walk(expression) if isinstance(node, ColumnRef)} - {None}
-    if len(used) != 1:
-        raise AnalysisError(
-            "join-condition",
-            f"{format_expression(expression)} must use columns of exactly one source",
-            fix="write ON left.column = right.column",
-            span=expression.span or on.span,
-        )
-    return str(used.pop())
-
-
-def _types(sides: _Sides, environment: Environment) -> tuple[SqlType, SqlType]:
-    left = environment.type_of(sides.left_on, sides.left.columns)
-    right = environment.type_of(sides.right_on, sides.right.columns)
-    if left is None or right is None:
-        raise sides.refuse("join-condition", f"{sides.condition} compares with NULL")
-    return left, right
-
-
-def _mismatch(sides: _Sides, types: tuple[SqlType, SqlType]) -> SqlTypeError:
-    return SqlTypeError(
-        "join-types",
-        f"the two sides of {sides.condition} have different types: {types[0]} and {types[1]}",
-        fix="CAST one side to the type of the other",
-        span=sides.node.on.span,
-    )
-
-
-def _check_windows(sides: _Sides) -> None:
-    left, right = sides.left.step.window, sides.right.step.window
-    if (left is None) != (right is None):
-        raise sides.refuse(
-            "join-windows",
-            f"{sides.left.aliases[0]} and {sides.right.aliases[0]} cannot be joined:"
-            " one has a windowed key, the other has not",
-        )
-    if left is None or right is None:
-        return
-    if (left.kind == "SESSION") != (right.kind == "SESSION") or left.size_ms != right.size_ms:
-        raise sides.refuse(
-            "join-windows",
-            f"{sides.left.aliases[0]} has {left.kind} windows, {sides.right.aliases[0]} has"
-            f" {right.kind} windows of another size: their keys are never equal",
-        )
-
-
-def _check_kinds(sides: _Sides) -> None:
-    left, right, node = sides.left.step, sides.right.step, sides.node
-    if left.is_table and not right.is_table:
-        raise sides.refuse(
-            "join-order",
-            f"table {sides.left.aliases[0]} cannot be joined with stream {sides.right.aliases[0]}",
-            fix="put the stream first: stream JOIN table",
-        )
-    if right.is_table and node.within is not None:
-        raise sides.refuse(
-            "join-within",
-            "WITHIN is only for joins of two streams",
-            fix="leave WITHIN out",
-        )
-    if not right.is_table and node.within is None:
-        raise sides.refuse(
-            "join-within",
-            "a join of two streams needs WITHIN: how far apart may their records be?",
-            fix="write JOIN ... WITHIN 1 HOUR ON ...",
-        )
-    if right.is_table and not _is_key(sides.right_on, sides.right):
-        raise sides.refuse(
-            "join-on-non-key",
-            f"a join with a table must use its primary key, {sides.condition} does not",
-            fix=f"join on the primary key of {sides.right.aliases[0]}",
-        )
-    if right.is_table and not left.is_table and node.kind in ("RIGHT", "FULL"):
-        raise sides.refuse(
-            "join-kind",
-            f"a stream and a table cannot be joined by {node.kind} JOIN",
-            fix="use INNER or LEFT JOIN",
-        )
-
-
-def _is_key(expression: Expression, stage: Stage) -> bool:
-    if expression in stage.equivalent:
-        return True
-    return len(stage.key_refs) == 1 and expression == stage.key_refs[0]
-
-
-def _is_foreign_key(sides: _Sides) -> bool:
-    return sides.left.step.is_table and not _is_key(sides.left_on, sides.left)
-
-
-def _foreign_key_join(sides: _Sides, types: tuple[SqlType, SqlType], prefix: str) -> Stage:
+def _foreign_key_join(sides: Sides, types: tuple[SqlType, SqlType], prefix: str) -> Stage:
     node, left, right = sides.node, sides.left, sides.right
     if node.kind in ("RIGHT", "FULL"):
         raise sides.refuse(
@@ -205,7 +84,7 @@ def _foreign_key_join(sides: _Sides, types: tuple[SqlType, SqlType], prefix: str
             fix="CREATE a table from the other joins first",
         )
     if types[0] != types[1]:
-        raise _mismatch(sides, types)
+        raise type_mismatch(sides, types)
     if right.step.window is not None:
         raise sides.refuse("join-windows", "a foreign key cannot point at a windowed table")
     if isinstance(types[1], StructType) and _has_schema_id(right.step.key_format):
@@ -225,9 +104,9 @@ def _foreign_key_join(sides: _Sides, types: tuple[SqlType, SqlType], prefix: str
 
 
 def _equal_key_join(
-    sides: _Sides, analysis: Analysis, environment: Environment, prefix: str
+    sides: Sides, analysis: Analysis, environment: Environment, prefix: str
 ) -> Stage:
-    _check_partitions(sides, environment)
+    check_partitions(sides, environment)
     left = _keyed(sides.left, sides.left_on, environment, f"{prefix}LeftSourceKeyed")
     right = _keyed(sides.right, sides.right_on, environment, f"{prefix}RightSourceKeyed")
     key_format = _key_format(left, right, environment)
@@ -270,19 +149,8 @@ def _equal_key_join(
     )
 
 
-def _check_partitions(sides: _Sides, environment: Environment) -> None:
-    left, right = (environment.partitions.get(s.topic) for s in (sides.left, sides.right))
-    if left is not None and right is not None and left != right:
-        raise sides.refuse(
-            "co-partitioning",
-            f"{sides.left.aliases[0]} ({left} partitions) and {sides.right.aliases[0]}"
-            f" ({right} partitions) cannot be joined",
-            fix="CREATE a copy of one of them with the PARTITIONS of the other and join that",
-        )
-
-
 def _keyed(stage: Stage, on: Expression, environment: Environment, name: str) -> Stage:
-    if _is_key(on, stage):
+    if is_key(on, stage):
         return stage
     return rekeyed(stage, (on,), environment, name, "JOIN ON")
 
@@ -329,7 +197,7 @@ def _has_schema_id(spec: FormatSpec) -> bool:
     return format_named(spec.name).infers
 
 
-def _equivalent(sides: _Sides) -> frozenset[Expression]:
+def _equivalent(sides: Sides) -> frozenset[Expression]:
     """Gives all expressions that equal the key; after a FULL JOIN either side may be missing."""
     if sides.node.kind == "FULL":
         return frozenset()
@@ -340,7 +208,7 @@ def _equivalent(sides: _Sides) -> frozenset[Expression]:
     return own
 
 
-def _viable(sides: _Sides, equivalent: frozenset[Expression]) -> tuple[ColumnRef, ...]:
+def _viable(sides: Sides, equivalent: frozenset[Expression]) -> tuple[ColumnRef, ...]:
     candidates = (*sides.left.viable, sides.left_on, *sides.right.viable, sides.right_on)
     columns = [c for c in candidates if isinstance(c, ColumnRef) and c in equivalent]
     return tuple(dict.fromkeys(columns))
