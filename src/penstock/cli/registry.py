@@ -5,16 +5,20 @@ from __future__ import annotations
 import signal
 import threading
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli.connection import BootstrapOption, CommandConfigOption, client_settings
 from penstock.cli.output import JsonOption, print_done, print_json, print_note
+from penstock.cli.sql import needing_sql
 from penstock.errors import InvalidArgumentError
-from penstock.sql.formats.kafka_log import TOPIC, KafkaLog
-from penstock.sql.formats.registry import LogRegistry
-from penstock.sql.formats.registry_server import RegistryServer
+
+if TYPE_CHECKING:
+    from penstock.sql.formats.registry import LogRegistry
+    from penstock.sql.formats.registry_server import RegistryServer
+
+_FORMATS = "penstock.sql.formats"
 
 
 def registry(
@@ -24,7 +28,9 @@ def registry(
     host: Annotated[
         str, typer.Option("--host", help="Address to listen on. There is no login: keep it local.")
     ] = "127.0.0.1",
-    topic: Annotated[str, typer.Option("--topic", help="Topic that keeps the schemas.")] = TOPIC,
+    topic: Annotated[
+        str, typer.Option("--topic", help="Topic that keeps the schemas.")
+    ] = "_schemas",
     bootstrap: BootstrapOption = None,
     command_config: CommandConfigOption = None,
     as_json: JsonOption = False,
@@ -33,7 +39,9 @@ def registry(
 
     Schemas are kept in a compacted topic, in the records that Confluent's registry writes.
     """
-    schemas = LogRegistry(KafkaLog(client_settings(bootstrap, command_config, "admin"), topic))
+    settings = client_settings(bootstrap, command_config, "admin")
+    log = needing_sql(f"{_FORMATS}.kafka_log").KafkaLog(settings, topic)
+    schemas: LogRegistry = needing_sql(f"{_FORMATS}.registry").LogRegistry(log)
     # A cluster that is not there should be found out now, not by the first request.
     known = len(schemas.subjects())
     with _server(schemas, port, host) as server:
@@ -47,14 +55,16 @@ def registry(
 
 
 def _server(schemas: LogRegistry, port: int, host: str) -> RegistryServer:
+    module = needing_sql(f"{_FORMATS}.registry_server")
     try:
-        return RegistryServer(schemas, port, host)
+        made: RegistryServer = module.RegistryServer(schemas, port, host)
     except OSError as error:
         raise InvalidArgumentError(
             "port-taken",
             f"cannot listen on {host}:{port}: {error.strerror}",
             fix="choose another --port, or --port 0 for any free one",
         ) from None
+    return made
 
 
 def _wait() -> None:

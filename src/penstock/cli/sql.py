@@ -66,7 +66,7 @@ def run(
     the batch that is under way; the next run continues where this one ended. Without a broker
     in --bootstrap, in --config or in the project a private one is started.
     """
-    command = _needing_sql("penstock.cli.sql_run")
+    command = needing_sql("penstock.cli.sql_run")
     command.run_script(
         script,
         settings=command.merged_settings(
@@ -107,7 +107,7 @@ def check(
     """
     if (inputs is None) != (outputs is None):
         raise typer.BadParameter("--input and --output come together", param_hint="--input")
-    command = _needing_sql("penstock.cli.sql_test")
+    command = needing_sql("penstock.cli.sql_test")
     is_passed = command.run_tests(
         paths,
         inputs=inputs,
@@ -131,7 +131,7 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
     return found
 
 
-def _needing_sql(module: str) -> Any:
+def needing_sql(module: str) -> Any:
     """Imports what needs the extra; the other commands work without it.
 
     Raises:

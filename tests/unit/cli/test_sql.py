@@ -150,7 +150,7 @@ def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(command.importlib, "import_module", fail)
     with pytest.raises(StreamsError, match="'lark'") as failure:
-        command._needing_sql("penstock.cli.sql_run")
+        command.needing_sql("penstock.cli.sql_run")
     assert failure.value.fix == "pip install 'penstock[sql]'"
 
 
