@@ -20,6 +20,7 @@ from bench.compare import compare
 from bench.latency import measure
 from bench.peers import ENGINES, Peers
 from bench.profiling import profile
+from bench.slot import WAYS, measure_slot
 from bench.workloads import SHARED, WORKLOADS
 from penstock.kafka.embedded import EmbeddedBroker
 
@@ -62,6 +63,28 @@ def kernel(
                 name, engine, f"{best.per_second:,.0f}", f"{best.per_cpu_second:,.0f}",
                 f"{1e6 / best.per_cpu_second:.1f}", f"{best.sent:,}",
             )  # fmt: skip
+    console.print(table)
+    _write(json, {"figures": [figure.to_dict() for figure in figures]})
+
+
+@app.command()
+def slot(
+    records: Annotated[int, typer.Option(help="Input records; a quarter as many lines.")] = 400_000,
+    batches: Annotated[int, typer.Option(help="Batches that they come in.")] = 2,
+    workload: Annotated[str, typer.Option(help="Only this one.")] = "",
+    repeat: Annotated[int, typer.Option(help="The best of so many runs counts.")] = 2,
+    json: JsonFile = None,
+) -> None:
+    """CPU per record of a worker alone: lambdas, expressions, and expressions over columns."""
+    table = Table(title=f"one slot, {records:,} records in {batches} batches: CPU µs per record")
+    for column in ("workload", *(f"{style}, vectorize {mode}" for style, mode in WAYS)):
+        table.add_column(column, justify="left" if column == "workload" else "right")
+    figures = []
+    for name in (workload,) if workload else SHARED:
+        count = records // 4 if name == "w5" else records
+        found = [measure_slot(name, count, batches, *way, repeat) for way in WAYS]
+        figures += found
+        table.add_row(name, *(f"{figure.cpu_us:.2f}" for figure in found))
     console.print(table)
     _write(json, {"figures": [figure.to_dict() for figure in figures]})
 

@@ -7,6 +7,7 @@ raises, so does this, and the batch runs record at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from operator import itemgetter
 from typing import Any
 
@@ -121,10 +122,8 @@ def _structs(members: Members, first: Column, second: Column) -> Values:
 def _with_fields(items: Values, members: Members, first: Column, second: Column) -> Values:
     if not members:
         return [None if item is None else {**item} for item in items]
-    added = _structs(members, first, second)
-    return [
-        None if item is None else {**item, **more} for item, more in zip(items, added, strict=True)
-    ]
+    columns = [evaluate(member, first, second) for _, member in members]
+    return _adder(tuple(name for name, _ in members))(items, *columns)
 
 
 # A comprehension per operator and per set of names: a call per record would cost more than the
@@ -149,16 +148,27 @@ _PAIRWISE: dict[str, Callable[[Values, Values], Values]] = {
     )
     for sign in _SIGNS
 }
-_MAKERS: dict[tuple[str, ...], Callable[..., Values]] = {}
 
 
+@cache
 def _maker(names: tuple[str, ...]) -> Callable[..., Values]:
     """A function from columns to one object per row, with these members."""
-    maker = _MAKERS.get(names)
-    if maker is None:
-        arguments = ", ".join(f"v{n}" for n in range(len(names)))
-        pairs = ", ".join(f"{name!r}: v{n}" for n, name in enumerate(names))
-        maker = _MAKERS[names] = _compiled(
-            f"lambda *columns: [{{{pairs}}} for {arguments}, in zip(*columns, strict=True)]"
-        )
-    return maker
+    arguments, pairs = _members(names)
+    return _compiled(
+        f"lambda *columns: [{{{pairs}}} for {arguments}, in zip(*columns, strict=True)]"
+    )
+
+
+@cache
+def _adder(names: tuple[str, ...]) -> Callable[..., Values]:
+    """The same with the members of an object in front, which comes as the first column."""
+    arguments, pairs = _members(names)
+    return _compiled(
+        f"lambda *columns: [None if item is None else {{**item, {pairs}}}"
+        f" for item, {arguments} in zip(*columns, strict=True)]"
+    )
+
+
+def _members(names: tuple[str, ...]) -> tuple[str, str]:
+    arguments = ", ".join(f"v{n}" for n in range(len(names)))
+    return arguments, ", ".join(f"{name!r}: v{n}" for n, name in enumerate(names))

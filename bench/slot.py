@@ -1,0 +1,44 @@
+"""CPU per record of one slot, without Spark and Kafka: lambdas, expressions, and over columns."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bench.one_slot import OneSlot
+
+#: Style of the workload and ``penstock.vectorize``.
+WAYS = (("lambda", "off"), ("expressions", "off"), ("expressions", "on"))
+_WARM_UP = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class SlotFigure:
+    """The best of some runs: on a machine with other work the least is the truest."""
+
+    workload: str
+    style: str
+    vectorize: str
+    records: int
+    cpu_us: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def measure_slot(
+    workload: str, records: int, batches: int, style: str, vectorize: str, repeat: int
+) -> SlotFigure:
+    """Runs a workload through the worker's real code; imports and first calls are not counted."""
+    _cpu_us(workload, _WARM_UP, 1, style, vectorize)
+    best = min(_cpu_us(workload, records, batches, style, vectorize) for _ in range(repeat))
+    return SlotFigure(workload, style, vectorize, records, best)
+
+
+def _cpu_us(workload: str, records: int, batches: int, style: str, vectorize: str) -> float:
+    slot = OneSlot(workload, records, style=style, vectorize=vectorize)
+    try:
+        _, cpu_seconds = slot.run(batches)
+        return cpu_seconds / slot.records * 1e6
+    finally:
+        slot.close()
