@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import penstock as ps
+from bench.sql_workloads import build_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,9 @@ EXPRESSIONS = WORKLOADS | {
 
 
 def build(workload: str, topics: Topics, style: str = "expressions") -> ps.Topology:
-    """A workload with ``expressions`` or with ``lambda``."""
+    """A workload with ``expressions``, with ``lambda`` or in ``sql``."""
+    if style == "sql":
+        return build_sql(workload, input=topics.input, output=topics.output, table=topics.table)
     builder = ps.StreamsBuilder()
     (WORKLOADS if style == "lambda" else EXPRESSIONS)[workload](builder, topics)
     return builder.build()

@@ -118,3 +118,31 @@ def test_demo_counts_and_leaves_nothing_behind(mark: str) -> None:
     assert "215  water" in done.stdout
     assert "plain Python counts the same" in done.stderr
     assert "WARN" not in done.stderr + done.stdout
+
+
+@pytest.mark.slow
+def test_sql_run_prints_rows_and_ends_when_idle(mark: str, tmp_path: Path) -> None:
+    """INSERT VALUES through a query into a SELECT, with a private broker."""
+    script = tmp_path / "a.sql"
+    script.write_text(SQL)
+    done = subprocess.run(
+        **command(mark, "sql", "run", str(script), "--for-idle", "--json"),
+        capture_output=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    looks = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = [look["row"] for look in looks if "row" in look]
+    assert {"PAGE": "/home", "N": 2} in rows
+    assert {"PEOPLE": 2} in rows
+    assert "Traceback" not in done.stderr
+
+
+SQL = """
+CREATE STREAM clicks (usr VARCHAR KEY, page VARCHAR)
+    WITH (KAFKA_TOPIC='clicks', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE TABLE views AS SELECT page, COUNT(*) AS n FROM clicks GROUP BY page;
+INSERT INTO clicks VALUES ('ann', '/home');
+INSERT INTO clicks VALUES ('bob', '/home');
+SELECT * FROM views EMIT CHANGES;
+SELECT COUNT(*) AS people FROM clicks;
+"""
