@@ -1,0 +1,134 @@
+"""What runs over columns, and the reason where something does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.config import StreamsConfig
+from penstock.kernel.stores import TaskStores, task_store_specs
+from penstock.kernel.task import StreamTask
+from penstock.kernel.vector.planner import ColumnPlan, plan_columns
+from penstock.model.record import Headers
+from penstock.model.task_id import TaskId
+from penstock.runtime.settings import task_settings
+from penstock.state.memory import MemoryStore
+
+Build = Callable[[ps.StreamsBuilder], Any]
+
+
+class OneByOne:
+    """A collector for single records."""
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None = None,
+    ) -> None: ...
+
+    def partitions(self, topic: str) -> int:
+        return 1
+
+
+class ByColumns(OneByOne):
+    """A collector that takes columns as well."""
+
+    def send_columns(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+    ) -> None: ...
+
+
+def planned(build: Build, collector: OneByOne | None = None) -> ColumnPlan:
+    builder = ps.StreamsBuilder()
+    build(builder)
+    graph = builder.build().graph
+    settings = task_settings(StreamsConfig({"application.id": "app"}))
+    stores = TaskStores(
+        task_store_specs(graph, graph.nodes), settings=settings,
+        engine=lambda store: MemoryStore(), changelog=lambda store: None,
+    )  # fmt: skip
+    task = StreamTask(
+        TaskId(0, 0), graph, graph.nodes, settings=settings, collector=collector or ByColumns(),
+        stores=stores, wall_clock=lambda: 0,
+    )  # fmt: skip
+    return plan_columns(task, graph.nodes)
+
+
+def numbers(builder: ps.StreamsBuilder) -> Any:
+    return builder.stream("in", key="string", value="json")
+
+
+def test_expressions_and_counts_run_over_columns() -> None:
+    """Nothing in this chain is a function that could do something else."""
+    plan = planned(
+        lambda builder: numbers(builder).filter(ps.col("n") > 0).group_by_key().count().to_stream()
+    )
+    assert plan.is_vectorised
+    assert plan.why_not == {}
+
+
+@pytest.mark.parametrize(
+    ("build", "reason"),
+    [
+        (lambda b: numbers(b).filter(lambda k, v: True), "its predicate is a Python function"),
+        (lambda b: numbers(b).map_values(lambda v: v), "its function is a Python function"),
+        (lambda b: numbers(b).peek(print), "Peek has no column form"),
+        (lambda b: numbers(b).to(lambda k, v, c: "out"), "a function chooses its topic"),
+        (
+            lambda b: numbers(b).group_by_key().reduce(lambda a, v: a, value_serde="json"),
+            "its function is not known",
+        ),
+        (
+            lambda b: numbers(b).group_by_key().count().group_by(lambda k, v: (k, v)).count(),
+            "its old values are needed",
+        ),
+        (lambda b: b.stream("in", key="string", value=list[int]), "value serde TypedJsonSerde"),
+    ],
+)
+def test_reason_names_what_has_to_see_records_one_by_one(build: Build, reason: str) -> None:
+    """One such node makes the whole task run record at a time."""
+    plan = planned(build)
+    assert not plan.is_vectorised
+    assert any(reason in why for why in plan.why_not.values()), plan.why_not
+
+
+def test_paths_that_meet_again_in_a_topic_keep_their_order() -> None:
+    """Record by record the topic has a, A, b, B; over columns it would have a, b, A, B."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        words = builder.stream("in", key="string", value="string")
+        words.to("out", value_serde="string")
+        words.map_values(ps.value.upper()).to("out", value_serde="string")
+
+    assert "its paths meet again in topic 'out'" in planned(build).why_not.values()
+
+
+def test_table_and_its_join_take_turns() -> None:
+    """A record sees the table as it is at its turn."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        rows = builder.table("rows", materialized="rows", key="string", value="json")
+        numbers(builder).join(rows, ps.left.with_fields(r=ps.right)).to("out", value_serde="json")
+
+    plan = planned(build)
+    assert plan.is_vectorised
+    assert plan.is_tied
+
+
+def test_output_that_takes_single_records_gets_them() -> None:
+    """The test driver looks at every record as it is sent."""
+    assert planned(lambda b: numbers(b).to("out"), OneByOne()).why_not == {
+        "": "the output takes records one by one"
+    }
