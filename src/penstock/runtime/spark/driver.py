@@ -92,6 +92,8 @@ class Driver:
         #: When the last summary was logged, and the records and batches until then.
         self._summarized = time.monotonic(), 0, 0
         self._retention = ChangelogRetention(application.plan, config, admin)
+        #: How Spark's pages call the jobs and stages of this application.
+        self._title = f"{application.id}, {application.plan.title()}"
         self._broadcast = spark.sparkContext.broadcast(packed(application))
         self._planner = planner
         self._interval_s = config[COMMIT_INTERVAL_MS] / 1000
@@ -149,7 +151,7 @@ class Driver:
         return None
 
     def _run(self, plan: BatchPlan) -> list[Report]:
-        self._spark.sparkContext.setJobDescription(f"{self._application.id}: batch {plan.batch}")
+        self._spark.sparkContext.setJobDescription(f"{self._title}: batch {plan.batch}")
         if self._application.plan.stages == 1 and not self._sinks:
             return self._run_one_stage(plan)
         return self._run_stages(plan)

@@ -47,6 +47,16 @@ class Plan:
     def runs_of(self, stage: int) -> list[Run]:
         return [run for run in self.runs if run.stage == stage]
 
+    def title(self) -> str:
+        """Names the sub-topologies in the order in which they run: ``0 (orders) → 1 (counts)``."""
+        stages = [
+            " + ".join(
+                f"{run.subtopology} ({', '.join(run.topics)})" for run in self.runs_of(number)
+            )
+            for number in range(self.stages)
+        ]
+        return f"sub-topology {' → '.join(stages)}"
+
     def tasks(self, subtopology: int) -> int:
         """How many tasks a sub-topology has: its largest input decides."""
         topics = [t for run in self.runs if run.subtopology == subtopology for t in run.topics]
