@@ -97,6 +97,7 @@ class Driver:
         self._broadcast = spark.sparkContext.broadcast(packed(application))
         self._planner = planner
         self._interval_s = config[COMMIT_INTERVAL_MS] / 1000
+        self._next_commit = 0.0
         self._closing = threading.Event()
         self._is_warm = threading.Event()
         #: One partition per slot, for as long as their number does not change.
@@ -123,6 +124,7 @@ class Driver:
         if plan is None:
             return
         started = time.monotonic()
+        self._next_commit = started + self._interval_s
         if self.progress.began_ms is None:
             self.progress.began_ms = time.time_ns() // 1_000_000
         with self.lock:
@@ -140,8 +142,13 @@ class Driver:
         self._note(plan, received, time.monotonic() - started)
 
     def _wait_for_batch(self) -> BatchPlan | None:
-        """Waits for input here, where that costs next to nothing; Spark gets a turn seldom."""
+        """Waits for the next commit's time, and for input; a backlog waits for neither.
+
+        To wait here costs next to nothing. A trigger of Spark's would make a backlog wait, too.
+        """
         self._is_warm.wait(_WARM_UP_S)
+        if not self._planner.is_behind:
+            self._closing.wait(max(self._next_commit - time.monotonic(), 0.0))
         deadline = time.monotonic() + _IDLE_S
         while not self._closing.is_set():
             plan = self._planner.next()

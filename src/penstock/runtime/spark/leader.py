@@ -26,7 +26,6 @@ from penstock.config import (
     ALLOW_OS_GROUP_WRITE,
     APPLICATION_ID,
     AUTO_OFFSET_RESET,
-    COMMIT_INTERVAL_MS,
     MAX_BATCH_RECORDS,
     MAX_TASK_IDLE_MS,
     PROCESSING_GUARANTEE,
@@ -223,7 +222,7 @@ class Leader:
             .queryName(self.application_id)
             # The batch log is what survives: every life starts its query afresh from there.
             .option("checkpointLocation", self._in_scratch("checkpoint").as_uri())
-            .trigger(processingTime=f"{self._config[COMMIT_INTERVAL_MS]} milliseconds")
+            .trigger(processingTime="0 seconds")
         )
         try:
             return writer.options(**_SELDOM_CHECKPOINTS).start()

@@ -25,6 +25,8 @@ FAST_WRITING: dict[str, Any] = {
     "queue.buffering.max.messages": 2_000_000,
     "queue.buffering.max.kbytes": 512 * 1024,
     "linger.ms": 5,
+    # A transaction that begins while the last one is still being marked is asked for again.
+    "retry.backoff.ms": 20,
     "batch.num.messages": 50_000,
     "batch.size": 1_000_000,
     "partitioner": "murmur2_random",

@@ -50,6 +50,8 @@ class BatchPlanner:
         self._unfinished = unfinished
         self._idling = Idling(inputs.tasks, inputs.max_idle_ms)
         self.most_records = min(_FIRST_RECORDS, inputs.max_records)
+        #: Whether more was waiting than the last batch could take.
+        self.is_behind = False
 
     def next(self) -> BatchPlan | None:
         """Gives the next batch, None if there is nothing to do yet.
@@ -65,6 +67,7 @@ class BatchPlanner:
         now_ms = time.time_ns() // 1_000_000
         found = self._idling.held_back(start, self._ends(list(start)), now_ms)
         ends = self._capped(start, found)
+        self.is_behind = any(ends[part] < end for part, end in found.items())
         tables = self._ends(list(self._inputs.global_parts))
         # A global table alone makes a batch, too: queries see it as of the newest batch.
         is_new = ends != start or tables != last.global_ends
@@ -79,8 +82,8 @@ class BatchPlanner:
         if records < self.most_records * _FULL or seconds <= 0:
             return
         fitting = int(records * _BATCH_S / seconds)
-        # At most twice as many at a time: the first batches pay for much that comes only once.
-        grown = min(fitting, 2 * self.most_records)
+        # Not all at once: the first batches pay for much that comes only once.
+        grown = min(fitting, 4 * self.most_records)
         self.most_records = max(min(grown, self._inputs.max_records), _FEWEST_RECORDS)
 
     def _capped(self, start: Mapping[Part, int], ends: Mapping[Part, int]) -> dict[Part, int]:
