@@ -128,7 +128,7 @@ class KafkaWriter:
             try:
                 # librdkafka takes 0 for "now", which is further off than a millisecond.
                 self._producer.produce(
-                    topic, value, key, where, None, on_delivery, timestamp or 1, noted
+                    topic, value, key, where, on_delivery, None, timestamp or 1, noted
                 )
                 return
             except BufferError:
@@ -143,7 +143,8 @@ class KafkaWriter:
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        # Arguments by position take a fifth off the time of a record.
+        # Arguments by position take a fifth off the time of a record. Only the first of the two
+        # places for a callback is looked at once both are given.
         produce = self._producer.produce
         where = -1 if partition is None else partition
         report = None if self.is_transactional else self._delivered
@@ -151,7 +152,7 @@ class KafkaWriter:
         for key, value, timestamp in zip(keys, values, timestamps, strict=True):
             while True:
                 try:
-                    produce(topic, value, key, where, None, report, timestamp or 1, noted)
+                    produce(topic, value, key, where, report, None, timestamp or 1, noted)
                     break
                 except BufferError:
                     self._producer.poll(0.1)
