@@ -52,6 +52,10 @@ def run(
     for_idle: Annotated[
         bool, typer.Option("--for-idle", help="Process what is there, then stop.")
     ] = False,
+    inputs: Annotated[
+        Path | None,
+        typer.Option("--input", "-i", metavar="FILE", exists=True, help="JSON records to write."),
+    ] = None,
     define: DefineOption = None,
     config: ConfigOption = None,
     extensions: ExtensionsOption = None,
@@ -74,6 +78,7 @@ def run(
         ),
         variables=pairs("--define", define),
         extensions=extensions,
+        inputs=inputs,
         for_idle=for_idle,
         is_verbose=verbose,
         as_json=as_json,

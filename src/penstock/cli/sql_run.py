@@ -13,6 +13,7 @@ from penstock.cli.quiet import configure_logging, java_log
 from penstock.cli.run import project_broker
 from penstock.cli.snapshot import Streams
 from penstock.cli.sql_feeds import Feed, PullAnswer, TopicPrinter, push_items
+from penstock.cli.sql_files import read_records, read_text
 from penstock.cli.sql_results import print_result
 from penstock.cli.sql_view import ScriptSnapshot, ScriptView, ScriptWatch
 from penstock.cli.watched import run_watched
@@ -23,9 +24,10 @@ from penstock.runtime.states import State
 from penstock.sql import SqlEngine
 from penstock.sql.functions.extensions import load_extensions
 from penstock.sql.push import PushQuery
-from penstock.sql.results import PrintResult, StatementResult
+from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
 from penstock.sql.running import SparkQueries
 from penstock.sql.running_push import RunningPush
+from penstock.testing.sql.script import ScriptTopics
 
 _SQL_PREFIX = "ksql."
 #: Queries feed each other: all must have nothing to do for so long.
@@ -38,6 +40,7 @@ def run_script(
     settings: dict[str, Any],
     variables: dict[str, str],
     extensions: Path | None,
+    inputs: Path | None,
     for_idle: bool,
     is_verbose: bool,
     as_json: bool,
@@ -54,7 +57,9 @@ def run_script(
     engine.catalog.variables.update({name.upper(): value for name, value in variables.items()})
     kafka = {name: value for name, value in settings.items() if not name.startswith(_SQL_PREFIX)}
     connection = engine.connect(kafka) if kafka.get(BOOTSTRAP_SERVERS.name) else None
-    results = engine.execute(script.read_text(encoding="utf-8"))
+    given = [] if inputs is None else read_records(inputs, "inputs")
+    results = engine.execute(read_text(script))
+    samples = _samples(engine, given)
     for result in results:
         print_result(result, as_json=as_json)
     run = ScriptRun(engine, results)
@@ -67,6 +72,8 @@ def run_script(
             print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
             kafka |= here
             connection = engine.connect(kafka)
+        for record in samples:
+            connection.send(record)
         run.use(connection, kafka)
         watch = ScriptWatch(run)
         log = stack.enter_context(java_log())
@@ -75,6 +82,16 @@ def run_script(
         last = watch.latest
     if not as_json:
         print_done(f"stopped cleanly after {last.seconds:.0f} s and {last.records:,} rows")
+
+
+def _samples(engine: SqlEngine, given: list[dict[str, Any]]) -> list[OutgoingRecord]:
+    """Gives sample records as bytes, in the formats of the script's streams and tables."""
+    topics = ScriptTopics(engine)
+    topics.execute("")
+    return [
+        OutgoingRecord(each.topic, each.key, each.value, each.timestamp or None, each.headers)
+        for each in topics.input_records(given)
+    ]
 
 
 def merged_settings(

@@ -6,17 +6,16 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.progress import track
 from rich.text import Text
 
 from penstock.cli.output import err, out, print_json
+from penstock.cli.sql_files import read_records, read_text
 from penstock.errors import InvalidArgumentError, PenstockError
 from penstock.sql import SqlEngine
 from penstock.sql.functions.extensions import load_extensions
-from penstock.testing.sql.records import load
 from penstock.testing.sql.script import ScriptTopics
 from penstock.testing.sql.sections import sections_of, test_files
 from penstock.testing.sql.session import TestSession
@@ -86,47 +85,21 @@ def run_tests(
 def _file_verdicts(files: Sequence[Path], setup: Setup) -> Iterator[Verdict]:
     is_shown = len(files) > 1 and err().is_terminal
     for file in track(files, "testing", console=err(), transient=True, disable=not is_shown):
-        for section in sections_of(_text(file), file.stem):
+        for section in sections_of(read_text(file), file.stem):
             problem = TestSession(setup.engine(), file.parent).problem(section)
             yield Verdict(file, section.name, problem)
 
 
 def _script_verdict(script: Path, inputs: Path, outputs: Path, setup: Setup) -> Verdict:
     topics = ScriptTopics(setup.engine())
-    given, expected = _records(inputs, "inputs"), _records(outputs, "outputs")
+    given, expected = read_records(inputs, "inputs"), read_records(outputs, "outputs")
     try:
-        topics.execute(_text(script))
+        topics.execute(read_text(script))
         topics.feed(given)
         problems = topics.differences(expected)
     except PenstockError as error:
         problems = [str(error)]
     return Verdict(script, script.stem, "\n".join(problems) or None)
-
-
-def _records(file: Path, name: str) -> list[dict[str, Any]]:
-    """Reads ``{"inputs": [...]}`` or the list alone; every record names its topic."""
-    try:
-        data = load(_text(file))
-    except ValueError as error:
-        raise _bad_file(file, f"is no JSON: {error}") from None
-    records = data.get(name) if isinstance(data, dict) else data
-    if not isinstance(records, list):
-        raise _bad_file(file, f'has no list of {name}: {{"{name}": [...]}}')
-    for number, record in enumerate(records, 1):
-        if not isinstance(record, dict) or not isinstance(record.get("topic"), str):
-            raise _bad_file(file, f"has a record without a topic: number {number}")
-    return records
-
-
-def _bad_file(file: Path, what: str) -> InvalidArgumentError:
-    return InvalidArgumentError("bad-test-file", f"{str(file)!r} {what}")
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _bad_file(file, f"cannot be read: {error}") from None
 
 
 def _print(verdict: Verdict, *, as_json: bool) -> None:

@@ -1,0 +1,22 @@
+"""The SQL example: what its comments say, ``penstock sql test`` confirms."""
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from penstock.cli.main import app
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_dashboard_gives_the_expected_records() -> None:
+    """Joined orders, sales per minute and exact numbers of customers."""
+    data = EXAMPLES / "data"
+    arguments = [
+        "sql", "test", EXAMPLES / "order_dashboard.sql",
+        "--input", data / "order_dashboard_input.json",
+        "--output", data / "order_dashboard_output.json",
+    ]  # fmt: skip
+    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert done.exit_code == 0, done.output
+    assert "1 of 1 tests pass" in done.output
