@@ -116,12 +116,12 @@ class _Shares:
     def _of_callers(self, function: Function) -> dict[str, float]:
         callers = self._stats[function][4]
         total = sum(times[2] for times in callers.values())
-        found: Counter[str] = Counter()
+        found: dict[str, float] = {}
         for caller, times in callers.items():
             weight = times[2] / total if total else 1 / len(callers)
             for part, fraction in self.of(caller).items():
-                found[part] += weight * fraction
-        return dict(found) or {"rest": 1.0}
+                found[part] = found.get(part, 0.0) + weight * fraction
+        return found or {"rest": 1.0}
 
 
 def _part(function: Function) -> str | None:

@@ -99,6 +99,9 @@ class Slot:
                 self._writer = self._clients.writer(self.number)
             if self._reader is None:
                 self._reader = self._clients.reader()
+        # What is there by now stays: no search for garbage has to look at it again.
+        gc.collect()
+        gc.freeze()
 
     # One stage
 
