@@ -182,3 +182,15 @@ def test_tables_are_not_partitioned() -> None:
     """A table's rows belong to its primary key."""
     error = refusal(ITEMS, "CREATE TABLE x AS SELECT * FROM items PARTITION BY kind;")
     assert error.code == "partition-table"
+
+
+def test_partition_by_the_key_changes_nothing() -> None:
+    """No step is needed, and a windowed key stays windowed."""
+    windowed = (
+        "CREATE STREAM w (k VARCHAR KEY, n INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON',"
+        " WINDOW_TYPE='SESSION');"
+    )
+    engine = engine_of(windowed, "CREATE STREAM x AS SELECT * FROM w PARTITION BY k;")
+    assert engine.sources["X"].window == engine.sources["W"].window
+    error = refusal(windowed, "CREATE STREAM x AS SELECT * FROM w PARTITION BY n;")
+    assert error.code == "rekey-windowed"

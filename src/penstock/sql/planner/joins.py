@@ -7,6 +7,7 @@ from dataclasses import replace
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.queries import Join, Relation, Source
 from penstock.sql.catalog import FormatSpec
+from penstock.sql.errors import AnalysisError
 from penstock.sql.expressions import Column
 from penstock.sql.formats.formats import format_named
 from penstock.sql.planner.analysis import Analysis
@@ -179,6 +180,13 @@ def _in_format(stage: Stage, key_format: FormatSpec, name: str) -> Stage:
         return replace(stage, step=replace(stage.step, key_format=key_format))
     if stage.step.key_format == key_format and (stage.is_join or not _has_schema_id(key_format)):
         return stage
+    if stage.step.window is not None and not _has_schema_id(key_format):
+        raise AnalysisError(
+            "rekey-windowed",
+            f"the windowed keys of {stage.aliases[0]} are {stage.step.key_format.name} and would"
+            f" have to be {key_format.name}, which is not possible",
+            fix="use the same KEY_FORMAT on both sides",
+        )
     return _rewritten(stage, key_format, name)
 
 
