@@ -41,7 +41,7 @@ class Case:
 
     @property
     def is_refused(self) -> bool:
-        return "expectedException" in self.data
+        return "expectedException" in self.data or "expectedError" in self.data
 
     @property
     def post(self) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _check_target(target: DataSource, statement: InsertValues) -> None:
 
 def _columns(statement: InsertValues, target: DataSource) -> list[SourceColumn]:
     if not statement.columns:
-        columns = [c for c in target.schema.columns if c.namespace != "HEADERS"]
+        columns = [*target.schema.key, *target.schema.value]
     else:
         columns = []
         for name in statement.columns:

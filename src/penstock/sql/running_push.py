@@ -32,9 +32,9 @@ class RunningPush:
 
     def rows(self, timeout_s: float | None = None) -> Iterator[Row]:
         """Gives rows until the LIMIT, ``stop`` or so many seconds without a row."""
-        return self.query.read(self._values(timeout_s))
+        return self.query.read(self._records(timeout_s))
 
-    def _values(self, timeout_s: float | None) -> Iterator[bytes | None]:
+    def _records(self, timeout_s: float | None) -> Iterator[tuple[bytes | None, bytes | None]]:
         self._consumer.subscribe([self.query.id])
         while not self._stop.is_set():
             message = self._consumer.poll(_POLL_S)
@@ -42,7 +42,7 @@ class RunningPush:
                 raise self.application.error
             if message is not None and message.error() is None:
                 self.last_row_at = time.monotonic()
-                yield message.value()
+                yield message.key(), message.value()
             elif timeout_s is not None and time.monotonic() - self.last_row_at > timeout_s:
                 return
 

@@ -135,6 +135,16 @@ def test_push_query_gives_rows_until_its_limit() -> None:
         assert list(rows) == [{"ID": 0, "P": 0}, {"ID": 1, "P": 2}]
 
 
+def test_deleted_row_comes_with_its_key() -> None:
+    """Of a deleted row of a table only the key is left; a stream has no such rows."""
+    with running(ITEMS) as script:
+        query = script.engine.query("SELECT kind, name AS n FROM items EMIT CHANGES;")
+        rows = script.queries.subscribe(query)
+        script.pipe("items", "fig", {"kind": "fruit"})
+        script.pipe("items", "fig", None)
+        assert list(rows) == [{"KIND": "fruit", "N": "fig"}, {"KIND": None, "N": "fig"}]
+
+
 def test_push_query_may_aggregate_everything() -> None:
     """Without GROUP BY all rows are one group; a table would have no key."""
     with running(ORDERS) as script:

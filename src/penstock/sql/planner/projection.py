@@ -163,6 +163,7 @@ def projected(
         name="Project",
         input=stage.step,
         expressions=tuple(expression for _, expression in values),
+        key_refs=stage.key_refs,
         columns=tuple(Column(column.name, column.type) for column in shown),
         key=key,
         key_format=stage.step.key_format,

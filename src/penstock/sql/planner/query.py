@@ -46,7 +46,7 @@ class Planner:
     def insert_into(self, statement: InsertInto, query_id: str) -> QueryPlan:
         """Plans INSERT INTO ... SELECT, with an existing stream as sink."""
         sink = insertion_target(statement, self.catalog)
-        target = sink.schema.columns
+        target = (*sink.schema.key, *sink.schema.value)
         _, result = self._planned(statement.query, is_persistent=True, target=target)
         check_insertion(statement, sink, result)
         return self._plan(query_id, result, sink)

@@ -110,10 +110,14 @@ class AggregateStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectStep(Step):
-    """Computes the columns of the result; the key stays as it is."""
+    """Computes the columns of the result; the key stays as it is.
+
+    ``key_refs`` are the columns of the input that hold the key.
+    """
 
     input: Step
     expressions: tuple[Expression, ...]
+    key_refs: tuple[ColumnRef, ...] = ()
 
 
 class Shape(TypedDict):
