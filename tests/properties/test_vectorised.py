@@ -30,6 +30,18 @@ def stateless(builder: ps.StreamsBuilder) -> None:
     numbers.filter_not(ps.value.is_null()).map_values(str).to("other", value_serde="string")
 
 
+def divided(builder: ps.StreamsBuilder) -> None:
+    arms = (
+        builder.stream("in", key="string", value="json")
+        .split("arm-")
+        .branch(amount > 3, ps.Branched.as_("large"))
+        .branch(ps.col("s") == "a", ps.Branched.as_("a"))
+        .default_branch(ps.Branched.as_("rest"))
+    )
+    arms["arm-large"].to("out", key_serde="string", value_serde="json")
+    arms["arm-rest"].map_values(ps.col("s")).to("other", key_serde="string", value_serde="json")
+
+
 def counts(builder: ps.StreamsBuilder) -> None:
     counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
     counted.to_stream().map_values(str).to("out", key_serde="string", value_serde="string")
@@ -118,7 +130,7 @@ def global_joined(builder: ps.StreamsBuilder) -> None:
 
 
 BUILDS = [
-    stateless, counts, repartitioned, sums, doubles, windows, hopping, reduced, joined,
+    stateless, divided, counts, repartitioned, sums, doubles, windows, hopping, reduced, joined,
     left_joined, table, global_joined,
 ]  # fmt: skip
 #: What may be missing, of another type than expected, or no JSON at all.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import cloudpickle
 import pytest
 
 import penstock as ps
@@ -53,7 +54,8 @@ class ByColumns(OneByOne):
 def planned(build: Build, collector: OneByOne | None = None) -> ColumnPlan:
     builder = ps.StreamsBuilder()
     build(builder)
-    graph = builder.build().graph
+    # As a worker gets it: functions are known by what they are, also after a journey.
+    graph = cloudpickle.loads(cloudpickle.dumps(builder.build().graph))
     settings = task_settings(StreamsConfig({"application.id": "app"}))
     stores = TaskStores(
         task_store_specs(graph, graph.nodes), settings=settings,
@@ -72,9 +74,15 @@ def numbers(builder: ps.StreamsBuilder) -> Any:
 
 def test_expressions_and_counts_run_over_columns() -> None:
     """Nothing in this chain is a function that could do something else."""
-    plan = planned(
-        lambda builder: numbers(builder).filter(ps.col("n") > 0).group_by_key().count().to_stream()
-    )
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        grouped = numbers(builder).filter(ps.col("n") > 0).group_by_key()
+        grouped.count().to_stream().map_values(str)
+        grouped.aggregate(ps.sum_(ps.col("n")), value_serde="double")
+        grouped.aggregate(n=ps.count(), least=ps.min_(ps.col("n")))
+        grouped.reduce(max, value_serde="json")
+
+    plan = planned(build)
     assert plan.is_vectorised
     assert plan.why_not == {}
 
