@@ -110,6 +110,8 @@ def partition_reason(case: Mapping[str, Any], plan: Plan | None, *, is_batched: 
         return "the case asks for a number of partitions of its own"
     if not is_batched:
         return None
+    if "exception" in case.get("golden", {}):
+        return "other records than before share a batch with the one that fails"
     if any(op["op"] in _NEW_KEYS for op in case["topology"]):
         return "keys change: records that meet under one key come from several tasks"
     return None if plan is None else _batch_reason(case, plan)

@@ -195,12 +195,12 @@ class StagedApplication:
     def stores(self) -> dict[str, list[Any]]:
         """Every store by name, one per partition; global ones as slot 0 has them."""
         found: dict[str, list[Any]] = {}
-        for number in range(self.slots):
-            slot = self._slot(number)
-            for task, state in sorted(slot.tasks.items()):
-                for name in self.plan.subtopologies[task.subtopology].stores(self.plan.graph):
-                    if state.has_store(name):
-                        found.setdefault(name, []).append(state.store(name))
+        slots = [self._slot(number) for number in range(self.slots)]
+        states = {task: state for slot in slots for task, state in slot.tasks.items()}
+        for task, state in sorted(states.items()):
+            for name in self.plan.subtopologies[task.subtopology].stores(self.plan.graph):
+                if state.has_store(name):
+                    found.setdefault(name, []).append(state.store(name))
         for name, store in self._slot(0).global_stores.items():
             found[name] = [store]
         return found
