@@ -63,6 +63,11 @@ def _slot_differences(
 ) -> list[Difference]:
     """How many slots share the tasks changes nothing, but for the order between tasks."""
     single = execute_staged(case.data, replace(staging, slots=1), timeout_s=timeout_s)
+    if single.failure is not None and outcome.failure is not None:
+        # A slot commits its own tasks, whatever becomes of the others.
+        return _disturbed_differences(
+            replace(single, outputs=None, stores=None), replace(outcome, outputs=None)
+        )
     sides = [replace(each, outputs=_sorted(each.outputs)) for each in (single, outcome)]
     return _disturbed_differences(*sides)
 

@@ -68,5 +68,5 @@ def _find(text: str) -> StreamsError:
     return StreamsError(
         "batch-failed",
         f"a batch failed in Spark: {last}",
-        "see the log for the whole trace; nothing of the batch was committed",
+        "see the log for the whole trace; the batch runs again after a restart",
     )
