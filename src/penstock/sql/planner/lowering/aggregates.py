@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,20 +15,21 @@ from penstock.model.windows import SessionWindows
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.grouping import bind
 from penstock.sql.planner.lowering.context import Lowering, Row
+from penstock.sql.planner.lowering.pending import PendingRows, PendingTable, made
 from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.steps import AggregateStep
 from penstock.sql.planner.windows import dsl_windows, retention_ms
 
 
-def lower_aggregate(step: AggregateStep, lowering: Lowering, rows: Any) -> KTable[Any, Any]:
+def lower_aggregate(step: AggregateStep, lowering: Lowering, rows: Any) -> PendingTable:
     """Folds the arguments of the aggregate calls; the row is made of key and results."""
     fold = _Fold.of(step, lowering)
     states: KTable[Any, Any]
-    if isinstance(rows, KTable):
-        states = _over_table(step, lowering, rows, fold)
+    if step.input.is_table:
+        states = _over_table(step, lowering, made(rows), fold)
     else:
         states = _over_stream(step, lowering, rows, fold)
-    return states.map_values(_result(step, fold))
+    return PendingTable(states, _result(step, fold))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +90,20 @@ class _Fold:
 
 
 def _over_stream(
-    step: AggregateStep, lowering: Lowering, rows: KStream[Any, Any], fold: _Fold
+    step: AggregateStep,
+    lowering: Lowering,
+    rows: KStream[Any, Any] | PendingRows,
+    fold: _Fold,
 ) -> Any:
     serdes: Any = {
         "key_serde": lowering.plain_key_serde(step),
         "value_serde": row_serde(fold.argument_types),
     }
+    pending = rows if isinstance(rows, PendingRows) else PendingRows(rows, lambda _, row: row)
     if step.keeps_key:
-        arguments = fold.arguments
-        values: Any = rows.map_values(lambda row: None if row is None else arguments(row))
+        values: Any = pending.projected(fold.arguments).now()
     else:
-        values = rows.flat_map(_regrouped(step, lowering, fold))
+        values = pending.stream.flat_map(_regrouped(step, lowering, fold, pending))
     grouped = values.group_by_key(Grouped(name=f"{step.name}-GroupBy", **serdes))
     store = _store(step, lowering, fold)
     if step.window_clause is None:
@@ -124,18 +128,19 @@ def _store(step: AggregateStep, lowering: Lowering, fold: _Fold) -> Materialized
 
 
 def _regrouped(
-    step: AggregateStep, lowering: Lowering, fold: _Fold
-) -> Callable[[Any, Row | None], Iterator[tuple[Row, Row]]]:
+    step: AggregateStep, lowering: Lowering, fold: _Fold, pending: PendingRows
+) -> Callable[[Any, Any], tuple[tuple[Row, Row], ...]]:
     group = lowering.values(step.group_by, step.input.columns)
-    arguments = fold.arguments
+    arguments, rows_of = fold.arguments, pending.all_rows()
 
-    def regroup(key: Any, row: Row | None) -> Iterator[tuple[Row, Row]]:
+    def regroup(key: Any, value: Any) -> tuple[tuple[Row, Row], ...]:
+        rows = rows_of(key, value)
+        row = rows[0] if rows else None
         if row is None:
-            return
+            return ()
         new = group(row)
         # A row whose group has a NULL belongs to no group.
-        if None not in new:
-            yield new, arguments(row)
+        return () if None in new else ((new, arguments(row)),)
 
     return regroup
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from penstock.dsl.kstream import KStream
-from penstock.dsl.ktable import KTable
 from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.planner.lowering.aggregates import lower_aggregate
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.lowering.joins import lower_foreign_key_join, lower_join
+from penstock.sql.planner.lowering.pending import Lowered, made
 from penstock.sql.planner.lowering.records import (
     lower_explode,
     lower_filter,
@@ -35,8 +33,6 @@ from penstock.sql.planner.steps import (
 )
 from penstock.topology.topology import Topology
 
-Lowered = KStream[Any, Any] | KTable[Any, Any]
-
 _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
     SourceStep: lower_source,
     DerivedStep: lower_derived,
@@ -56,16 +52,17 @@ def topology_of(
     """Gives the topology of a query; without a sink it ends in the topic of the query's id."""
     lowering = Lowering(plan.id, environment, registry, columns_used(plan.step))
     last = lower(plan.step, lowering)
-    lower_sink(plan, last, lowering)
+    lower_sink(plan, made(last), lowering)
     return lowering.builder.build()
 
 
 def lower(step: Step, lowering: Lowering) -> Lowered:
     """Lowers a step after the ones before it."""
-    steps = inputs(step)
     if isinstance(step, JoinStep) and step.right.is_table and not step.left.is_table:
         # The table comes first, so that generated names have the numbers that ksqlDB's have.
-        right = lower(step.right, lowering)
-        return _LOWERINGS[type(step)](step, lowering, lower(step.left, lowering), right)
-    before = [lower(each, lowering) for each in steps]
+        right = made(lower(step.right, lowering))
+        return _LOWERINGS[type(step)](step, lowering, made(lower(step.left, lowering)), right)
+    before = [lower(each, lowering) for each in inputs(step)]
+    if not isinstance(step, FilterStep | ProjectStep | AggregateStep):
+        before = [made(each) for each in before]
     return _LOWERINGS[type(step)](step, lowering, *before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 
 from penstock.dsl.builder import StreamsBuilder
@@ -57,6 +58,9 @@ class Lowering:
         )
 
     def function(self, expression: Expression, columns: tuple[Column, ...]) -> Callable[[Row], Any]:
+        if isinstance(expression, ColumnRef):
+            # Taking a value out of a row cannot fail.
+            return itemgetter(self.scope(columns).find(expression)[0])
         return compile_expression(expression, self.scope(columns)).evaluate
 
     def condition(
@@ -68,7 +72,13 @@ class Lowering:
         self, expressions: Sequence[Expression], columns: tuple[Column, ...]
     ) -> Callable[[Row], Row]:
         """Gives one function for several expressions."""
+        refs = [each for each in expressions if isinstance(each, ColumnRef)]
+        if len(refs) == len(expressions) > 1:
+            scope = self.scope(columns)
+            return itemgetter(*(scope.find(ref)[0] for ref in refs))
         functions = tuple(self.function(each, columns) for each in expressions)
+        if not functions:
+            return lambda row: ()
         if len(functions) == 1:
             only = functions[0]
             return lambda row: (only(row),)

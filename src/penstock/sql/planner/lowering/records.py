@@ -14,16 +14,21 @@ from penstock.sql.ast.walk import walk
 from penstock.sql.expressions import Column
 from penstock.sql.expressions.compiler import compile_node
 from penstock.sql.planner.lowering.context import Lowering, ProcessingLog, Row
+from penstock.sql.planner.lowering.pending import PendingRows, PendingTable, made
 from penstock.sql.planner.steps import ExplodeStep, FilterStep, ProjectStep, RekeyStep
 
 
 def lower_filter(step: FilterStep, lowering: Lowering, rows: Any) -> Any:
     holds = lowering.condition(step.condition, step.input.columns)
-    return rows.filter(lambda key, row: row is not None and holds(row))
+    if isinstance(rows, PendingRows):
+        return rows.filtered(holds)
+    return made(rows).filter(lambda key, row: row is not None and holds(row))
 
 
 def lower_project(step: ProjectStep, lowering: Lowering, rows: Any) -> Any:
     values = lowering.values(step.expressions, step.input.columns)
+    if isinstance(rows, PendingRows | PendingTable):
+        return rows.projected(values)
     return rows.map_values(lambda row: None if row is None else values(row))
 
 

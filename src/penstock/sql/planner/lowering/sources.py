@@ -14,6 +14,7 @@ from penstock.processor.processor import FixedKeyProcessor
 from penstock.sql.ast.expressions import ColumnRef
 from penstock.sql.catalog import DataSource
 from penstock.sql.planner.lowering.context import Lowering, Row
+from penstock.sql.planner.lowering.pending import Lowered, PendingRows, made
 from penstock.sql.planner.steps import DerivedStep, SourceStep
 from penstock.sql.schema import PSEUDO_COLUMNS
 from penstock.sql.timestamps import timestamp_reader
@@ -21,7 +22,7 @@ from penstock.sql.timestamps import timestamp_reader
 THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
 
 
-def lower_source(step: SourceStep, lowering: Lowering) -> KStream[Any, Any] | KTable[Any, Any]:
+def lower_source(step: SourceStep, lowering: Lowering) -> Lowered:
     """Reads a stream's or a table's topic; tables keep their rows in a store."""
     source = step.source
     stream: KStream[Any, Any] = lowering.builder.stream(
@@ -38,7 +39,7 @@ def lower_source(step: SourceStep, lowering: Lowering) -> KStream[Any, Any] | KT
         key_serde=lowering.key_serde(step),
         value_serde=lowering.value_serde(step),
     )
-    return rows.to_table(store)
+    return made(rows).to_table(store)  # type: ignore[no-any-return]
 
 
 def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
@@ -54,13 +55,13 @@ def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
     return rows.process_values(lambda: _AddColumns(width, (), is_windowed))
 
 
-def _rows(stream: KStream[Any, Any], step: SourceStep, lowering: Lowering) -> KStream[Any, Any]:
+def _rows(stream: KStream[Any, Any], step: SourceStep, lowering: Lowering) -> Lowered:
     source = step.source
     key_width = len(source.schema.key)
     headers = tuple(column.header for column in source.schema.headers)
     is_windowed = source.window is not None
     if not headers and not is_windowed and not _uses_pseudo_columns(step, lowering):
-        return stream.map_values(_plain_rows(key_width))
+        return PendingRows(stream, _plain_rows(key_width))
     return stream.process_values(lambda: _AddColumns(key_width, headers, is_windowed))
 
 
