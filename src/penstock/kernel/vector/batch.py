@@ -85,7 +85,7 @@ class Column:
             self.values()
 
     def has_nulls(self) -> bool:
-        return any(item is None for item in self._known)
+        return None in self._known
 
     def are_known(self) -> list[bool]:
         return [item is not None for item in self._known]

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from penstock.kernel.java_queue import JavaQueue
+
+#: A queue's number and the times of its records.
+Filled = tuple[int, Sequence[int]]
+#: A queue's number, its first record of a turn and the one after its last.
+Run = tuple[int, int, int]
 
 
 class _Queue:
@@ -19,17 +25,43 @@ class _Queue:
         return self.times[self.at]
 
 
-def turns(queues: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
+def turns(queues: Sequence[Sequence[int]]) -> list[Run]:
     """Gives runs of records: the queue's number, its first record and the one after its last.
 
     Args:
         queues: The times of the records of each queue, in the order in which they were filled.
     """
+    filled = [(number, times) for number, times in enumerate(queues) if len(times)]
+    if len(filled) == 2:
+        return _turns_of_two(*filled)
+    return _turns(filled)
+
+
+def _turns_of_two(one: Filled, other: Filled) -> list[Run]:
+    """A queue goes on while its next record is older than the other's; the first queue begins."""
+    runs: list[Run] = []
+    here: list[Any] = [*one, 0]
+    there: list[Any] = [*other, 0]
+    if there[1][0] < here[1][0]:
+        here, there = there, here
+    while True:
+        (number, times, first), bound = here, there[1][there[2]]
+        after = first + 1
+        while after < len(times) and times[after] < bound:
+            after += 1
+        runs.append((number, first, after))
+        if after == len(times):
+            runs.append((there[0], there[2], len(there[1])))
+            return runs
+        here[2] = after
+        here, there = there, here
+
+
+def _turns(filled: Sequence[Filled]) -> list[Run]:
     waiting: JavaQueue[_Queue] = JavaQueue(_Queue.time)
-    for number, times in enumerate(queues):
-        if len(times):
-            waiting.offer(_Queue(number, times))
-    runs: list[tuple[int, int, int]] = []
+    for number, times in filled:
+        waiting.offer(_Queue(number, times))
+    runs: list[Run] = []
     number, first, after = -1, 0, 0
     while len(waiting):
         queue = waiting.poll()

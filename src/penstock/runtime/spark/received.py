@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from confluent_kafka import Message
@@ -55,21 +56,19 @@ class ReceivedColumns:
 
 def runs_of(messages: list[Message]) -> Iterator[tuple[Part, list[Message]]]:
     """Cuts messages where the partition changes; a consumer gives long runs of each."""
+    ends = _changes([message.partition() for message in messages])
+    ends |= _changes([message.topic() for message in messages])
     start = 0
-    while start < len(messages):
-        part = _part(messages[start])
-        end = _end_of_run(messages, start, part)
-        yield part, messages[start:end]
+    for end in sorted(ends | {len(messages)}):
+        if start < end:
+            yield _part(messages[start]), messages[start:end]
         start = end
 
 
-def _end_of_run(messages: list[Message], start: int, part: Part) -> int:
-    topic, number = part
-    for at in range(start + 1, len(messages)):
-        message = messages[at]
-        if message.partition() != number or message.topic() != topic:
-            return at
-    return len(messages)
+def _changes(items: list[Any]) -> set[int]:
+    """The places of items that are not like the one before."""
+    following = zip(items, islice(items, 1, None), strict=False)
+    return {at for at, (one, other) in enumerate(following, 1) if one != other}
 
 
 def _part(message: Message) -> Part:
