@@ -1,6 +1,7 @@
 """The registry's log in a topic of a real broker."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -56,3 +57,24 @@ def test_topic_is_compacted_and_has_one_partition(kafka_broker: str) -> None:
     admin = Admin(settings)
     assert len(admin.topic("registry-topic").partitions) == 1
     assert admin.topic_config("registry-topic")["cleanup.policy"].value == "compact"
+
+
+def test_registries_that_write_at_once_never_give_an_id_twice(kafka_broker: str) -> None:
+    """Each has its own connection, as processes would."""
+    settings = {"bootstrap.servers": kafka_broker}
+    schemas = [Schema("AVRO", f'{{"type":"fixed","name":"f{n}","size":1}}') for n in range(6)]
+
+    def register(part: int) -> list[int]:
+        registry = LogRegistry(KafkaLog(settings, "registry-race"))
+        ids = [registry.register("same", schema) for schema in schemas[part::2]]
+        registry.close()
+        return ids
+
+    with ThreadPoolExecutor(2) as pool:
+        given = [number for ids in pool.map(register, range(2)) for number in ids]
+    assert sorted(given) == list(range(1, 7))
+    registry = LogRegistry(KafkaLog(settings, "registry-race"))
+    versions = registry.state().versions("same")
+    assert [v.version for v in versions] == list(range(1, 7))
+    assert {v.schema for v in versions} == set(schemas)
+    registry.close()

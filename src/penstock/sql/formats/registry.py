@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -59,8 +59,12 @@ class SchemaRegistry(Protocol):
 class SchemaLog(Protocol):
     """An ordered log of records that several registries may share."""
 
-    def append(self, records: Iterable[LogRecord]) -> None:
-        """Adds records and returns when they are kept."""
+    def change(self, decide: Callable[[], Iterable[LogRecord]]) -> None:
+        """Adds the records that ``decide`` gives, and returns when they are kept.
+
+        ``decide`` looks at all ``news`` first; nobody else adds anything between that and its own
+        records. It may be called several times, and only the last one counts.
+        """
 
     def news(self) -> Iterator[LogRecord]:
         """Gives the records since the last call, up to the end as it is now."""
@@ -79,8 +83,9 @@ class MemoryLog:
     def __reduce__(self) -> tuple[Any, ...]:
         return MemoryLog, (self.records,)
 
-    def append(self, records: Iterable[LogRecord]) -> None:
-        self.records.extend(records)
+    def change(self, decide: Callable[[], Iterable[LogRecord]]) -> None:
+        # Those who share a list in one process hold no lock on it: they are tests.
+        self.records.extend(decide())
 
     def news(self) -> Iterator[LogRecord]:
         while self._read < len(self.records):
@@ -112,15 +117,23 @@ class LogRegistry:
             return self._state
 
     def register(self, subject: str, schema: Schema, schema_id: int | None = None) -> int:
+        """Adds a version; ``schema_id`` asks for an id, as an import from elsewhere does."""
         with self._lock:
-            state = self.state()
-            known = state.same(subject, schema)
-            if known is not None and schema_id in (None, known.id):
-                return known.id
-            added = state.registration(subject, schema, schema_id)
-            self._log.append([schema_record(added)])
-            self.state()
-            return added.id
+            known = self._registered(subject, schema, schema_id)
+            if known is None:
+                self._log.change(lambda: self._registration(subject, schema, schema_id))
+                known = self._registered(subject, schema, schema_id)
+        assert known is not None
+        return known
+
+    def _registered(self, subject: str, schema: Schema, schema_id: int | None) -> int | None:
+        found = self.state().same(subject, schema)
+        return found.id if found and schema_id in (None, found.id) else None
+
+    def _registration(self, subject: str, schema: Schema, schema_id: int | None) -> list[LogRecord]:
+        if self._registered(subject, schema, schema_id) is not None:
+            return []
+        return [schema_record(self.state().registration(subject, schema, schema_id))]
 
     def by_id(self, schema_id: int) -> Schema:
         return self.state().by_id(schema_id)
@@ -141,11 +154,10 @@ class LogRegistry:
     ) -> list[int]:
         """Forgets a subject or one version; ``permanent`` also forgets what was deleted before."""
         with self._lock:
-            state = self.state()
-            known = state.versions(subject, deleted=permanent)
-            records = list(state.deletion(subject, version, permanent=permanent))
-            self._log.append(records)
-            self.state()
+            known = self.state().versions(subject, deleted=permanent)
+            self._log.change(
+                lambda: list(self.state().deletion(subject, version, permanent=permanent))
+            )
             return [each.version for each in known if version in (None, each.version)]
 
     def close(self) -> None:
