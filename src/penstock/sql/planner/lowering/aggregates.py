@@ -70,6 +70,17 @@ class _Fold:
         parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
         return tuple([each.aggregate(state, *values[cut]) for each, cut, state in parts])
 
+    def adder(self) -> Callable[[Any, Row, Row | None], Row]:
+        """Gives ``add``, or the shorter function that a single aggregate needs."""
+        if len(self.aggregators) != 1:
+            return self.add
+        initialize, aggregate = self.aggregators[0].initialize, self.aggregators[0].aggregate
+
+        def add_one(key: Any, values: Row, states: Row | None) -> Row:
+            return (aggregate(initialize() if states is None else states[0], *values),)
+
+        return add_one
+
     def subtract(self, key: Any, values: Row, states: Row | None) -> Row:
         parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
         return tuple([each.undo(state, *values[cut]) for each, cut, state in parts])  # type: ignore[misc]
@@ -107,14 +118,14 @@ def _over_stream(
     grouped = values.group_by_key(Grouped(name=f"{step.name}-GroupBy", **serdes))
     store = _store(step, lowering, fold)
     if step.window_clause is None:
-        return grouped.aggregate(fold.initial, fold.add, store)
+        return grouped.aggregate(fold.initial, fold.adder(), store)
     windows: Any = dsl_windows(step.window_clause, is_final=step.is_final)
     windowed = grouped.windowed_by(windows)
     if step.is_final:
         windowed = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
     if isinstance(windows, SessionWindows):
-        return windowed.aggregate(fold.initial, fold.add, fold.merge, store)
-    return windowed.aggregate(fold.initial, fold.add, store)
+        return windowed.aggregate(fold.initial, fold.adder(), fold.merge, store)
+    return windowed.aggregate(fold.initial, fold.adder(), store)
 
 
 def _store(step: AggregateStep, lowering: Lowering, fold: _Fold) -> Materialized[Any, Any]:
@@ -170,6 +181,9 @@ def _over_table(
 
 
 def _result(step: AggregateStep, fold: _Fold) -> Callable[[Any, Row], Row]:
+    if step.window is None and len(fold.aggregators) == 1:
+        map_one = fold.aggregators[0].map
+        return lambda key, states: (*key, map_one(states[0]))
     if step.window is None:
         return lambda key, states: (*key, *fold.results(states))
     return lambda key, states: (
