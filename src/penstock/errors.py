@@ -14,6 +14,7 @@ __all__ = [
     "StoreError",
     "StreamsError",
     "TopologyError",
+    "UnavailableError",
     "UnknownStoreError",
     "UnsupportedOperationError",
 ]
@@ -63,6 +64,13 @@ class ConfigError(PenstockError):
 
 class SerializationError(StreamsError):
     """A value does not fit its serde, in either direction."""
+
+
+class UnavailableError(StreamsError):
+    """Something that records need cannot be reached, such as a schema registry.
+
+    No record is at fault, so no handler is asked whether to go on without it.
+    """
 
 
 class InvalidArgumentError(PenstockError, ValueError):

@@ -1,6 +1,9 @@
 """Writing topics."""
 
-from penstock import StreamsBuilder
+import pytest
+
+from penstock import Serdes, StreamsBuilder
+from penstock.errors import StreamsError, UnavailableError
 from penstock.testing import rows
 from tests.operators.driver import Driver
 
@@ -34,3 +37,18 @@ def test_partitioner_that_chooses_nothing_drops_the_record(driver: Driver) -> No
     driver.start(builder.build())
     driver.pipe("in", "key | value\na | x\na | -")
     assert driver.read("out") == rows("key | value\na | x")
+
+
+def test_record_is_not_left_out_when_what_it_needs_cannot_be_reached(driver: Driver) -> None:
+    """A handler that goes on without bad records would lose good ones."""
+
+    def away(value: str) -> bytes:
+        raise UnavailableError("registry-unavailable", "the registry is away", "start it")
+
+    builder = StreamsBuilder()
+    builder.stream("in").to("out", value_serde=Serdes.serde_from(away, bytes.decode))
+    names = ("production.exception.handler", "processing.exception.handler")
+    driver.start(builder.build(), dict.fromkeys(names, lambda *_: "continue"))
+    with pytest.raises(StreamsError, match="the registry is away") as error:
+        driver.pipe("in", "key | value\nk | v")
+    assert (error.value.code, error.value.fix) == ("registry-unavailable", "start it")

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from penstock import StreamsBuilder
-from penstock.errors import StreamsError
+from penstock import Serdes, StreamsBuilder
+from penstock.errors import StreamsError, UnavailableError
 from penstock.testing import TopologyTestDriver, rows
 from tests.operators.driver import Driver
 
@@ -44,6 +44,20 @@ def test_undecodable_record_fails_unless_told_to_continue(driver: Driver) -> Non
     driver.pipe("in", "key | value\nk | 5")
     assert driver.read("out") == rows("key | value\nk | 5")
     assert [record.value for record in driver.inner.take_all("dead")] == [b"five"]
+
+
+def test_record_is_not_skipped_when_what_it_needs_cannot_be_reached(driver: Driver) -> None:
+    """A handler that goes on without bad records would lose good ones."""
+
+    def away(data: bytes) -> str:
+        raise UnavailableError("registry-unavailable", "the registry is away")
+
+    builder = StreamsBuilder()
+    builder.stream("in", value=Serdes.serde_from(str.encode, away)).to("out")
+    config = {"deserialization.exception.handler": "continue"}
+    driver.start(builder.build(), config)
+    with pytest.raises(UnavailableError, match="the registry is away"):
+        driver.inner.pipe_bytes("in", b"k", b"v", 0)
 
 
 def test_timestamp_extractor_decides_the_time(driver: Driver) -> None:

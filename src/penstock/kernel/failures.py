@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PenstockError, StreamsError
+from penstock.errors import PenstockError, StreamsError, UnavailableError
 from penstock.model.record import ConsumerRecord, Headers, Record, RecordContext
 from penstock.processor.handlers import (
     CONTINUE,
@@ -82,6 +82,8 @@ class Failures:
 
     def deserialization(self, node: Node, raw: RawRecord, error: Exception) -> None:
         """Returns if the record is to be skipped, else raises."""
+        if isinstance(error, UnavailableError):
+            raise error
         context = ErrorHandlerContext(
             raw.topic, raw.partition, raw.offset, raw.headers, raw.timestamp, node.name,
             self._task.task_id, raw.key, raw.value, self._settings.dead_letter_topic,
@@ -107,6 +109,8 @@ class Failures:
 
     def production(self, node: Node, record: Record[Any, Any], error: Exception) -> bool:
         """Returns true if the record is to be skipped, false if the error stands."""
+        if isinstance(error, UnavailableError):
+            return False
         handler, context = self._settings.on_production, self._context(node)
         response = self._ask(handler, node, context, record, error)
         if response.result is not CONTINUE:
@@ -115,6 +119,8 @@ class Failures:
         return True
 
     def _processing(self, node: Node, record: Record[Any, Any] | None, error: Exception) -> None:
+        if isinstance(error, UnavailableError):
+            raise FailedProcessingError(node, error, self._task.context) from error
         context = self._context(node)
         response = self._ask(self._settings.on_processing, node, context, record, error)
         if response.result is not CONTINUE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.errors import SerializationError, StreamsError
+from penstock.errors import SerializationError, StreamsError, UnavailableError
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.serdes import required_serde
 from penstock.model.change import Change
@@ -118,6 +118,8 @@ class SinkExecutor(Executor[Sink]):
                 is_type = isinstance(error, TypeError)
                 if not is_type and self.task.failures.production(self.node, record, error):
                     return None
+                if isinstance(error, UnavailableError):
+                    raise
                 raise self._misfit(topic, part, serde, item, error) from error
         return encoded[0], encoded[1]
 

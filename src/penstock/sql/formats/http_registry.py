@@ -16,8 +16,11 @@ from penstock.sql.formats.registry import (
     unknown_schema,
 )
 from penstock.sql.formats.registry_state import schema_to_json
+from penstock.sql.formats.schemas import RegistryUnavailableError
 
 _NOT_FOUND = 404
+# From here on, the server says that it is not the request that is wrong.
+_OWN_FAULT = 500
 
 
 class HttpRegistry:
@@ -87,12 +90,15 @@ class HttpRegistry:
         except SchemaRegistryError as error:
             if error.http_status_code == _NOT_FOUND and "missing" in otherwise:
                 return otherwise["missing"]
-            raise RegistryError(
+            kind = (
+                RegistryUnavailableError if error.http_status_code >= _OWN_FAULT else RegistryError
+            )
+            raise kind(
                 "registry-refused", f"the schema registry says: {error.error_message}"
             ) from None
         # Each of the client's own libraries has its own errors for a server that is away.
         except Exception as error:
-            raise RegistryError(
+            raise RegistryUnavailableError(
                 "registry-unavailable",
                 f"the schema registry at {self._settings['url']} cannot be asked: {error}",
                 fix="check ksql.schema.registry.url and that the registry runs",

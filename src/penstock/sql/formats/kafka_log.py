@@ -22,7 +22,7 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.admin_failures import is_transient
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.sql.formats.registry_state import LogRecord
-from penstock.sql.formats.schemas import RegistryError
+from penstock.sql.formats.schemas import RegistryUnavailableError
 
 TOPIC = "_schemas"
 
@@ -156,5 +156,6 @@ class KafkaLog:
         self._place = self._written = 0
 
 
-def _unavailable(message: str) -> RegistryError:
-    return RegistryError("registry-unavailable", message, fix="check that the broker runs")
+def _unavailable(message: str) -> RegistryUnavailableError:
+    fix = "check that the broker runs"
+    return RegistryUnavailableError("registry-unavailable", message, fix=fix)

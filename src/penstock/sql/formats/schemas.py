@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, UnavailableError
 
 SchemaKind = Literal["AVRO", "JSON", "PROTOBUF"]
 
 
 class RegistryError(PenstockError):
     """The registry refuses a request or cannot be reached."""
+
+
+class RegistryUnavailableError(RegistryError, UnavailableError):
+    """The registry cannot be reached; the records that need it are not at fault."""
 
 
 @dataclass(frozen=True, slots=True)
