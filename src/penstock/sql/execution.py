@@ -19,7 +19,7 @@ from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.formats.rows import RowFormat
 from penstock.sql.functions.registry import FunctionRegistry
-from penstock.sql.inferring import checked_rows, is_registered
+from penstock.sql.inferring import checked_rows, internal_rows, is_registered
 from penstock.sql.insert_values import record_of, tombstone_of
 from penstock.sql.listing import Listing
 from penstock.sql.planner.lowering import topology_of
@@ -97,7 +97,7 @@ class Execution:
             self._check_replacement(statement, old, plan)
         if self.registry is not None:
             self.schemas.extend(checked_rows(sink, self.registry))
-        self.lowered(plan)
+        self.schemas.extend(internal_rows(self.lowered(plan)))
         self.catalog.sources[statement.name] = sink
         self.catalog.topics.setdefault(sink.topic, self._partitions(plan))
         self._add(plan, sql)
@@ -114,7 +114,7 @@ class Execution:
                 "query-exists", f"a query {query_id} exists already", span=statement.span
             )
         plan = self._planner.insert_into(statement, query_id)
-        self.lowered(plan)
+        self.schemas.extend(internal_rows(self.lowered(plan)))
         self._add(plan, sql)
         return StatementResult(
             "insert-into", sql, f"created query {query_id}", query_id, statement.name

@@ -12,6 +12,8 @@ from penstock.sql.formats.language import has_language
 from penstock.sql.formats.registry import SchemaRegistry, subject_of
 from penstock.sql.formats.rows import RowFormat, row_format
 from penstock.sql.schema import Namespace, Schema, SourceColumn
+from penstock.topology.nodes import Sink
+from penstock.topology.topology import Topology
 
 _AVRO_NAMESPACE = "io.confluent.ksql.avro_schemas"
 
@@ -103,3 +105,19 @@ def is_registered(row: RowFormat) -> bool:
     """Tells whether the registry has a schema for the topic already."""
     subject = subject_of(row.topic, is_key=row.is_key)
     return row.required_registry().latest(subject) is not None
+
+
+def internal_rows(topology: Topology) -> list[RowFormat]:
+    """Gives the rows of keys inside a query whose schemas the registry must have.
+
+    They are registered before the query runs: its workers would each give them ids of their own.
+    """
+    graph = topology.graph
+    serdes = [node.key_serde for node in graph.nodes.values() if isinstance(node, Sink)]
+    serdes.extend(store.key_serde for store in graph.stores.values())
+    found: dict[str, RowFormat] = {}
+    for serde in serdes:
+        row = getattr(getattr(serde, "inner", serde), "row", None)
+        if isinstance(row, RowFormat) and row.columns and has_language(row.format.name):
+            found.setdefault(row.topic, row)
+    return list(found.values())

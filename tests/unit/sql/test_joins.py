@@ -2,6 +2,7 @@
 
 import pytest
 
+from penstock.topology.nodes import Sink
 from tests.unit.sql.queries import ITEMS, ORDERS, columns_of, engine_of, refusal, running
 
 SHIPMENTS = (
@@ -174,3 +175,14 @@ def test_topics_of_different_size_cannot_be_joined() -> None:
     error = refusal(ORDERS, wide, f"{create} ON o.id = s.id;")
     assert error.code == "co-partitioning"
     assert "3 partitions" in error.message
+
+
+def test_keys_with_schemas_have_equal_bytes_on_both_sides() -> None:
+    """The schema of a key names its column, so both sides use one name."""
+    orders = "CREATE STREAM o (a INT KEY, v INT) WITH (KAFKA_TOPIC='o', FORMAT='PROTOBUF');"
+    users = "CREATE TABLE u (b INT PRIMARY KEY, w INT) WITH (KAFKA_TOPIC='u', FORMAT='PROTOBUF');"
+    engine = engine_of(orders, users, "CREATE STREAM x AS SELECT a, v, w FROM o JOIN u ON a = b;")
+    sinks = [node for node in engine.topology().graph.nodes.values() if isinstance(node, Sink)]
+    keys = [sink.key_serde.encode((7,)) for sink in sinks if sink.is_internal and sink.key_serde]
+    assert len(keys) == 2
+    assert keys[0] == keys[1]

@@ -127,3 +127,10 @@ def test_read_only_stream_takes_no_rows() -> None:
     stream = "CREATE SOURCE STREAM s (a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');"
     assert refusal(stream, "INSERT INTO s VALUES (1);").code == "cannot-insert"
     assert refusal(stream, "INSERT INTO s SELECT * FROM s;").code == "cannot-insert"
+
+
+def test_schemas_of_keys_inside_a_query_are_registered_before_it_runs() -> None:
+    """Workers that each registered them would give them different ids."""
+    stream = "CREATE STREAM s (a INT KEY, b INT) WITH (KAFKA_TOPIC='s', FORMAT='AVRO');"
+    engine = engine_of(stream, "CREATE TABLE t AS SELECT b, COUNT(*) AS n FROM s GROUP BY b;")
+    assert "CTAS_T_0-Aggregate-key" in engine.registry.subjects()

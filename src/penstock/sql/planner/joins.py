@@ -113,6 +113,9 @@ def _equal_key_join(
     key_format = _key_format(left, right, environment)
     left = _in_format(left, key_format, f"{prefix}LeftSourceKeyed")
     right = _in_format(right, key_format, f"{prefix}RightSourceKeyed")
+    if _is_rekeyed(right):
+        # Schemas have the names of columns in them, and equal keys must have equal bytes.
+        right = replace(right, step=replace(right.step, key=left.step.key))
     equivalent = _equivalent(sides)
     viable = _viable(sides, equivalent)
     columns: tuple[Column, ...] = (*left.columns, *right.columns)
