@@ -179,8 +179,14 @@ def run(
 ) -> Outcome:
     builder = ps.StreamsBuilder()
     build(builder)
+    return run_graph(builder.build().graph, events, sizes, config, vectorize)
+
+
+def run_graph(
+    graph: Graph, events: list[Event], sizes: list[int], config: dict[str, Any], vectorize: str
+) -> Outcome:
+    """Takes the events through in batches of these sizes."""
     kafka = MemoryKafka(config["partitions"])
-    graph: Graph = builder.build().graph
     for topic in ("in", "table", "out", "other", "dead"):
         kafka.create(topic)
     settings = {

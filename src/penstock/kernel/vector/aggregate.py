@@ -16,6 +16,7 @@ from penstock.kernel.vector.grouping import Groups, grouped
 from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
 from penstock.kernel.vector.step import NotVectorisableError, Step, require_known, vectorises
+from penstock.model.pure import is_pure
 from penstock.serde.base import Serde
 from penstock.state.bulk import BulkRows
 from penstock.topology.nodes import Aggregate, Reduce
@@ -50,7 +51,7 @@ class FoldColumns(Step[Any]):
             effects.drop(self.node.name, "null-key-or-value", mask.count(False))
             batch = batch.keep(mask)
         if len(batch):
-            keys = batch.keys.encoded(self._rows.keys.serde)
+            keys = stored_keys(batch.keys, self._rows.keys.serde)
             self._gathered.add(
                 keys, self._fold.items(batch), batch.timestamps, batch.headers,
                 key_values=() if self._rows.is_cached else batch.keys.values(),
@@ -120,6 +121,16 @@ def bulk_of(node: TableNode, task: TaskServices) -> Any:
     require_known(bulk.keys.serde, f"key of store {store.name!r}:")
     require_known(bulk.values.serde, f"value of store {store.name!r}:")
     return bulk
+
+
+def stored_keys(keys: Column, serde: Serde[Any]) -> Sequence[bytes | None]:
+    """The bytes of keys. A key that is there and has none is left to the store itself."""
+    found = keys.encoded(serde)
+    if is_pure(serde) and any(
+        data is None and is_known for data, is_known in zip(found, keys.are_known(), strict=True)
+    ):
+        raise NotProvenError("a key has no bytes")
+    return found
 
 
 def settled(rows: Any) -> None:

@@ -16,6 +16,7 @@ from penstock.expr.aggregates import (
 from penstock.kernel.vector.batch import Batch
 from penstock.kernel.vector.evaluate import evaluate
 from penstock.kernel.vector.grouping import Groups
+from penstock.model.pure import is_pure
 
 #: What a store makes of a state that goes through it.
 Through = Callable[[Any], Any]
@@ -173,10 +174,45 @@ class ReduceFold:
         return result
 
 
+@dataclass(frozen=True, slots=True)
+class PureFold:
+    """An aggregation whose functions say of themselves that they depend on nothing else."""
+
+    is_order_free: ClassVar[bool] = False
+    initializer: Callable[[], Any]
+    step: Callable[[Any, Any, Any], Any]
+
+    def start(self) -> Any:
+        return self.initializer()
+
+    def items(self, batch: Batch) -> Items:
+        return [batch.values.values()]
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> None:
+        step = self.step
+        for code, item in zip(groups.codes.tolist(), items[0], strict=True):
+            state = step(None, item, states[code])
+            states[code] = state if through is None else through(state)
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        step, result = self.step, []
+        for code, item in zip(groups.codes.tolist(), items[0], strict=True):
+            state = step(None, item, states[code])
+            result.append(state)
+            states[code] = state if through is None else through(state)
+        return result
+
+
 def fold_of(initializer: Any, fn: Any) -> ColumnFold | None:
     """The fold over columns that does the same as these functions, if one is known."""
     if initializer is count_start and fn is count_step:
         return CountFold()
+    if is_pure(fn):
+        return PureFold(initializer, fn)
     owner = getattr(fn, "__self__", None)
     if getattr(initializer, "__self__", None) is not owner:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.kernel.vector.aggregate import settled
+from penstock.kernel.vector.aggregate import settled, stored_keys
 from penstock.kernel.vector.batch import Batch, Column
 from penstock.kernel.vector.codecs import decode_all
 from penstock.kernel.vector.effects import Effects
@@ -43,12 +43,13 @@ class LookUpColumns(Step[Any]):
         if not len(batch):
             return
         settled(self._rows)
-        partners = self._partners(lookups.encoded(self._rows.keys.serde), effects)
+        keys = stored_keys(lookups, self._rows.keys.serde)
+        partners = self._partners(keys, effects)
         if not self.node.is_left and None in partners:
             mask = [partner is not None for partner in partners]
             batch, partners = batch.keep(mask), [p for p in partners if p is not None]
         if len(batch):
-            values = Column(self._join(batch.values, Column(partners)))
+            values = Column(self._join(batch.keys, batch.values, Column(partners)))
             self.forward(Batch(batch.keys, values, batch.timestamps, batch.headers), effects)
 
     def _partners(self, keys: Sequence[bytes | None], effects: Effects) -> list[Any]:

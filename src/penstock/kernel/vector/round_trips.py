@@ -12,8 +12,9 @@ from typing import Any
 
 from penstock.kernel.vector.batch import NotProvenError
 from penstock.kernel.vector.codecs import decode_all, encode_all
-from penstock.kernel.vector.folds import ColumnFold, CountFold, Items, Through
+from penstock.kernel.vector.folds import ColumnFold, CountFold, Items, PureFold, Through
 from penstock.kernel.vector.step import NotVectorisableError
+from penstock.model.pure import is_pure
 from penstock.serde.base import Serde
 from penstock.serde.json import JsonSerde
 from penstock.serde.primitives import (
@@ -46,6 +47,10 @@ def state_check(serde: Serde[Any], fold: ColumnFold) -> Check:
 
     None stands for nothing. It raises where a store does anything else.
     """
+    if isinstance(fold, PureFold) and is_pure(serde):
+        # What is folded is no state, so only going through the serde shows what becomes of one.
+        through = None if getattr(serde, "keeps_values", False) else _through(serde)
+        return lambda items, states: through
     kept = _KEPT.get(type(serde))
     is_exact = int in (kept or ()) and not isinstance(serde, DoubleSerde)
     if kept is None or (isinstance(fold, CountFold) and not is_exact):
@@ -65,6 +70,10 @@ def state_check(serde: Serde[Any], fold: ColumnFold) -> Check:
         return float if isinstance(serde, DoubleSerde) and found != {float} else None
 
     return check
+
+
+def _through(serde: Serde[Any]) -> Through:
+    return lambda state: serde.decode(serde.encode(state))
 
 
 def _reach(items: Items, states: Sequence[Any]) -> int:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+from itertools import repeat
 from typing import TYPE_CHECKING, cast
 
 from penstock.kernel.serdes import required_serde
 from penstock.kernel.vector.batch import Batch
+from penstock.kernel.vector.codecs import Encoded
 from penstock.kernel.vector.effects import ColumnCollector, Effects
 from penstock.kernel.vector.step import NotVectorisableError, Step, require_known, vectorises
+from penstock.model.partitioning import partition_for
+from penstock.model.record import Headers
+from penstock.serde.windowed import TimeWindowedSerde
 from penstock.topology.nodes import Sink
 
 if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
+
+#: The start of its window is the end of a key.
+_START_BYTES = 8
 
 
 @vectorises(Sink)
@@ -35,9 +45,28 @@ class SinkColumns(Step[Sink]):
         if batch.values is not batch.keys or self._value != self._key:
             values = batch.values.encoded(self._value)
         timestamps, headers = batch.timestamps.tolist(), batch.headers
+        if isinstance(self._key, TimeWindowedSerde):
+            effects.add(lambda: self._send_windows(keys, values, timestamps, headers))
+            return
         effects.add(
             lambda: self._collector.send_columns(self._topic, keys, values, timestamps, headers)
         )
+
+    def _send_windows(
+        self,
+        keys: Encoded,
+        values: Encoded,
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+    ) -> None:
+        """Sends keys in windows to where the key alone belongs, as the record's way does."""
+        collector = self.task.collector
+        count = collector.partitions(self._topic)
+        place = cache(lambda key: partition_for(key, count))
+        each = repeat(()) if headers is None else headers
+        for key, value, at, own in zip(keys, values, timestamps, each, strict=False):
+            partition = None if key is None else place(key[:-_START_BYTES])
+            collector.send(self._topic, key, value, at, own, partition)
 
     def resources(self) -> set[str]:
         return {f"topic {self._topic!r}"}

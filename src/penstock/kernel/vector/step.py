@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from penstock.kernel.vector.batch import Batch
 from penstock.kernel.vector.codecs import KNOWN_SERDES
 from penstock.kernel.vector.effects import Effects
+from penstock.model.pure import is_pure
 from penstock.serde.base import Serde
+from penstock.serde.windowed import TimeWindowedSerde
 from penstock.topology.nodes.node import Node
 
 if TYPE_CHECKING:
@@ -82,5 +84,7 @@ def step_for(node: Node) -> type[Step[Any]]:
 
 
 def require_known(serde: Serde[Any], part: str) -> None:
-    if type(serde) not in KNOWN_SERDES:
+    if isinstance(serde, TimeWindowedSerde) and serde.inner is not None:
+        serde = serde.inner
+    if type(serde) not in KNOWN_SERDES and not is_pure(serde):
         raise NotVectorisableError(f"{part} serde {type(serde).__name__} has no column form")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.kernel.vector.aggregate import bulk_of, settled
+from penstock.kernel.vector.aggregate import bulk_of, settled, stored_keys
 from penstock.kernel.vector.batch import Batch, Column
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.gathered import Gathered
@@ -41,7 +41,7 @@ class TableSourceColumns(Step[TableSource]):
         rows = self._rows
         if rows is not None and len(batch):
             keys, values = (
-                batch.keys.encoded(rows.keys.serde),
+                stored_keys(batch.keys, rows.keys.serde),
                 batch.values.encoded(rows.values.serde),
             )
             self._gathered.add(keys, [values], batch.timestamps, batch.headers)

@@ -13,6 +13,7 @@ from penstock.kernel.vector.aggregate import (
     last_changes,
     running_changes,
     settled,
+    stored_keys,
 )
 from penstock.kernel.vector.batch import (
     Batch,
@@ -81,7 +82,7 @@ class WindowAggregateColumns(Step[WindowAggregate]):
         if len(starts):
             if late or len(records) != len(batch):
                 batch = batch.take(records)
-            keys = batch.keys.encoded(self._rows.keys.serde)
+            keys = stored_keys(batch.keys, self._rows.keys.serde)
             items = self._fold.items(batch)
             self._gathered.add(
                 keys, items, batch.timestamps, batch.headers, starts,

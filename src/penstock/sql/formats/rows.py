@@ -22,6 +22,7 @@ from penstock.sql.types import Field
 
 Row = tuple[Any, ...]
 _NO_PROPERTIES = FormatProperties()
+_PURE_FORMATS = frozenset({"JSON", "DELIMITED", "KAFKA", "NONE"})
 
 
 class Codec(NamedTuple):
@@ -66,6 +67,11 @@ class RowSerde(Serde[Row]):
     """
 
     row: RowFormat
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether nothing but the row decides on its bytes; schema ids come from a registry."""
+        return self.row.format.name in _PURE_FORMATS
 
     def __post_init__(self) -> None:
         made = codec_of(self.row)

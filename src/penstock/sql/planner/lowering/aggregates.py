@@ -11,6 +11,7 @@ from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
 from penstock.dsl.materialized import Materialized
 from penstock.dsl.options import Grouped
+from penstock.model.pure import pure
 from penstock.model.windows import SessionWindows
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.grouping import bind
@@ -66,6 +67,7 @@ class _Fold:
         """Gives no state: an aggregate hands it on as the old row, and there was none."""
         return None
 
+    @pure
     def add(self, key: Any, values: Row, states: Row | None) -> Row:
         parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
         return tuple([each.aggregate(state, *values[cut]) for each, cut, state in parts])
@@ -79,7 +81,7 @@ class _Fold:
         def add_one(key: Any, values: Row, states: Row | None) -> Row:
             return (aggregate(initialize() if states is None else states[0], *values),)
 
-        return add_one
+        return pure(add_one)
 
     def subtract(self, key: Any, values: Row, states: Row | None) -> Row:
         parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
@@ -112,6 +114,9 @@ def _over_stream(
     }
     pending = rows if isinstance(rows, PendingRows) else PendingRows(rows, lambda _, row: row)
     if step.keeps_key:
+        if step.window_clause is not None:
+            # A record without a row belongs to no window; without windows nobody counts it anyway.
+            pending = pending.filtered(lambda row: True)
         values: Any = pending.projected(fold.arguments).now()
     else:
         values = pending.stream.flat_map(_regrouped(step, lowering, fold, pending))
@@ -153,7 +158,7 @@ def _regrouped(
         # A row whose group has a NULL belongs to no group.
         return () if None in new else ((new, arguments(row)),)
 
-    return regroup
+    return pure(regroup)
 
 
 def _over_table(
@@ -185,10 +190,12 @@ def _result(step: AggregateStep, fold: _Fold) -> Callable[[Any, Row], Row]:
         map_one = fold.aggregators[0].map
         return lambda key, states: (*key, map_one(states[0]))
     if step.window is None:
-        return lambda key, states: (*key, *fold.results(states))
-    return lambda key, states: (
-        *key.key,
-        *fold.results(states),
-        key.window.start,
-        key.window.end,
+        return pure(lambda key, states: (*key, *fold.results(states)))
+    return pure(
+        lambda key, states: (
+            *key.key,
+            *fold.results(states),
+            key.window.start,
+            key.window.end,
+        )
     )

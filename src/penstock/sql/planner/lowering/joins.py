@@ -9,6 +9,7 @@ from typing import Any
 from penstock.dsl.join_options import Joined, StreamJoined
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
+from penstock.model.pure import pure
 from penstock.model.windows import JoinWindows
 from penstock.serde.base import Serde
 from penstock.sql.ast.queries import Within
@@ -115,12 +116,14 @@ def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
     no_right = (None,) * len(step.right.columns)
     if step.has_key_column:
         is_windowed = step.window is not None
-        return lambda key, left, right: (
-            *(left or no_left),
-            *(right or no_right),
-            (key.key if is_windowed else key)[0],
+        return pure(
+            lambda key, left, right: (
+                *(left or no_left),
+                *(right or no_right),
+                (key.key if is_windowed else key)[0],
+            )
         )
-    return lambda key, left, right: (*(left or no_left), *(right or no_right))
+    return pure(lambda key, left, right: (*(left or no_left), *(right or no_right)))
 
 
 def _flipped(joiner: Callable[..., Row]) -> Callable[[Any, Row | None, Row | None], Row]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
+from penstock.model.pure import pure
 from penstock.sql.planner.lowering.context import Row
 
 #: Of a record's key and value, the rows to go on with: one, or none where a filter dropped it.
@@ -63,8 +64,8 @@ class PendingRows:
     def now(self) -> KStream[Any, Any]:
         """Gives the stream of rows, by one operator."""
         if self.rows is not None:
-            return self.stream.flat_map_values(self.rows)
-        return self.stream.map_values(self.make)
+            return self.stream.flat_map_values(pure(self.rows))
+        return self.stream.map_values(pure(self.make))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class PendingTable:
         return PendingTable(self.table, lambda key, states: values(make(key, states)))
 
     def now(self) -> KTable[Any, Any]:
-        return self.table.map_values(self.make)
+        return self.table.map_values(pure(self.make))
 
 
 Lowered = KStream[Any, Any] | KTable[Any, Any] | PendingRows | PendingTable

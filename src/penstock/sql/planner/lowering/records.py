@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any
 
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
 from penstock.dsl.materialized import Materialized
+from penstock.model.pure import pure
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
 from penstock.sql.ast.walk import walk
 from penstock.sql.expressions import Column
@@ -22,14 +23,14 @@ def lower_filter(step: FilterStep, lowering: Lowering, rows: Any) -> Any:
     holds = lowering.condition(step.condition, step.input.columns)
     if isinstance(rows, PendingRows):
         return rows.filtered(holds)
-    return made(rows).filter(lambda key, row: row is not None and holds(row))
+    return made(rows).filter(pure(lambda key, row: row is not None and holds(row)))
 
 
 def lower_project(step: ProjectStep, lowering: Lowering, rows: Any) -> Any:
     values = lowering.values(step.expressions, step.input.columns)
     if isinstance(rows, PendingRows | PendingTable):
         return rows.projected(values)
-    return rows.map_values(lambda row: None if row is None else values(row))
+    return rows.map_values(pure(lambda row: None if row is None else values(row)))
 
 
 def lower_rekey(
@@ -51,7 +52,7 @@ def lower_rekey(
         new = values(row)
         return new, (*row, *(new[i] for i in appended)) if appended else row
 
-    return rows.map(rekeyed)
+    return rows.map(pure(rekeyed))
 
 
 def _rekeyed_table(step: RekeyStep, lowering: Lowering, rows: KTable[Any, Any]) -> KTable[Any, Any]:
@@ -87,14 +88,14 @@ def lower_explode(
 ) -> KStream[Any, Any]:
     functions = [_rows_of(call, step, lowering) for call in step.calls]
 
-    def explode(row: Row | None) -> Iterator[Row]:
+    def explode(row: Row | None) -> list[Row]:
         if row is None:
-            return
+            return []
         # Functions of different length are zipped; the shorter ones end in NULLs.
-        for values in zip_longest(*(function(row) for function in functions)):
-            yield (*row, *values)
+        found = zip_longest(*(function(row) for function in functions))
+        return [(*row, *values) for values in found]
 
-    return rows.flat_map_values(explode)
+    return rows.flat_map_values(pure(explode))
 
 
 def _rows_of(

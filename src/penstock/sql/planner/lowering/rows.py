@@ -9,14 +9,18 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
 from penstock.serde.base import Serde
 from penstock.sql.types import (
+    BIGINT,
+    BOOLEAN,
     BYTES,
     DOUBLE,
+    INTEGER,
+    STRING,
     ArrayType,
     DecimalType,
     MapType,
@@ -25,6 +29,7 @@ from penstock.sql.types import (
 )
 
 Convert = Callable[[Any], Any]
+_EXACT = frozenset({BIGINT, BOOLEAN, INTEGER, STRING})
 _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -32,7 +37,13 @@ _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float
 class InternalRowSerde(Serde[tuple[Any, ...]]):
     """Tuples of SQL values, one for each type."""
 
+    is_pure: ClassVar[bool] = True
     types: tuple[SqlType, ...]
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether rows come back as they went in, of the very same Python types."""
+        return all(type_ in _EXACT for type_ in self.types)
 
     def __post_init__(self) -> None:
         vars(self).update(encode=_encoder(self.types), decode=_decoder(self.types))

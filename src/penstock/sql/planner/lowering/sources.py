@@ -9,6 +9,7 @@ from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
 from penstock.dsl.materialized import Materialized
 from penstock.errors import StreamsError
+from penstock.model.pure import pure
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers
 from penstock.processor.processor import FixedKeyProcessor
 from penstock.sql.ast.expressions import ColumnRef
@@ -52,6 +53,8 @@ def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
             )
         return rows.map_values(lambda key, row: (*row, *key))
     width = len(step.key)
+    if not is_windowed and not _uses_pseudo_columns(step, lowering):
+        return PendingRows(rows, _plain_rows(width))
     return rows.process_values(lambda: _AddColumns(width, (), is_windowed))
 
 
@@ -65,7 +68,7 @@ def _rows(stream: KStream[Any, Any], step: SourceStep, lowering: Lowering) -> Lo
     return stream.process_values(lambda: _AddColumns(key_width, headers, is_windowed))
 
 
-def _uses_pseudo_columns(step: SourceStep, lowering: Lowering) -> bool:
+def _uses_pseudo_columns(step: SourceStep | DerivedStep, lowering: Lowering) -> bool:
     alias = step.columns[0].source
     return any(ColumnRef(name, alias) in lowering.used for name, _ in PSEUDO_COLUMNS)
 
@@ -80,7 +83,7 @@ def _plain_rows(key_width: int) -> Callable[[Any, Row | None], Row | None]:
             return None
         return value + without_key if key is None else value + unknown + key
 
-    return row
+    return pure(row)
 
 
 class _AddColumns(FixedKeyProcessor[Any, Any, Any]):

@@ -1,0 +1,28 @@
+"""Gives columns new keys and values. Record at a time: ``penstock.kernel.map``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.kernel.vector.batch import Batch, Column
+from penstock.kernel.vector.effects import Effects
+from penstock.kernel.vector.functions import pairs_of
+from penstock.kernel.vector.step import Step, vectorises
+from penstock.topology.nodes import Map
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+
+@vectorises(Map)
+class MapColumns(Step[Map]):
+    """Puts new columns in the place of both."""
+
+    def __init__(self, node: Map, task: TaskServices) -> None:
+        super().__init__(node, task)
+        self._pairs = pairs_of(node.fn, "its function")
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        keys, values = zip(*self._pairs(batch), strict=True)
+        columns = Column(list(keys)), Column(list(values))
+        self.forward(Batch(*columns, batch.timestamps, batch.headers), effects)

@@ -1,0 +1,73 @@
+"""SQL over columns or record at a time: the same output, the same changelogs, the same stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.sql import SqlEngine
+from penstock.topology.graph import Graph
+from tests.properties.runs import SOME
+from tests.properties.test_vectorised import CONFIGS, EVENTS, Event, run_graph
+
+SOURCES = """
+CREATE STREAM i (k VARCHAR KEY, n DOUBLE, s VARCHAR)
+    WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE TABLE t (k VARCHAR PRIMARY KEY, n DOUBLE, s VARCHAR)
+    WITH (KAFKA_TOPIC='table', VALUE_FORMAT='JSON', PARTITIONS=1);
+"""
+OUT = "WITH (KAFKA_TOPIC='out', VALUE_FORMAT='JSON')"
+QUERIES = {
+    "stateless": f"""CREATE STREAM o {OUT} AS
+        SELECT k, n * 2 AS m, CASE WHEN n > 3 THEN 'many' ELSE s END AS size FROM i WHERE n > 0""",
+    "rekeyed": f"CREATE STREAM o {OUT} AS SELECT s, k, n FROM i PARTITION BY s",
+    "counts": f"CREATE TABLE o {OUT} AS SELECT k, COUNT(*) AS c, COUNT(n) AS d FROM i GROUP BY k",
+    "sums": f"""CREATE TABLE o {OUT} AS
+        SELECT k, SUM(n) AS total, AVG(n) AS mean, MIN(s) AS least, COLLECT_LIST(n) AS seen,
+            COUNT(DISTINCT s) AS kinds
+        FROM i GROUP BY k""",
+    "repartitioned": f"""CREATE TABLE o {OUT} AS
+        SELECT w, COUNT(*) AS c FROM (SELECT k, EXPLODE(SPLIT(s, 'b')) AS w FROM i) x GROUP BY w""",
+    "windows": f"""CREATE TABLE o {OUT} AS
+        SELECT k, SUM(n) AS total FROM i
+        WINDOW TUMBLING (SIZE 30 SECONDS, GRACE PERIOD 10 SECONDS) GROUP BY k""",
+    "hopping": f"""CREATE TABLE o {OUT} AS
+        SELECT k, COUNT(*) AS c FROM i
+        WINDOW HOPPING (SIZE 30 SECONDS, ADVANCE BY 10 SECONDS, GRACE PERIOD 10 SECONDS)
+        GROUP BY k""",
+    "joined": f"""CREATE STREAM o {OUT} AS
+        SELECT i.k AS k, i.n AS one, t.n AS other FROM i JOIN t ON i.k = t.k""",
+    "left_joined": f"""CREATE STREAM o {OUT} AS
+        SELECT i.k AS k, i.n AS one, t.s AS other FROM i LEFT JOIN t ON i.k = t.k""",
+}
+
+
+def graph_of(name: str) -> Graph:
+    engine = SqlEngine()
+    engine.execute(f"{SOURCES}{QUERIES[name]};")
+    return engine.topology().graph
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@SOME
+@given(events=EVENTS, sizes=st.lists(st.integers(1, 40), min_size=1), config=CONFIGS)
+def test_columns_change_nothing(
+    name: str, events: list[Event], sizes: list[int], config: dict[str, Any]
+) -> None:
+    """Whatever the records, however they are cut into batches, with a cache or without."""
+    over_columns = run_graph(graph_of(name), events, sizes, config, "on")
+    by_record = run_graph(graph_of(name), events, sizes, config, "off")
+    assert over_columns.records == by_record.records
+    assert over_columns.stores == by_record.stores
+    assert over_columns.dropped == by_record.dropped
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_these_queries_do_run_over_columns(name: str) -> None:
+    """The property would hold of itself if none of them did."""
+    events = [Event("in", b"k1", b'{"n":1,"s":"a"}', n, ()) for n in range(3)]
+    config = {"partitions": 1, "slots": 1, "cache": 10_000_000}
+    assert run_graph(graph_of(name), events, [3], config, "on").vectorised > 0
