@@ -10,10 +10,12 @@ from penstock.sql import SqlEngine
 from penstock.sql.ast.statements import CreateSource
 from penstock.sql.catalog import DataSource, FormatSpec
 from penstock.sql.formats.formats import format_named
+from penstock.sql.formats.registry import subject_of
 from penstock.sql.formats.rows import RowFormat
 from penstock.sql.parser import parse_statement
 from penstock.sql.schema import SourceColumn
 from penstock.sql.types import resolve
+from penstock.testing.sql.records import load
 from penstock.topology.nodes import Sink
 from tests.sqlcases.cases import Case
 
@@ -138,6 +140,7 @@ def _topic_problems(
         value = wanted["valueFormat"]["format"]
         if value != sources[0].value_format.name:
             yield f"{name}: value format is {sources[0].value_format.name}, not {value}"
+        yield from _schema_problems(wanted, engine)
     elif name in internal:
         row = internal[name]
         own = "none" if row is None else row.format.name
@@ -146,3 +149,29 @@ def _topic_problems(
         return
     if own != key:
         yield f"{name}: key format is {own}, not {key}"
+
+
+def _schema_problems(wanted: dict[str, Any], engine: SqlEngine) -> Iterator[str]:
+    """Compares the schemas that the registry has for a topic of a stream or table."""
+    for side, is_key in (("key", True), ("value", False)):
+        schema = wanted.get(f"{side}Schema")
+        if schema is None:
+            continue
+        found = engine.registry.latest(subject_of(wanted["name"], is_key=is_key))
+        if found is None:
+            yield f"{wanted['name']}: there is no {side} schema"
+        elif isinstance(schema, dict) and _essence(load(found.schema.text)) != _essence(schema):
+            yield f"{wanted['name']}: the {side} schema is {found.schema.text}"
+
+
+def _essence(schema: Any, namespace: str | None = None) -> Any:
+    """Gives a schema without names for Connect and without namespaces that are inherited."""
+    if isinstance(schema, list):
+        return [_essence(item, namespace) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    own = schema.get("namespace", namespace)
+    kept = {name: item for name, item in schema.items() if name != "connect.name"}
+    if own == namespace:
+        kept.pop("namespace", None)
+    return {name: _essence(item, own) for name, item in kept.items()}

@@ -31,6 +31,12 @@ def changed(name: str, change: Any) -> Case:
 
 
 WINDOWED, PLAIN = "orders per minute and item", "dear orders in capitals - JSON"
+AVRO = "dear orders in capitals - AVRO"
+
+
+def with_schema(data: dict[str, Any]) -> None:
+    formats = {"keyFormat": {"format": "KAFKA"}, "valueFormat": {"format": "AVRO"}}
+    data["post"]["topics"]["topics"] = [{"name": "DEAR", **formats, "valueSchema": {"type": "int"}}]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +55,7 @@ WINDOWED, PLAIN = "orders per minute and item", "dear orders in capitals - JSON"
         (PLAIN, lambda data: data["post"]["sources"][0].update(name="NONE"), "no source"),
         (WINDOWED, lambda data: data["post"]["topics"].update(blacklist=".*-repartition"), "topic"),
         (WINDOWED, lambda data: data["post"]["topics"]["topics"][0].update(name="x"), "no topic"),
+        (AVRO, with_schema, "value schema is"),
         (PLAIN, lambda data: data.update(expectedException={}), "accepted"),
         (PLAIN, lambda data: data["statements"].append("CREATE STREAM;"), "refused"),
     ],
