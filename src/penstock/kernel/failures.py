@@ -80,6 +80,10 @@ class Failures:
     def punctuation(self, node: Node, error: Exception) -> None:
         self._processing(node, None, error)
 
+    @property
+    def on_deserialization(self) -> ExceptionHandler:
+        return self._settings.on_deserialization
+
     def deserialization(self, node: Node, raw: RawRecord, error: Exception) -> None:
         """Returns if the record is to be skipped, else raises."""
         if isinstance(error, UnavailableError):

@@ -178,7 +178,7 @@ class StreamTask:
             return False
         effects.apply(self.dropped_records)
         for queue, records in found:
-            newest = max(records.timestamps)
+            newest = effects.newest(records)
             queue.partition_time = max(queue.partition_time, newest)
             group.stream_time = max(group.stream_time, newest)
             self.consumed_offsets[records.topic, records.partition] = records.offsets[-1]

@@ -80,7 +80,7 @@ class ColumnTask:
             by_source.setdefault(queue.source, []).append(records)
         for name, parts in by_source.items():
             source = self.plan.sources[name]
-            source.run(_together(source, parts), effects)
+            source.run(_together(source, parts), effects, may_skip=len(parts) == 1)
 
     def _run_in_turns(self, inputs: Sequence[Input], effects: Effects) -> None:
         runs = turns([records.timestamps for _, records in inputs])

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from penstock.kernel.raw_columns import RawColumns
+from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.record import Headers
 from penstock.state.bulk import BulkRows
@@ -32,11 +34,31 @@ class Effects:
 
     _actions: list[Callable[[], None]] = field(default_factory=list)
     _dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _skipped: set[tuple[str, int, int]] = field(default_factory=set)
     #: Rows that this batch has decided on, by store: reads within the batch see them.
     _rows: dict[str, dict[bytes, bytes | None]] = field(default_factory=dict)
 
     def add(self, action: Callable[[], None]) -> None:
         self._actions.append(action)
+
+    def skip(self, record: RawRecord, ask: Callable[[], None]) -> None:
+        """Leaves a record out, if whoever is asked about it does not object."""
+        self._skipped.add((record.topic, record.partition, record.offset))
+        self.add(ask)
+
+    def newest(self, records: RawColumns) -> int:
+        """The highest time among records that were not left out, -1 if there is none."""
+        if not self._skipped:
+            return max(records.timestamps)
+        topic, partition = records.topic, records.partition
+        return max(
+            (
+                time
+                for offset, time in zip(records.offsets, records.timestamps, strict=True)
+                if (topic, partition, offset) not in self._skipped
+            ),
+            default=-1,
+        )
 
     def drop(self, node: str, reason: str, count: int) -> None:
         if count:

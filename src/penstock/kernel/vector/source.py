@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock.kernel.raw_columns import RawColumns
+from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.serdes import required_serde
 from penstock.kernel.vector.batch import Batch, NotProvenError, input_column
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.step import Step, require_known
+from penstock.processor.handlers import LogAndFailExceptionHandler
 from penstock.topology.nodes import Source
 
 if TYPE_CHECKING:
@@ -33,8 +35,28 @@ class SourceColumns(Step[Source]):
         self._value = required_serde(node.value_serde, task.defaults, "value", what, node.site)
         require_known(self._key, "key")
         require_known(self._value, "value")
+        self._always_fails = isinstance(
+            task.failures.on_deserialization, LogAndFailExceptionHandler
+        )
 
-    def decoded(self, raw: RawColumns) -> Batch:
+    def run(self, raw: RawColumns, effects: Effects, *, may_skip: bool = False) -> None:
+        """Takes records through all steps, a piece at a time, and ends them.
+
+        ``may_skip`` says that a record may be left out: its offset is that of its topic, and no
+        other input waits for its turn.
+        """
+        for start in range(0, len(raw), _PIECE):
+            piece = raw.cut(start, start + _PIECE)
+            try:
+                batch = self._decoded(piece)
+            except Exception:
+                if not may_skip or self._always_fails:
+                    raise
+                batch = self._decoded(self._readable(piece, effects))
+            self.process(batch, effects)
+        self.finish(effects)
+
+    def _decoded(self, raw: RawColumns) -> Batch:
         """The batch; raises if a record would be skipped or refused."""
         timestamps = np.array(raw.timestamps, np.int64)
         if len(timestamps) and timestamps.min() < 0:
@@ -47,11 +69,21 @@ class SourceColumns(Step[Source]):
         values.check()
         return Batch(keys, values, timestamps, raw.headers)
 
-    def run(self, raw: RawColumns, effects: Effects) -> None:
-        """Takes records through all steps, a piece at a time, and ends them."""
-        for start in range(0, len(raw), _PIECE):
-            self.process(self.decoded(raw.cut(start, start + _PIECE)), effects)
-        self.finish(effects)
+    def _readable(self, raw: RawColumns, effects: Effects) -> RawColumns:
+        """The records that can be decoded; the handler is asked about the others."""
+        kept = []
+        for place, record in enumerate(raw):
+            try:
+                self._key.deserialize(raw.topic, record[4])
+                self._value.deserialize(raw.topic, record[5])
+            except Exception as error:  # noqa: BLE001 - any serde; the handler decides
+                effects.skip(RawRecord(*record), self._ask(RawRecord(*record), error))
+            else:
+                kept.append(place)
+        return raw.take(kept)
+
+    def _ask(self, record: RawRecord, error: Exception) -> Callable[[], None]:
+        return lambda: self.task.failures.deserialization(self.node, record, error)
 
     def process(self, batch: Batch, effects: Effects) -> None:
         self.forward(batch, effects)
