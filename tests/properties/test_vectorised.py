@@ -42,6 +42,19 @@ def divided(builder: ps.StreamsBuilder) -> None:
     arms["arm-rest"].map_values(ps.col("s")).to("other", key_serde="string", value_serde="json")
 
 
+def merged(builder: ps.StreamsBuilder) -> None:
+    """One source with several queues: the order of a key is that of the timestamps."""
+    both = builder.stream(["in", "table"], key="string", value="json")
+    both.map_values(amount).to("out", key_serde="string", value_serde="json")
+
+
+def moved(builder: ps.StreamsBuilder) -> None:
+    """Several queues behind a repartition, whose last record is the row."""
+    stream = builder.stream("in", key="string", value="json").select_key(ps.col("s"))
+    rows = stream.to_table("rows", key_serde="string", value_serde="json")
+    rows.to_stream().to("out", key_serde="string", value_serde="json")
+
+
 def counts(builder: ps.StreamsBuilder) -> None:
     counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
     counted.to_stream().map_values(str).to("out", key_serde="string", value_serde="string")
@@ -130,7 +143,8 @@ def global_joined(builder: ps.StreamsBuilder) -> None:
 
 
 BUILDS = [
-    stateless, divided, counts, repartitioned, sums, doubles, windows, hopping, reduced, joined,
+    stateless, divided, merged, moved, counts, repartitioned, sums, doubles, windows, hopping,
+    reduced, joined,
     left_joined, table, global_joined,
 ]  # fmt: skip
 #: What may be missing, of another type than expected, or no JSON at all.

@@ -42,7 +42,7 @@ class FoldColumns(Step[Any]):
         self._check_states = state_check(self._rows.values.serde, fold)
         self._gathered = Gathered()
         self.runs_once = self._rows.is_cached
-        self.is_order_free = fold.is_order_free and self._rows.is_cached
+        self.hides_order = fold.is_order_free and self._rows.is_cached
 
     def process(self, batch: Batch, effects: Effects) -> None:
         if batch.keys.has_nulls() or batch.values.has_nulls():

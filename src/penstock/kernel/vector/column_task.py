@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from penstock.kernel.vector.batch import NotProvenError
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.planner import ColumnPlan, plan_columns
 from penstock.kernel.vector.source import SourceColumns
+from penstock.kernel.vector.step import Step
 from penstock.kernel.vector.turns import turns
 from penstock.model.coded_bytes import joined_columns
 
@@ -108,7 +109,7 @@ def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
         values,
         _headers(parts),
     )  # fmt: skip
-    if whole.headers is None and all(step.is_order_free for step in source.below()):
+    if whole.headers is None and all(_hides_order(child) for child in source.children):
         return whole
     begins = np.cumsum([0, *(len(part) for part in parts)])
     order = [
@@ -117,6 +118,15 @@ def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
         for place in range(first, after)
     ]
     return whole.take(order)
+
+
+def _hides_order(step: Step[Any]) -> bool:
+    """Whether every path from here leads to a node that hides the order, past none with a state."""
+    if step.hides_order:
+        return True
+    if step.resources() or not step.children:
+        return False
+    return all(_hides_order(child) for child in step.children)
 
 
 def _headers(parts: list[RawColumns]) -> list[tuple[tuple[str, bytes | None], ...]] | None:

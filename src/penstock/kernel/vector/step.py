@@ -34,8 +34,8 @@ class Step(Generic[N]):
     effects. The result must be that of the node's executor for the same records in their order.
     """
 
-    #: Whether the order between records of different queues is irrelevant, headers aside.
-    is_order_free = True
+    #: Whether nothing tells in which order records of different queues came, headers aside.
+    hides_order = False
     #: Whether all that the node sends belongs to the end of the batch, so that it runs only once.
     runs_once = False
 

@@ -47,8 +47,6 @@ class WindowAggregateColumns(Step[WindowAggregate]):
     never the maximum of the batch.
     """
 
-    is_order_free = False
-
     def __init__(self, node: WindowAggregate, task: TaskServices) -> None:
         super().__init__(node, task)
         if node.emit_final or not isinstance(node.windows, TimeWindows):
