@@ -27,8 +27,9 @@ Items = Sequence[Sequence[Any]]
 class ColumnFold(Protocol):
     """Folds records into the states of their groups."""
 
-    #: Whether the order of the records makes no difference at all.
-    is_order_free: ClassVar[bool]
+    @property
+    def is_order_free(self) -> bool:
+        """Whether the order of the records makes no difference at all."""
 
     def start(self) -> Any:
         """The state of a group without records."""
@@ -178,9 +179,12 @@ class ReduceFold:
 class PureFold:
     """An aggregation whose functions say of themselves that they depend on nothing else."""
 
-    is_order_free: ClassVar[bool] = False
     initializer: Callable[[], Any]
     step: Callable[[Any, Any, Any], Any]
+
+    @property
+    def is_order_free(self) -> bool:
+        return getattr(self.step, "is_order_free", False) is True
 
     def start(self) -> Any:
         return self.initializer()

@@ -43,7 +43,7 @@ def count(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
     def undo(state: int, *values: Any) -> int:
         return state - (None not in values)
 
-    return Aggregator(int, add, lambda a, b: a + b, same, BIGINT, BIGINT, undo)
+    return Aggregator(int, add, lambda a, b: a + b, same, BIGINT, BIGINT, undo, is_order_free=True)
 
 
 def _adder(type_: SqlType) -> Callable[[Any, Any], Any]:

@@ -67,6 +67,8 @@ class Aggregator:
     arity: int = 0
     #: Whether the state is made of all values, which ksqlDB's aggregates never do.
     keeps_values: bool = False
+    #: Whether the same values give the same state in whatever order they come.
+    is_order_free: bool = False
 
 
 @dataclass(frozen=True, slots=True)

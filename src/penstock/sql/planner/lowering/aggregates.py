@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from penstock.dsl.emit_strategy import EmitStrategy
@@ -67,7 +68,6 @@ class _Fold:
         """Gives no state: an aggregate hands it on as the old row, and there was none."""
         return None
 
-    @pure
     def add(self, key: Any, values: Row, states: Row | None) -> Row:
         parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
         return tuple([each.aggregate(state, *values[cut]) for each, cut, state in parts])
@@ -75,13 +75,18 @@ class _Fold:
     def adder(self) -> Callable[[Any, Row, Row | None], Row]:
         """Gives ``add``, or the shorter function that a single aggregate needs."""
         if len(self.aggregators) != 1:
-            return self.add
+            # A method cannot be marked, a function of its own can.
+            return pure(partial(self.add), self._is_order_free)
         initialize, aggregate = self.aggregators[0].initialize, self.aggregators[0].aggregate
 
         def add_one(key: Any, values: Row, states: Row | None) -> Row:
             return (aggregate(initialize() if states is None else states[0], *values),)
 
-        return pure(add_one)
+        return pure(add_one, self._is_order_free)
+
+    @property
+    def _is_order_free(self) -> bool:
+        return all(each.is_order_free for each in self.aggregators)
 
     def subtract(self, key: Any, values: Row, states: Row | None) -> Row:
         parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
