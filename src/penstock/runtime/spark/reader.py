@@ -20,7 +20,7 @@ FAST_READING: dict[str, Any] = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     "queued.min.messages": 1_000_000,
-    "queued.max.messages.kbytes": 256 * 1024,
+    "queued.max.messages.kbytes": 96 * 1024,
     "fetch.queue.backoff.ms": 5,
     "fetch.message.max.bytes": 8 * 1024 * 1024,
     "fetch.wait.max.ms": 50,
