@@ -480,7 +480,7 @@ WINDOW_SIZE_MS = Setting(
 MAX_BATCH_RECORDS = Setting(
     "penstock.max.batch.records",
     _at_least(1),
-    500_000,
+    300_000,
     "Most records of all source partitions that one batch takes; a batch of a backlog is as large"
     " as two seconds allow.",
 )
