@@ -87,7 +87,7 @@ def run_script(
 def _samples(engine: SqlEngine, given: list[dict[str, Any]]) -> list[OutgoingRecord]:
     """Gives sample records as bytes, in the formats of the script's streams and tables."""
     topics = ScriptTopics(engine)
-    topics.execute("")
+    topics.learn_sources()
     return [
         OutgoingRecord(each.topic, each.key, each.value, each.timestamp or None, each.headers)
         for each in topics.input_records(given)

@@ -9,6 +9,7 @@ from typer.testing import CliRunner, Result
 from penstock.cli import sql as command
 from penstock.cli.main import app
 from penstock.cli.sql_results import RowLines, json_of, plain
+from penstock.cli.sql_run import _samples
 from penstock.errors import StreamsError
 from penstock.sql import SqlEngine
 from penstock.sql.schema import SourceColumn
@@ -171,3 +172,13 @@ def test_results_as_json_are_plain_data() -> None:
     found = json_of(results[-1])
     assert found["written_by"] == ["CTAS_VIEWS_0"]
     assert found["rows"][1] == {"column": "N", "type": "BIGINT", "role": ""}
+
+
+def test_samples_leave_the_rows_of_insert_values_alone() -> None:
+    """Both are written when the run starts."""
+    engine = SqlEngine()
+    engine.execute(f"{CLICKS}INSERT INTO clicks VALUES ('ann', '/home');")
+    record = {"topic": "clicks", "key": "bob", "value": {"PAGE": "/buy"}, "timestamp": 7}
+    (sample,) = _samples(engine, [record])
+    assert (sample.key, sample.value, sample.timestamp) == (b"bob", b'{"PAGE":"/buy"}', 7)
+    assert [kept.key for kept in engine.outbox] == [b"ann"]

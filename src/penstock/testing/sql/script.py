@@ -35,14 +35,18 @@ class ScriptTopics:
     def execute(self, statements: str) -> None:
         """Runs statements; rows of INSERT VALUES are written to their topics."""
         self.engine.execute(statements)
-        for source in self.engine.sources.values():
-            self._sources.setdefault(source.topic, source)
+        self.learn_sources()
         for record in self.engine.outbox:
             self._inserted.add(record.topic)
             self.records[record.topic].append(
                 ProducedRecord(record.topic, record.key, record.value, record.timestamp or 0, (), 0)
             )
         self.engine.outbox.clear()
+
+    def learn_sources(self) -> None:
+        """Notes which stream or table each topic belongs to: the first one that has it."""
+        for source in self.engine.sources.values():
+            self._sources.setdefault(source.topic, source)
 
     def feed(self, inputs: Iterable[TestData]) -> None:
         """Takes all input through each query in turn.
