@@ -113,7 +113,7 @@ class PullQuery:
         try:
             written = [
                 record
-                for topic in sorted(local.topics)
+                for topic in sorted({source.topic for source in self.push.plan.sources})
                 for given in self._snapshot(topic, read)
                 for record in local.pipe(*given[:5])
             ]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql import SqlEngine, SqlError
 from penstock.sql.local import LocalQueries
 
@@ -83,3 +84,15 @@ def test_execute_checks_a_pull_query_and_says_its_kind(engine: SqlEngine) -> Non
     assert result.kind == "pull-query"
     with pytest.raises(SqlError, match="NAME"):
         engine.execute("SELECT name FROM people")
+
+
+def test_only_topics_of_sources_are_read(engine: SqlEngine, running: LocalQueries) -> None:
+    """Repartition topics of the query are nowhere."""
+    asked: list[str] = []
+
+    def read(topic: str) -> list[ProducedRecord]:
+        asked.append(topic)
+        return running.records(topic)
+
+    assert engine.pull("SELECT COUNT(*) AS n FROM people").rows(read) == [{"N": 4}]
+    assert asked == ["people"]
