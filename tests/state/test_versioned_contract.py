@@ -32,6 +32,9 @@ step = st.one_of(
     st.tuples(st.just("versions"), key, time, time),
 )
 puts = st.lists(writes, max_size=40)
+#: What a second write of a moment leaves behind of the first depends on Java's segments; that is
+#: for the oracle's cases to say, a list of versions does not know.
+single_puts = st.lists(writes, max_size=40, unique_by=lambda one: (one[1], one[-1]))
 steps = st.lists(step, max_size=50)
 
 
@@ -89,7 +92,7 @@ class Model:
 
 
 @pytest.mark.parametrize("interval_ms", [1, 7, 30, 1_000])
-@given(steps=puts)
+@given(steps=single_puts)
 def test_store_agrees_with_a_list_of_versions(interval_ms: int, steps: list[Step]) -> None:
     """Late writes take their place in history; segments are not seen from outside."""
     spec = versioned(segment_interval_ms=interval_ms)
