@@ -202,7 +202,7 @@ class Chaos:
         consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
         records, ended = [], 0
         while ended < PARTITIONS:
-            for message in consumer.consume(10_000, 30):
+            for message in consumer.consume(10_000, 0.5):
                 error = message.error()
                 if error is None:
                     records.append((message.key(), message.value()))

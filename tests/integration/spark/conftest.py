@@ -92,7 +92,7 @@ def committed(kafka_broker: str, kafka_admin: Admin) -> Callable[[str], list[tup
         records: list[tuple[Any, Any]] = []
         ended = 0
         while ended < partitions:
-            for message in consumer.consume(1_000, 20):
+            for message in consumer.consume(1_000, 0.2):
                 error = message.error()
                 if error is None:
                     records.append((message.key(), message.value()))

@@ -297,7 +297,7 @@ def values(servers: str, topic: str) -> list[str]:
     found: list[str] = []
     ends = 0
     while ends < 2:
-        for message in consumer.consume(1_000, 20):
+        for message in consumer.consume(1_000, 0.2):
             if message.error() is None:
                 found.append(bytes(message.value() or b"").decode())
             else:
