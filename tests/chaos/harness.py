@@ -41,6 +41,8 @@ class Chaos:
         self.random = random.Random(self.seed)
         self.broker = EmbeddedBroker(self.folder / "broker")
         self.app: subprocess.Popen[bytes] | None = None
+        #: Where the log of the last start begins.
+        self._log_start = 0
         self.expected: dict[str, dict[str, int]] = {}
         self.produced = 0
 
@@ -93,6 +95,7 @@ class Chaos:
     # The application
 
     def start_app(self, faults: str = "") -> None:
+        self._log_start = self._log_size()
         environment = {**os.environ, "PYTHONPATH": f"{_ROOT / 'src'}:{_ROOT}"}
         with (self.folder / "app.log").open("ab") as log:
             self.app = subprocess.Popen(
@@ -168,13 +171,24 @@ class Chaos:
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             self.ensure_app(faults)
-            if self._committed() >= self.produced:
+            # One that was started a moment ago cannot be asked to close yet.
+            if self._committed() >= self.produced and self._has_run():
                 return
             time.sleep(1.0)
         raise AssertionError(
             f"only {self._committed()} of {self.produced} payments were processed in"
             f" {timeout_s:.0f} s; log:\n{self.log_tail()}"
         )
+
+    def _log_size(self) -> int:
+        log = self.folder / "app.log"
+        return log.stat().st_size if log.exists() else 0
+
+    def _has_run(self) -> bool:
+        """Whether the process that was started last has got as far as running."""
+        with (self.folder / "app.log").open("rb") as log:
+            log.seek(self._log_start)
+            return "→ RUNNING".encode() in log.read()
 
     def log_tail(self, lines: int = 60) -> str:
         return "\n".join(
