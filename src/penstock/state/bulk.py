@@ -26,18 +26,12 @@ class BulkCache(Protocol):
         """Drops every entry; they are out of date once the store below has changed."""
 
 
-class BulkRows:
-    """Rows by key: eight bytes of time, then the value. Writes are logged like any other."""
+class _Bulk:
+    """What bulk stores share: writes are logged, and the cache above hears of them."""
 
     def __init__(
-        self,
-        engine: BytesStore,
-        changelog: Changelog | None,
-        cache: BulkCache | None,
-        keys: Codec,
-        values: Codec,
+        self, changelog: Changelog | None, cache: BulkCache | None, keys: Codec, values: Codec
     ) -> None:
-        self._engine = engine
         self._changelog = changelog
         self._cache = cache
         self.keys = keys
@@ -52,6 +46,30 @@ class BulkRows:
         """Whether the rows below the cache are all there is."""
         return self._cache is None or not self._cache.is_dirty()
 
+    def _written(
+        self, keys: Sequence[bytes], rows: Sequence[bytes | None], timestamps: Sequence[int]
+    ) -> None:
+        if self._changelog is not None:
+            values = [None if row is None else row[8:] for row in rows]
+            self._changelog.append_all(keys, values, timestamps)
+        if self._cache is not None:
+            self._cache.forget()
+
+
+class BulkRows(_Bulk):
+    """Rows by key: eight bytes of time, then the value. Writes are logged like any other."""
+
+    def __init__(
+        self,
+        engine: BytesStore,
+        changelog: Changelog | None,
+        cache: BulkCache | None,
+        keys: Codec,
+        values: Codec,
+    ) -> None:
+        super().__init__(changelog, cache, keys, values)
+        self._engine = engine
+
     def read(self, keys: Sequence[bytes]) -> list[bytes | None]:
         return self._engine.multi_get(keys)
 
@@ -60,14 +78,10 @@ class BulkRows:
     ) -> None:
         """Replaces rows; a row that is None is deleted. The keys are different from each other."""
         self._engine.write(zip(keys, rows, strict=True))
-        if self._changelog is not None:
-            values = [None if row is None else row[8:] for row in rows]
-            self._changelog.append_all(keys, values, timestamps)
-        if self._cache is not None:
-            self._cache.forget()
+        self._written(keys, rows, timestamps)
 
 
-class BulkWindows:
+class BulkWindows(_Bulk):
     """Rows by key and window start, for stores in segments."""
 
     def __init__(
@@ -78,19 +92,8 @@ class BulkWindows:
         keys: Codec,
         values: Codec,
     ) -> None:
+        super().__init__(changelog, cache, keys, values)
         self._windows = windows
-        self._changelog = changelog
-        self._cache = cache
-        self.keys = keys
-        self.values = values
-
-    @property
-    def is_cached(self) -> bool:
-        return self._cache is not None
-
-    @property
-    def is_settled(self) -> bool:
-        return self._cache is None or not self._cache.is_dirty()
 
     def keeps(self, first_start: int, last_start: int) -> bool:
         """Whether every window between these can be read and written, in whatever order."""
@@ -112,10 +115,7 @@ class BulkWindows:
         """
         window_keys = self._window_keys(keys, starts)
         self._windows.put_all(window_keys, rows, starts)
-        if self._changelog is not None:
-            self._changelog.append_all(window_keys, [row[8:] for row in rows], timestamps)
-        if self._cache is not None:
-            self._cache.forget()
+        self._written(window_keys, rows, timestamps)
 
     def _window_keys(self, keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes]:
         suffixes = {start: _WINDOW_SUFFIX(start, 0) for start in set(starts)}
