@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from penstock.errors import PenstockError
-from penstock.sql.ast.node import Node, Span
+from penstock.sql.ast.node import Span
 
 
 class SqlError(PenstockError):
@@ -83,10 +83,6 @@ class SqlTypeError(AnalysisError):
 
 class FunctionError(SqlError):
     """A function fails on its arguments; at run time the result is NULL and this is logged."""
-
-
-def span_of(node: Node | None) -> Span | None:
-    return node.span if node is not None else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

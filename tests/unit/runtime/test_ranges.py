@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kafka.admin import Admin
-from penstock.runtime.spark.batch_log import BatchPlan
-from penstock.runtime.spark.ranges import BatchPlanner, Inputs, cap, listed, parts_of
+from penstock.runtime.spark.batch_log import BatchPlan, listed, parts_of
+from penstock.runtime.spark.ranges import BatchPlanner, Inputs, cap
 
 parts = st.tuples(st.sampled_from("ab"), st.integers(0, 3))
 offsets = st.dictionaries(parts, st.integers(0, 1_000), min_size=1)
@@ -70,7 +70,7 @@ def planner(
     unfinished: BatchPlan | None = None,
 ) -> BatchPlanner:
     inputs = Inputs(
-        global_parts=tables, max_records=10, is_ordered=False, has_wall_clock=wall_clock,
+        global_parts=tables, max_records=10, has_wall_clock=wall_clock,
         read_committed=True,
     )  # fmt: skip
     last = BatchPlan(4, {}, {("in", 0): 3}, 0, dict.fromkeys(tables, 0))
@@ -123,7 +123,7 @@ def test_a_global_table_alone_makes_a_batch() -> None:
 def test_batches_of_a_backlog_are_sized_by_the_time_they_take() -> None:
     """About two seconds: not much more than the last one, and never more than is allowed."""
     inputs = Inputs(
-        global_parts=(), max_records=120_000, is_ordered=False, has_wall_clock=False,
+        global_parts=(), max_records=120_000, has_wall_clock=False,
         read_committed=True,
     )  # fmt: skip
     admin = cast("Admin", FakeAdmin(**{"in": 10**9}))

@@ -19,8 +19,8 @@ from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
+from penstock.runtime.spark.orders import Part
 
-Part = tuple[str, int]
 PLAN_KEY = "plan"
 
 
@@ -38,10 +38,10 @@ class BatchPlan:
         return json.dumps(
             {
                 "batch": self.batch,
-                "start": _listed(self.start),
-                "end": _listed(self.end),
+                "start": listed(self.start),
+                "end": listed(self.end),
                 "clock_ms": self.clock_ms,
-                "global_ends": _listed(self.global_ends),
+                "global_ends": listed(self.global_ends),
             }
         ).encode()
 
@@ -50,10 +50,10 @@ class BatchPlan:
         read = json.loads(data)
         return BatchPlan(
             read["batch"],
-            _mapped(read["start"]),
-            _mapped(read["end"]),
+            parts_of(read["start"]),
+            parts_of(read["end"]),
             read["clock_ms"],
-            _mapped(read["global_ends"]),
+            parts_of(read["global_ends"]),
         )
 
 
@@ -198,12 +198,14 @@ def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
         consumer.close()
 
 
-def _listed(offsets: Mapping[Part, int]) -> list[list[Any]]:
-    return [[topic, partition, offset] for (topic, partition), offset in sorted(offsets.items())]
+def listed(offsets: Mapping[Part, int]) -> list[list[Any]]:
+    """Offsets as JSON has them: it knows no pairs as keys."""
+    return [[topic, number, at] for (topic, number), at in sorted(offsets.items())]
 
 
-def _mapped(listed: list[list[Any]]) -> dict[Part, int]:
-    return {(topic, partition): offset for topic, partition, offset in listed}
+def parts_of(offsets: list[list[Any]]) -> dict[Part, int]:
+    """Offsets back from what `listed` made of them."""
+    return {(topic, number): at for topic, number, at in offsets}
 
 
 def _silent(topic: str, error: KafkaError | None = None) -> StreamsError:

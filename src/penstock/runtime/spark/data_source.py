@@ -25,7 +25,7 @@ from pyspark.sql.types import StructType
 from penstock.errors import ConfigError, StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kernel.record_queue import RawRecord
-from penstock.runtime.spark.ranges import listed, parts_of
+from penstock.runtime.spark.batch_log import listed, parts_of
 from penstock.runtime.spark.reader import RangeReader
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes, resolve_serde

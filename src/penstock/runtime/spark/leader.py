@@ -234,7 +234,6 @@ class Leader:
         inputs = Inputs(
             global_parts=tuple(self._global_parts(plan)),
             max_records=self._config[MAX_BATCH_RECORDS],
-            is_ordered=any(len(plan.external_of(run)) > 1 for run in plan.runs),
             has_wall_clock=has_wall_clock(plan.graph),
             read_committed=bool(self.application and self.application.exactly_once),
             tasks=tuple(parts for run in plan.runs for parts in plan.inputs_of(run)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.kafka.admin import Admin
 from penstock.runtime.spark.batch_log import BatchPlan
@@ -27,14 +26,17 @@ class Inputs:
 
     global_parts: tuple[Part, ...]
     max_records: int
-    #: Topics that are joined must not run ahead of each other.
-    is_ordered: bool
     #: Punctuations by the wall clock need batches without input.
     has_wall_clock: bool
     read_committed: bool
     #: For each task the partitions it reads, and how long it waits for those without data.
     tasks: tuple[tuple[Part, ...], ...] = ()
     max_idle_ms: int = 0
+
+    @property
+    def has_joined(self) -> bool:
+        """Topics that one task reads must not run ahead of each other."""
+        return any(len(parts) > 1 for parts in self.tasks)
 
 
 class BatchPlanner:
@@ -88,7 +90,7 @@ class BatchPlanner:
 
     def _capped(self, start: Mapping[Part, int], ends: Mapping[Part, int]) -> dict[Part, int]:
         most = self.most_records
-        if not self._inputs.is_ordered:
+        if not self._inputs.has_joined:
             return cap(start, ends, most)
 
         def offsets_at(time_ms: int) -> dict[Part, int]:
@@ -146,12 +148,3 @@ def cap_by_time(
 
 def _distance(start: Mapping[Part, int], end: Mapping[Part, int]) -> int:
     return sum(max(end[part] - at, 0) for part, at in start.items())
-
-
-def listed(offsets: Mapping[Part, int]) -> list[list[Any]]:
-    """JSON has no pairs as keys."""
-    return [[topic, number, at] for (topic, number), at in sorted(offsets.items())]
-
-
-def parts_of(offsets: list[list[Any]]) -> dict[Part, int]:
-    return {(topic, number): at for topic, number, at in offsets}
