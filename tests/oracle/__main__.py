@@ -45,7 +45,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(vector_report(wanted))
         return 0
     if options.spark:
-        return _check_on_spark(_sample(wanted, options.sample), options)
+        return max(
+            _check_on_spark(_sample(wanted, options.sample), options, layout)
+            for layout in options.staging or (Staging("all"),)
+        )
     if options.staged:
         return max(
             _check(wanted, dataclasses.replace(settings, staging=staging), options, str(staging))
@@ -75,7 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--staging", action="append", type=_staging, metavar="B,P,S,D",
         help="with --staged: only this way: records per batch (a number, random, all), partitions,"
-        " slots, and after every batch nothing, restart, lose, crash or fail (repeat)",
+        " slots, and after every batch nothing, restart, lose, crash or fail (repeat); with --spark"
+        " partitions and slots count: all,4,2",
     )  # fmt: skip
     parser.add_argument(
         "--vectorize", choices=("auto", "on", "off"), default="auto",
@@ -90,7 +94,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--sample", type=int, default=0, metavar="N", help="with --spark: N cases spread evenly"
     )
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="processes; with --spark applications at a time",
+    )
     parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="per case")
     parser.add_argument("--list", action="store_true", help="list the cases, run nothing")
     parser.add_argument(
@@ -132,11 +142,12 @@ def _check(
     return _judge(cases, check_all(cases, settings), options, title)
 
 
-def _check_on_spark(cases: list[Case], options: argparse.Namespace) -> int:
+def _check_on_spark(cases: list[Case], options: argparse.Namespace, layout: Staging) -> int:
     # Only this way of running needs Spark and a broker.
     from tests.oracle.on_spark import check_on_spark  # noqa: PLC0415
 
-    return _judge(cases, check_on_spark(cases), options, "on Spark")
+    checked = check_on_spark(cases, layout, options.jobs)
+    return _judge(cases, checked, options, f"on Spark, {layout}")
 
 
 def _judge(

@@ -112,6 +112,11 @@ def partition_reason(case: Mapping[str, Any], plan: Plan | None, *, is_batched: 
         return None
     if "exception" in case.get("golden", {}):
         return "other records than before share a batch with the one that fails"
-    if any(op["op"] in _NEW_KEYS for op in case["topology"]):
+    if may_meet(case):
         return "keys change: records that meet under one key come from several tasks"
     return None if plan is None else _batch_reason(case, plan)
+
+
+def may_meet(case: Mapping[str, Any]) -> bool:
+    """Tells whether records of one key may come from several tasks: then they have no order."""
+    return any(op["op"] in _NEW_KEYS for op in case["topology"])

@@ -11,7 +11,8 @@ import json
 import re
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from itertools import count
 from types import SimpleNamespace
@@ -23,18 +24,22 @@ import penstock as ps
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.embedded import EmbeddedBroker
+from penstock.model.partitioning import partition_for
 from penstock.runtime.spark.session import spark_session
 from tests.oracle import options
 from tests.oracle.build import build_topology
 from tests.oracle.cases import Case
-from tests.oracle.compare import Difference, compare
-from tests.oracle.exceptions import reason_for
-from tests.oracle.report import Verdict
+from tests.oracle.compare import Difference
+from tests.oracle.report import Verdict, crash
 from tests.oracle.run import Failure, Outcome, decoded, input_record, phase_of
-from tests.oracle.staged import Staging, case_topics, execute_staged
-from tests.oracle.staged_check import by_key, committed_differences
+from tests.oracle.spark_check import judge
+from tests.oracle.staged import Staging, case_topics
 from tests.oracle.stores import read_view
 
+Part = tuple[str, int]
+_ONE = Staging("all")
+#: Applications at a time, however few processors there are.
+_JOBS = 6
 _numbers = count(1)
 _RUN = uuid.uuid4().hex[:6]
 
@@ -81,46 +86,55 @@ def _shifted_back(record: dict[str, Any], shift_ms: int) -> dict[str, Any]:
     return shifted
 
 
-def check_on_spark(cases: Sequence[Case]) -> Iterator[Verdict]:
-    """Starts a broker and a session, and gives a verdict per case."""
+def check_on_spark(
+    cases: Sequence[Case], layout: Staging | None = None, jobs: int = 0
+) -> Iterator[Verdict]:
+    """Starts a broker and a session, and gives a verdict per case, in any order.
+
+    An application waits most of its time, for Kafka above all: several run beside each other.
+    """
+    jobs = jobs or _JOBS
     settings = {"application.id": "oracle", "spark.ui.enabled": "false"}
+    threads = jobs * (layout or _ONE).slots
+    settings["spark.master"] = f"local[{threads}]"
     with EmbeddedBroker() as broker, tempfile.TemporaryDirectory() as folder:
         session, _ = spark_session(ps.StreamsConfig(settings))
+        cluster = Cluster(broker.bootstrap_servers, folder, layout)
+        pool = ThreadPoolExecutor(jobs, "oracle")
         try:
-            cluster = Cluster(broker.bootstrap_servers, folder)
-            for index, case in enumerate(cases):
-                yield cluster.verdict(index, case)
+            verdicts = [pool.submit(cluster.verdict, *each) for each in enumerate(cases)]
+            for verdict in as_completed(verdicts):
+                yield verdict.result()
         finally:
+            pool.shutdown(cancel_futures=True)
             session.stop()
 
 
 class Cluster:
-    """A broker, the active Spark session, and a folder for state."""
+    """A broker, the active Spark session, and a folder for state. Safe to share by threads.
 
-    def __init__(self, servers: str, state_dir: str) -> None:
+    Args:
+        layout: How many partitions every topic of a case has, and how many stream threads run.
+    """
+
+    def __init__(self, servers: str, state_dir: str, layout: Staging | None = None) -> None:
         self._servers = servers
         self._state_dir = state_dir
+        self._layout = layout or _ONE
         self._admin = Admin({"bootstrap.servers": servers})
-        self._producer = Producer({"bootstrap.servers": servers, "linger.ms": 1})
+        self._producer = Producer(
+            {"bootstrap.servers": servers, "linger.ms": 1, "partitioner": "murmur2_random"}
+        )
 
     def verdict(self, index: int, case: Case) -> Verdict:
         """Runs a case and compares with its golden; if it is excepted, with a staged run."""
         skipped = skip_reason(case.data)
         if skipped is not None:
             return Verdict(index, (Difference("skipped", skipped),), skipped)
-        outcome = self.execute(case.data)
-        differences = _differences(case.golden, outcome)
-        if not differences:
-            return Verdict(index, ())
-        # All inputs are there before the application starts: nothing cuts them into batches.
-        piped = [each for each in case.data["inputs"] if "advance_wall_clock_ms" not in each]
-        data = {**case.data, "inputs": piped}
-        staged = execute_staged(data, Staging("all"), timeout_s=60.0)
-        reason = reason_for(case.data, staged.plan, is_batched=True)
-        if reason is None or "exception" in case.golden:
-            return Verdict(index, tuple(differences), reason)
-        golden = {"outputs": staged.outputs, "stores": staged.stores}
-        return Verdict(index, tuple(_differences(golden, outcome)))
+        try:
+            return Verdict(index, *judge(case, self.execute(case.data), self._layout))
+        except Exception as error:  # noqa: BLE001
+            return Verdict(index, (crash(error),))
 
     def execute(self, case: Mapping[str, Any]) -> Outcome:
         """Runs one case; every error of the library becomes the outcome's failure."""
@@ -133,7 +147,8 @@ class Cluster:
                 topology = build_topology(with_prefix(case, prefix), [])
                 outcome.describe = str(topology.describe())
             topics = {prefix + topic: topic for topic in case_topics(case)}
-            self._admin.create_topics(TopicSpec(name) for name in topics)
+            partitions = self._layout.partitions
+            self._admin.create_topics(TopicSpec(name, partitions) for name in topics)
             counts = self._pipe(case, prefix)
             with phase_of(outcome, "run"):
                 self._run(case, topology, application, outcome, plain)
@@ -144,25 +159,34 @@ class Cluster:
         if outcome.describe is not None:
             outcome.outputs = [
                 plain(_shifted_back(decoded(case, record), shift_of(case) or 0))
-                for name, topic in topics.items()
-                for record in self._read(name, topic, counts.get(name, 0))
+                for record in self._read(topics, counts)
             ]
+            self._remove(application)
         return outcome
 
-    def _pipe(self, case: Mapping[str, Any], prefix: str) -> dict[str, int]:
-        """Writes all inputs; gives how many went to each topic."""
-        counts: dict[str, int] = {}
+    def _remove(self, application: str) -> None:
+        """Deletes the topics of a case: every application asks the broker for all there are."""
+        topics = self._admin.topics()
+        self._admin.delete_topics([name for name in topics if name.startswith(application)])
+
+    def _pipe(self, case: Mapping[str, Any], prefix: str) -> dict[Part, int]:
+        """Writes all inputs; gives how many went to each partition."""
+        counts: dict[Part, int] = {}
         shift_ms = shift_of(case) or 0
+        # Records without a key go round, as in a staged run.
+        around = count()
         for each in case["inputs"]:
             if "topic" not in each:
                 continue
             topic, key, value, timestamp, headers = input_record(case, each)
-            name = prefix + topic
+            partitions = self._layout.partitions
+            place = next(around) % partitions if key is None else partition_for(key, partitions)
+            part = (prefix + topic, place)
             self._producer.produce(
-                name, value, key, partition=0, timestamp=timestamp + shift_ms,
+                part[0], value, key, partition=place, timestamp=timestamp + shift_ms,
                 headers=list(headers),
             )  # fmt: skip
-            counts[name] = counts.get(name, 0) + 1
+            counts[part] = counts.get(part, 0) + 1
         assert self._producer.flush(30.0) == 0
         return counts
 
@@ -181,6 +205,7 @@ class Cluster:
             "state.dir": self._state_dir,
             "processing.guarantee": "exactly_once_v2",
             "commit.interval.ms": 10,
+            "num.stream.threads": self._layout.slots,
         }
         streams = ps.KafkaStreams(topology, config)
         try:
@@ -201,9 +226,11 @@ class Cluster:
         finally:
             with suppress(Exception):
                 streams.close("60s")
+                streams.clean_up()
 
-    def _read(self, name: str, topic: str, piped: int) -> Iterator[Any]:
-        """Gives the committed records of a topic, but for those that were piped into it."""
+    def _read(self, topics: Mapping[str, str], counts: Mapping[Part, int]) -> Iterator[Any]:
+        """Gives the committed records of topics, but for those that were piped into them."""
+        parts = [(name, number) for name in topics for number in range(self._layout.partitions)]
         consumer = Consumer(
             {
                 "bootstrap.servers": self._servers,
@@ -211,19 +238,23 @@ class Cluster:
                 "isolation.level": "read_committed",
                 "enable.partition.eof": True,
                 "enable.auto.commit": False,
+                # The end of a topic is told when the broker has waited so long for more.
+                "fetch.wait.max.ms": 20,
             }
         )
-        consumer.assign([TopicPartition(name, 0, piped)])
+        consumer.assign([TopicPartition(*part, counts.get(part, 0)) for part in parts])
+        waiting = set(parts)
         try:
-            while True:
+            while waiting:
                 message = consumer.poll(30.0)
-                assert message is not None, f"no answer while reading {name}"
-                error = message.error()
+                assert message is not None, f"no answer while reading {waiting}"
+                name, error = message.topic() or "", message.error()
                 if error is not None:
                     assert error.code() == KafkaError._PARTITION_EOF, error
-                    return
+                    waiting.discard((name, message.partition() or 0))
+                    continue
                 yield SimpleNamespace(
-                    topic=topic, key=message.key(), value=message.value(),
+                    topic=topics[name], key=message.key(), value=message.value(),
                     timestamp=message.timestamp()[1], headers=message.headers() or (),
                 )  # fmt: skip
         finally:
@@ -263,37 +294,3 @@ def _renamed(op: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     if "topic_extractor" in op:
         renamed["topic_extractor"] = f"prefixed:{prefix}:{op['topic_extractor']}"
     return renamed
-
-
-def _differences(golden: Mapping[str, Any], outcome: Outcome) -> list[Difference]:
-    expected = golden.get("exception")
-    if expected is not None:
-        # Spark carries errors as text, and the first batch is where a task is made.
-        if outcome.failure is None:
-            return [Difference("exception", f"expected {expected['class']}, none raised")]
-        wanted, found = by_key(golden.get("outputs", [])), by_key(outcome.outputs or [])
-        wrong = [k for k, each in found.items() if wanted.get(k, [])[: len(each)] != each]
-        return [Difference("outputs", f"{key} is no part of the golden") for key in wrong]
-    if outcome.failure is not None:
-        return compare(golden, outcome, ("exception",))
-    differences = committed_differences(golden.get("outputs"), outcome.outputs)
-    return differences + _store_differences(golden.get("stores") or {}, outcome.stores or {})
-
-
-def _store_differences(
-    expected: Mapping[str, Mapping[str, Any]], got: Mapping[str, list[Any] | None]
-) -> Iterable[Difference]:
-    found = []
-    for name, wanted in expected.items():
-        if "entries" not in wanted or got.get(name) is None:
-            continue
-        values = [without_timestamp(wanted["kind"], entry) for entry in wanted["entries"]]
-        if json.dumps(values) != json.dumps(got[name]):
-            text = f"store {name!r}\n  expected {values}\n       got {got[name]}"
-            found.append(Difference("stores", text))
-    return found
-
-
-def without_timestamp(kind: str, entry: list[Any]) -> list[Any]:
-    """Queries give values without the timestamps that stores keep beside them."""
-    return entry[:-1] if kind.startswith("timestamped") else entry

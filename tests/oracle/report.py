@@ -64,7 +64,7 @@ def verdict(index: int, case: Case, settings: Settings) -> Verdict:
     try:
         differences, reason = check_staged(case, settings.staging, settings.timeout_s)
     except Exception as error:  # noqa: BLE001
-        return Verdict(index, (_crash(error),))
+        return Verdict(index, (crash(error),))
     return Verdict(index, tuple(differences), reason)
 
 
@@ -75,10 +75,11 @@ def check(case: Case, settings: Settings) -> list[Difference]:
         outcome = execute(case.data, timeout_s=settings.timeout_s, describe_only=describe_only)
         return compare(case.golden, outcome, settings.aspects)
     except Exception as error:  # noqa: BLE001
-        return [_crash(error)]
+        return [crash(error)]
 
 
-def _crash(error: Exception) -> Difference:
+def crash(error: Exception) -> Difference:
+    """A failure of the adapter itself, as a disagreement."""
     lines = traceback.format_exception(error)[-3:]
     return Difference("adapter", "".join(lines).rstrip())
 

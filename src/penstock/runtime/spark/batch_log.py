@@ -176,6 +176,8 @@ def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
             "auto.offset.reset": "earliest",
             "enable.partition.eof": True,
             "isolation.level": "read_committed",
+            # The broker answers a question for more than there is only after this time.
+            "fetch.wait.max.ms": 10,
         }
     )
     state = LogState()

@@ -167,9 +167,11 @@ class Driver:
         """Without a shuffle there are only reports to collect, and no query to be planned."""
         return self._on_slots(self._order(plan, 0))
 
-    def _on_slots(self, order: Order | WarmUp) -> list[Report]:
-        if self._places is None or self._places.getNumPartitions() != self.slots:
-            self._places = self._spark.sparkContext.parallelize(range(self.slots), self.slots)
+    def _on_slots(self, order: Order | Release | WarmUp, slots: int | None = None) -> list[Report]:
+        """Runs an order on every slot: a plain RDD spares Spark the planning of a query."""
+        number = slots or self.slots
+        if self._places is None or self._places.getNumPartitions() != number:
+            self._places = self._spark.sparkContext.parallelize(range(number), number)
         return self._places.mapPartitions(self._stage(order).reports).collect()
 
     def _run_stages(self, plan: BatchPlan) -> list[Report]:
@@ -190,7 +192,7 @@ class Driver:
             frame.unpersist()
         return received
 
-    def _stage(self, order: Order | WarmUp) -> _StageFunction:
+    def _stage(self, order: Order | Release | WarmUp) -> _StageFunction:
         return _StageFunction(self._broadcast, self._key, order)
 
     def _order(self, plan: BatchPlan, stage: int) -> Order:
@@ -276,9 +278,7 @@ class Driver:
 
     def release(self, slots: int) -> None:
         """Lets every slot bring its state to disk and go."""
-        order = Release(self._log.state.complete)
-        frame = self._spark.range(0, slots, 1, slots).toDF("slot")
-        frame.mapInArrow(_StageFunction(self._broadcast, self._key, order), SPARK_SCHEMA).collect()
+        self._on_slots(Release(self._log.state.complete), slots)
 
     def close(self) -> None:
         """Writes down that the last batch is complete, and lets the slots go."""

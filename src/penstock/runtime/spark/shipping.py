@@ -11,6 +11,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import PathFinder
@@ -21,10 +22,13 @@ import cloudpickle
 
 from penstock.errors import StreamsError
 
+#: Which modules go by value is noted for the whole process, where other applications start, too.
+_registering = threading.Lock()
+
 
 def packed(content: Any) -> bytes:
     """Pickles with all that a worker needs; what cannot be pickled is refused with its name."""
-    with _by_value():
+    with _registering, _by_value():
         try:
             data: bytes = cloudpickle.dumps(content)
         except Exception as error:
