@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import compress
-from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+
+from penstock.model.coded import Coded
 
 
-class CodedBytes(Sequence[bytes | None]):
-    """For every row a number, for every number its bytes; a row without bytes has -1.
+class CodedBytes(Coded[bytes]):
+    """For every row a number, for every number its bytes; no two numbers have the same bytes."""
 
-    No two numbers have the same bytes. Some may be in no row.
-    """
-
-    __slots__ = ("codes", "different")
-
-    def __init__(self, codes: NDArray[np.int64], different: list[bytes]) -> None:
-        self.codes = codes
-        self.different = different
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @overload
-    def __getitem__(self, place: int) -> bytes | None: ...
-    @overload
-    def __getitem__(self, place: slice) -> CodedBytes: ...
-    def __getitem__(self, place: int | slice) -> bytes | CodedBytes | None:
-        if isinstance(place, slice):
-            return CodedBytes(self.codes[place], self.different)
-        code = self.codes[place]
-        return None if code < 0 else self.different[code]
-
-    def __iter__(self) -> Iterator[bytes | None]:
-        different: list[bytes | None] = [*self.different, None]
-        return iter([different[code] for code in self.codes.tolist()])
-
-    def take(self, places: Any) -> CodedBytes:
-        return CodedBytes(self.codes[places], self.different)
+    __slots__ = ()
 
     def used(self) -> CodedBytes:
         """The same rows without bytes that are in none of them."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from penstock.kernel.vector.batch import Batch, Column, NotProvenError, Places, Times
 from penstock.kernel.vector.effects import Effects
-from penstock.kernel.vector.folds import ColumnFold, ReduceFold, Through, fold_of
+from penstock.kernel.vector.fold_forms import fold_of
+from penstock.kernel.vector.folds import ColumnFold, ReduceFold, Through
 from penstock.kernel.vector.functions import PURE_REDUCERS
 from penstock.kernel.vector.gathered import Gathered
 from penstock.kernel.vector.grouping import Groups, grouped
@@ -86,7 +87,7 @@ class FoldColumns(Step[Any]):
         if changes is None:
             order = np.argsort(groups.last_places())
             keys = Column(encoded=groups.keys, serde=key_serde, is_input=False)
-            changes = last_changes(records, groups, keys, values, serde, newest, order)
+            changes = last_changes(records, groups, keys, states, values, serde, newest, order)
         self.forward(changes, effects)
 
     def resources(self) -> set[str]:
@@ -126,8 +127,13 @@ def bulk_of(node: TableNode, task: TaskServices) -> Any:
 def stored_keys(keys: Column, serde: Serde[Any]) -> Sequence[bytes | None]:
     """The bytes of keys. A key that is there and has none is left to the store itself."""
     found = keys.encoded(serde)
-    if is_pure(serde) and any(
-        data is None and is_known for data, is_known in zip(found, keys.are_known(), strict=True)
+    if (
+        None in found
+        and is_pure(serde)
+        and any(
+            data is None and is_known
+            for data, is_known in zip(found, keys.are_known(), strict=True)
+        )
     ):
         raise NotProvenError("a key has no bytes")
     return found
@@ -150,6 +156,7 @@ def last_changes(
     records: Gathered,
     groups: Groups,
     keys: Column,
+    states: Sequence[Any],
     values: Sequence[bytes],
     serde: Serde[Any],
     newest: Times,
@@ -162,7 +169,12 @@ def last_changes(
         headers = [headers[place] for place in last]
     places = order.tolist()
     # A cache reads back what it wrote, and so turns an int in a store of doubles into a float.
-    changed = Column(encoded=[values[n] for n in places], serde=serde, is_input=False)
+    changed = Column(
+        [states[n] for n in places] if getattr(serde, "keeps_values", False) else None,
+        [values[n] for n in places],
+        serde,
+        is_input=False,
+    )
     return Batch(keys.take(places), changed, newest[order], headers)
 
 

@@ -8,23 +8,29 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.kernel.vector.codecs import Encoded, decode_all, encode_all, keeps_bytes, takes_all
+from penstock.kernel.vector.codecs import (
+    ColumnSerde,
+    Encoded,
+    decode_all,
+    encode_all,
+    keeps_bytes,
+    same_bytes,
+    takes_all,
+    tells_apart,
+)
+from penstock.model.coded import coded_texts
 from penstock.model.coded_bytes import CodedBytes
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
+from penstock.model.rows import Rows, kept, taken
 from penstock.model.windowed import Window, Windowed
 from penstock.serde.base import Serde
-from penstock.serde.primitives import BytesSerde, StringSerde
+from penstock.serde.windowed import TimeWindowedSerde
 
 Times = NDArray[np.int64]
 Places = NDArray[np.int64]
-
-
-#: Fewer texts than this are not worth looking for the same among them.
-_FEW_TEXTS = 64
 
 
 class NotProvenError(Exception):
@@ -75,7 +81,7 @@ class Column:
         return self._encoded
 
     def _has_bytes_of(self, serde: Serde[Any]) -> bool:
-        if self._encoded is None or serde != self._serde:
+        if self._encoded is None or not same_bytes(serde, self._serde):
             return False
         return not self._is_input or keeps_bytes(serde, self._encoded)
 
@@ -88,20 +94,22 @@ class Column:
         return None in self._known
 
     def are_known(self) -> list[bool]:
+        if isinstance(self._known, Rows):
+            return [True] * len(self._known)
         return [item is not None for item in self._known]
 
     def keep(self, mask: Sequence[Any]) -> Column:
         return Column(
-            None if self._values is None else [*compress(self._values, mask)],
-            None if self._encoded is None else [*compress(self._encoded, mask)],
+            None if self._values is None else kept(self._values, mask),
+            None if self._encoded is None else kept(self._encoded, mask),
             self._serde,
             is_input=self._is_input,
         )
 
     def take(self, places: Sequence[int]) -> Column:
         return Column(
-            None if self._values is None else [self._values[n] for n in places],
-            None if self._encoded is None else [self._encoded[n] for n in places],
+            None if self._values is None else taken(self._values, places),
+            None if self._encoded is None else taken(self._encoded, places),
             self._serde,
             is_input=self._is_input,
         )
@@ -122,16 +130,24 @@ class CodedColumn(Column):
 
     def values(self) -> Sequence[Any]:
         if self._values is None:
-            items = [*self.different.values(), None]
+            different = self.different.values()
+            if isinstance(different, Rows) and not self.has_nulls():
+                self._values = different.coded(self.codes)
+                return self._values
+            items = [*different, None]
             self._values = [items[code] for code in self.codes.tolist()]
         return self._values
 
     def encoded(self, serde: Serde[Any]) -> Encoded:
-        if not isinstance(serde, StringSerde | BytesSerde):
-            # Of other serdes it is not certain that different items have different bytes.
+        if not tells_apart(serde):
+            # Then it is not certain that different items have different bytes.
             return Column(self.values()).encoded(serde)
         # None of the items is None. Not a copy: pieces of a column are known by this very list.
-        return CodedBytes(self.codes, self.different.encoded(serde))  # type: ignore[arg-type]
+        different = self.different.encoded(serde)
+        if len(set(different)) < len(different):
+            # Bytes that are no text of UTF-8 may have come to the same text.
+            return Column(self.values()).encoded(serde)
+        return CodedBytes(self.codes, different)  # type: ignore[arg-type]
 
     def check(self) -> None:
         self.different.check()
@@ -189,25 +205,18 @@ class RepeatedColumn(Column):
 
 def input_column(data: Encoded, serde: Serde[Any]) -> Column:
     """A column of bytes that came from elsewhere."""
-    if isinstance(data, CodedBytes) and isinstance(serde, StringSerde | BytesSerde):
-        return CodedColumn(data.codes, Column(encoded=data.different, serde=serde))
+    if isinstance(data, CodedBytes):
+        if tells_apart(serde):
+            return CodedColumn(data.codes, Column(encoded=data.different, serde=serde))
+        if isinstance(serde, ColumnSerde):
+            return Column(encoded=data, serde=serde)
     return Column(encoded=list(data), serde=serde)
 
 
 def text_column(texts: Sequence[Any]) -> Column:
     """A column of values; texts that come again and again are kept once."""
-    if len(texts) < _FEW_TEXTS or set(map(type, texts)) != {str}:
-        return Column(texts)
-    try:
-        coded = pa.array(texts, pa.string()).dictionary_encode()
-    except (pa.ArrowInvalid, UnicodeEncodeError):
-        # A text that UTF-8 does not have.
-        return Column(texts)
-    if len(coded.dictionary) * 2 > len(texts):
-        return Column(texts)
-    return CodedColumn(
-        coded.indices.to_numpy().astype(np.int64), Column(coded.dictionary.to_pylist())
-    )
+    coded = coded_texts(texts)
+    return Column(texts) if coded is None else CodedColumn(coded.codes, Column(coded.different))
 
 
 class WindowedColumn(Column):
@@ -230,6 +239,15 @@ class WindowedColumn(Column):
             pairs = zip(self.base.values(), self.starts, strict=True)
             self._values = [Windowed(key, windows[start]) for key, start in pairs]
         return self._values
+
+    def encoded(self, serde: Serde[Any]) -> Encoded:
+        """The bytes of the key alone and then of the start, as the serde of windows writes them."""
+        if isinstance(serde, TimeWindowedSerde) and serde.inner is not None:
+            keys = self.base.encoded(serde.inner)
+            if None not in keys:
+                starts = np.array(self.starts, ">i8").view("V8").tolist()
+                return [key + start for key, start in zip(keys, starts, strict=True)]
+        return super().encoded(serde)
 
     def member(self, name: Any) -> Sequence[Any] | None:
         """A field of every key without making the keys; None for other fields."""

@@ -7,7 +7,7 @@ item that the serde refuses raises what the serde raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import orjson
@@ -28,6 +28,32 @@ from penstock.serde.primitives import (
 
 Encoded = Sequence[bytes | None]
 
+
+@runtime_checkable
+class ColumnSerde(Protocol):
+    """What a serde may offer to whoever has whole columns; all of it equals item by item.
+
+    Two serdes of the same ``wire`` write the same values with the same bytes. ``takes_all`` says
+    that there are no bytes that the serde refuses, ``tells_apart`` that different values have
+    different bytes.
+    """
+
+    @property
+    def wire(self) -> object: ...
+    @property
+    def takes_all(self) -> bool: ...
+    @property
+    def tells_apart(self) -> bool: ...
+    def keeps_bytes(self, data: Encoded) -> bool:
+        """Whether decoding and encoding again gives the same bytes for all of these."""
+
+    def decode_column(self, data: Encoded) -> Sequence[Any] | None:
+        """The value of each item; None, or an error, if that is better found out one by one."""
+
+    def encode_column(self, values: Sequence[Any]) -> Encoded | None:
+        """The bytes of each value; None, or an error, if that is better found out one by one."""
+
+
 #: Serdes that depend on their input alone and do nothing else; of others nobody knows.
 KNOWN_SERDES: tuple[type, ...] = (
     BooleanSerde, BytesSerde, DoubleSerde, FloatSerde, IntegerSerde, JsonSerde, LongSerde,
@@ -38,13 +64,13 @@ KNOWN_SERDES: tuple[type, ...] = (
 _TAKE_ALL = (StringSerde, BytesSerde)
 
 
-def decode_all(serde: Serde[Any], data: Encoded) -> list[Any]:
+def decode_all(serde: Serde[Any], data: Encoded) -> Sequence[Any]:
     """The value of each item; None stays None."""
-    fast = _FAST_DECODERS.get(type(serde))
+    fast: Decoder | None = getattr(serde, "decode_column", None) or _FAST_DECODERS.get(type(serde))
     if fast is not None:
         try:
             found = fast(data)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, LookupError):
             found = None
         if found is not None:
             return found
@@ -52,9 +78,9 @@ def decode_all(serde: Serde[Any], data: Encoded) -> list[Any]:
     return [None if item is None else decode(item) for item in data]
 
 
-def encode_all(serde: Serde[Any], values: Sequence[Any]) -> list[bytes | None]:
+def encode_all(serde: Serde[Any], values: Sequence[Any]) -> Encoded:
     """The bytes of each value; None stays None."""
-    fast = _FAST_ENCODERS.get(type(serde))
+    fast: Encoder | None = getattr(serde, "encode_column", None) or _FAST_ENCODERS.get(type(serde))
     if fast is not None:
         try:
             found = fast(values)
@@ -68,13 +94,28 @@ def encode_all(serde: Serde[Any], values: Sequence[Any]) -> list[bytes | None]:
 
 def takes_all(serde: Serde[Any]) -> bool:
     """Whether there are no bytes that the serde refuses."""
-    return isinstance(serde, _TAKE_ALL)
+    return isinstance(serde, _TAKE_ALL) or getattr(serde, "takes_all", False) is True
+
+
+def tells_apart(serde: Serde[Any]) -> bool:
+    """Whether different values are certain to have different bytes."""
+    return isinstance(serde, _TAKE_ALL) or getattr(serde, "tells_apart", False) is True
+
+
+def same_bytes(one: Serde[Any], other: Serde[Any] | None) -> bool:
+    """Whether two serdes write the same value with the same bytes."""
+    if one == other:
+        return True
+    wire = getattr(one, "wire", None)
+    return wire is not None and wire == getattr(other, "wire", None)
 
 
 def keeps_bytes(serde: Serde[Any], data: Encoded) -> bool:
     """Whether decoding and encoding again gives the same bytes for all of these."""
     if isinstance(serde, BytesSerde):
         return True
+    if isinstance(serde, ColumnSerde):
+        return serde.keeps_bytes(data)
     if not isinstance(serde, StringSerde):
         return False
     # A byte that stands for itself between the items keeps the end of one from completing
@@ -134,11 +175,14 @@ def _encode_doubles(values: Sequence[Any]) -> list[bytes | None] | None:
     return None if np.isnan(numbers).any() else numbers.view("V8").tolist()
 
 
-_FAST_DECODERS: dict[type, Callable[[Encoded], list[Any] | None]] = {
+Decoder = Callable[[Encoded], Sequence[Any] | None]
+Encoder = Callable[[Sequence[Any]], Encoded | None]
+
+_FAST_DECODERS: dict[type, Decoder] = {
     StringSerde: _decode_strings, JsonSerde: _decode_json, LongSerde: _decode_longs,
     DoubleSerde: _decode_doubles, BytesSerde: list,
 }  # fmt: skip
-_FAST_ENCODERS: dict[type, Callable[[Sequence[Any]], list[bytes | None] | None]] = {
+_FAST_ENCODERS: dict[type, Encoder] = {
     StringSerde: _encode_strings, JsonSerde: _encode_json, LongSerde: _encode_longs,
     DoubleSerde: _encode_doubles,
 }  # fmt: skip

@@ -25,6 +25,7 @@ class ColumnCollector(Protocol):
         values: Encoded,
         timestamps: Sequence[int],
         headers: Sequence[Headers] | None,
+        partition: int | None = None,
     ) -> None: ...
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.kernel.vector.batch import Batch, Column
+from penstock.kernel.vector.batch import Batch, Column, Places
 from penstock.kernel.vector.effects import Effects
-from penstock.kernel.vector.functions import pairs_of
+from penstock.kernel.vector.functions import flat_of, pairs_of
 from penstock.kernel.vector.step import Step, vectorises
 from penstock.topology.nodes import FlatMap
 
@@ -24,15 +24,29 @@ class FlatMapColumns(Step[FlatMap]):
     def __init__(self, node: FlatMap, task: TaskServices) -> None:
         super().__init__(node, task)
         self._pairs = pairs_of(node.fn, "its function")
+        self._flat = flat_of(node.fn, with_key=True)
 
     def process(self, batch: Batch, effects: Effects) -> None:
+        found = None if self._flat is None else self._flat(batch)
+        if found is None:
+            self._one_by_one(batch, effects)
+        else:
+            places, keys, values = found
+            self._forward_at(places, batch, Column(keys), Column(values), effects)
+
+    def _one_by_one(self, batch: Batch, effects: Effects) -> None:
         found = [[*pairs] for pairs in self._pairs(batch)]
         rows = np.repeat(np.arange(len(found)), np.fromiter(map(len, found), np.int64, len(found)))
         if not len(rows):
             return
         keys, values = zip(*chain.from_iterable(found), strict=True)
-        headers = batch.headers
-        if headers is not None:
-            headers = [headers[row] for row in rows.tolist()]
-        columns = Column(list(keys)), Column(list(values))
-        self.forward(Batch(*columns, batch.timestamps[rows], headers), effects)
+        self._forward_at(rows, batch, Column(list(keys)), Column(list(values)), effects)
+
+    def _forward_at(
+        self, rows: Places | None, batch: Batch, keys: Column, values: Column, effects: Effects
+    ) -> None:
+        times, headers = batch.timestamps, batch.headers
+        if rows is not None:
+            times = times[rows]
+            headers = None if headers is None else [headers[row] for row in rows.tolist()]
+        self.forward(Batch(keys, values, times, headers), effects)

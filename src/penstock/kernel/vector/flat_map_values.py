@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.kernel.vector.batch import Batch, NotProvenError, RepeatedColumn, text_column
+from penstock.kernel.vector.batch import (
+    Batch,
+    Column,
+    NotProvenError,
+    Places,
+    RepeatedColumn,
+    text_column,
+)
 from penstock.kernel.vector.effects import Effects
-from penstock.kernel.vector.functions import mapper_of
+from penstock.kernel.vector.functions import flat_of, lists_of
 from penstock.kernel.vector.step import Step, vectorises
 from penstock.topology.nodes import FlatMapValues
 
@@ -24,18 +31,33 @@ class FlatMapValuesColumns(Step[FlatMapValues]):
 
     def __init__(self, node: FlatMapValues, task: TaskServices) -> None:
         super().__init__(node, task)
-        self._mapper = mapper_of(node.fn, "its function", with_key=node.with_key)
+        self._lists = lists_of(node.fn, "its function", with_key=node.with_key)
+        self._flat = flat_of(node.fn, with_key=node.with_key)
 
     def process(self, batch: Batch, effects: Effects) -> None:
-        found = self._mapper(batch)
+        found = None if self._flat is None else self._flat(batch)
+        if found is None:
+            self._one_by_one(batch, effects)
+        else:
+            places, values = found
+            self._forward_at(places, batch, Column(values), effects)
+
+    def _one_by_one(self, batch: Batch, effects: Effects) -> None:
+        found = self._lists(batch)
         if not set(map(type, found)) <= {list, tuple}:
             raise NotProvenError("flat_map_values gave something else than lists")
         counts = np.fromiter(map(len, found), np.int64, len(found))
         rows = np.repeat(np.arange(len(found)), counts)
         lists: Iterable[Iterable[object]] = found
-        keys = RepeatedColumn(batch.keys, rows)
-        values = text_column([*chain.from_iterable(lists)])
-        headers = batch.headers
+        self._forward_at(rows, batch, text_column([*chain.from_iterable(lists)]), effects)
+
+    def _forward_at(
+        self, rows: Places | None, batch: Batch, values: Column, effects: Effects
+    ) -> None:
+        if rows is None:
+            self.forward(Batch(batch.keys, values, batch.timestamps, batch.headers), effects)
+            return
+        keys, headers = RepeatedColumn(batch.keys, rows), batch.headers
         if headers is not None:
             headers = [headers[row] for row in rows.tolist()]
         self.forward(Batch(keys, values, batch.timestamps[rows], headers), effects)

@@ -6,17 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from penstock.expr.aggregates import (
-    Aggregate,
-    NamedAggregates,
-    SingleAggregate,
-    count_start,
-    count_step,
-)
+from penstock.expr.aggregates import Aggregate, NamedAggregates, SingleAggregate
 from penstock.kernel.vector.batch import Batch
 from penstock.kernel.vector.evaluate import evaluate
 from penstock.kernel.vector.grouping import Groups
-from penstock.model.pure import is_pure
 
 #: What a store makes of a state that goes through it.
 Through = Callable[[Any], Any]
@@ -209,20 +202,6 @@ class PureFold:
             result.append(state)
             states[code] = state if through is None else through(state)
         return result
-
-
-def fold_of(initializer: Any, fn: Any) -> ColumnFold | None:
-    """The fold over columns that does the same as these functions, if one is known."""
-    if initializer is count_start and fn is count_step:
-        return CountFold()
-    if is_pure(fn):
-        return PureFold(initializer, fn)
-    owner = getattr(fn, "__self__", None)
-    if getattr(initializer, "__self__", None) is not owner:
-        return None
-    if isinstance(owner, SingleAggregate):
-        return ExpressionFold(owner)
-    return NamedFold(owner) if isinstance(owner, NamedAggregates) and owner.named else None
 
 
 def _fold(aggregate: Aggregate, items: Sequence[Any], groups: Groups, states: list[Any]) -> None:

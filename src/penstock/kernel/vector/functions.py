@@ -10,7 +10,7 @@ from penstock.expr.expression import Expression
 from penstock.kernel.vector.batch import Batch, Column
 from penstock.kernel.vector.evaluate import evaluate
 from penstock.kernel.vector.step import NotVectorisableError
-from penstock.model.pure import is_pure
+from penstock.model.pure import column_form, is_pure
 
 #: Functions of one value without side effects. A lambda may do anything.
 PURE_FUNCTIONS: tuple[Any, ...] = (
@@ -26,7 +26,7 @@ OverBatch = Callable[[Batch], Sequence[Any]]
 def expression_of(fn: Any, what: str) -> OverBatch:
     """The function over key and value of every record; raises if it may do anything else."""
     if is_pure(fn):
-        return lambda batch: [*map(fn, batch.keys.values(), batch.values.values())]
+        return lambda batch: _called(fn, batch.keys, batch.values)
     if not isinstance(fn, Expression):
         raise NotVectorisableError(
             f"{what} is a Python function: only expressions run over columns"
@@ -39,8 +39,17 @@ def mapper_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
     if not with_key and any(fn is known for known in PURE_FUNCTIONS):
         return lambda batch: [*map(fn, batch.values.values())]
     if not with_key and is_pure(fn):
-        return lambda batch: [*map(fn, batch.values.values())]
+        return lambda batch: _called(fn, batch.values)
     return expression_of(fn, what)
+
+
+def lists_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
+    """The same for a function that gives a list: one for every record."""
+    if not is_pure(fn):
+        return mapper_of(fn, what, with_key=with_key)
+    if with_key:
+        return pairs_of(fn, what)
+    return lambda batch: [*map(fn, batch.values.values())]
 
 
 def pairs_of(fn: Any, what: str) -> OverBatch:
@@ -50,10 +59,30 @@ def pairs_of(fn: Any, what: str) -> OverBatch:
     return lambda batch: [*map(fn, batch.keys.values(), batch.values.values())]
 
 
+def flat_of(fn: Any, *, with_key: bool) -> Callable[[Batch], Any] | None:
+    """What a function that gives any number of results does to columns, if it says so."""
+    over_columns = column_form(fn)
+    if over_columns is None:
+        return None
+    if with_key:
+        return lambda batch: over_columns(batch.keys, batch.values)
+    return lambda batch: over_columns(batch.values)
+
+
+def _called(fn: Any, *columns: Column) -> Sequence[Any]:
+    """A pure function of every record: all at once if it can do that, else one by one."""
+    over_columns = column_form(fn)
+    if over_columns is not None:
+        found: Sequence[Any] | None = over_columns(*columns)
+        if found is not None:
+            return found
+    return [*map(fn, *(column.values() for column in columns))]
+
+
 def joiner_of(fn: Any, *, with_key: bool) -> Callable[[Column, Column, Column], Sequence[Any]]:
     """The joiner over keys, left and right values; raises if it may do anything else."""
     if is_pure(fn) and with_key:
-        return lambda keys, left, right: [*map(fn, keys.values(), left.values(), right.values())]
+        return lambda keys, left, right: _called(fn, keys, left, right)
     if with_key or not isinstance(fn, Expression):
         raise NotVectorisableError(
             "its joiner is a Python function: only expressions run over columns"

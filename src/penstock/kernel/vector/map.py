@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.kernel.vector.batch import Batch, Column
 from penstock.kernel.vector.effects import Effects
-from penstock.kernel.vector.functions import pairs_of
+from penstock.kernel.vector.functions import flat_of, pairs_of
 from penstock.kernel.vector.step import Step, vectorises
 from penstock.topology.nodes import Map
 
@@ -21,8 +21,12 @@ class MapColumns(Step[Map]):
     def __init__(self, node: Map, task: TaskServices) -> None:
         super().__init__(node, task)
         self._pairs = pairs_of(node.fn, "its function")
+        self._columns = flat_of(node.fn, with_key=True)
 
     def process(self, batch: Batch, effects: Effects) -> None:
-        keys, values = zip(*self._pairs(batch), strict=True)
-        columns = Column(list(keys)), Column(list(values))
+        found = None if self._columns is None else self._columns(batch)
+        if found is None:
+            keys, values = zip(*self._pairs(batch), strict=True)
+            found = list(keys), list(values)
+        columns = Column(found[0]), Column(found[1])
         self.forward(Batch(*columns, batch.timestamps, batch.headers), effects)

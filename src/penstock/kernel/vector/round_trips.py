@@ -13,6 +13,7 @@ from typing import Any
 from penstock.kernel.vector.batch import NotProvenError
 from penstock.kernel.vector.codecs import decode_all, encode_all
 from penstock.kernel.vector.folds import ColumnFold, CountFold, Items, PureFold, Through
+from penstock.kernel.vector.row_fold import RowFold
 from penstock.kernel.vector.step import NotVectorisableError
 from penstock.model.pure import is_pure
 from penstock.serde.base import Serde
@@ -47,7 +48,7 @@ def state_check(serde: Serde[Any], fold: ColumnFold) -> Check:
 
     None stands for nothing. It raises where a store does anything else.
     """
-    if isinstance(fold, PureFold) and is_pure(serde):
+    if isinstance(fold, PureFold | RowFold) and is_pure(serde):
         # What is folded is no state, so only going through the serde shows what becomes of one.
         through = None if getattr(serde, "keeps_values", False) else _through(serde)
         return lambda items, states: through

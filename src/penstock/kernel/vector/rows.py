@@ -23,7 +23,7 @@ def read_rows(
     values = decode_all(serde, [row[8:] for row in present])
     times = np.frombuffer(b"".join([row[:8] for row in present]), ">i8").astype(np.int64)
     if len(present) == len(rows):
-        return values, times
+        return list(values), times
     all_times = np.full(len(rows), NEVER)
     all_times[[row is not None for row in rows]] = times
     found, first = iter(values), missing()

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from itertools import repeat
 from typing import TYPE_CHECKING, cast
+
+import numpy as np
 
 from penstock.kernel.serdes import required_serde
 from penstock.kernel.vector.batch import Batch
 from penstock.kernel.vector.codecs import Encoded
 from penstock.kernel.vector.effects import ColumnCollector, Effects
 from penstock.kernel.vector.step import NotVectorisableError, Step, require_known, vectorises
-from penstock.model.partitioning import partition_for
+from penstock.model.partitioning_columns import partitions_for
 from penstock.model.record import Headers
+from penstock.model.rows import taken
 from penstock.serde.windowed import TimeWindowedSerde
 from penstock.topology.nodes import Sink
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The start of its window is the end of a key.
 _START_BYTES = 8
+#: A record without a key belongs to no partition.
+_ANY = -1
 
 
 @vectorises(Sink)
@@ -60,13 +63,20 @@ class SinkColumns(Step[Sink]):
         headers: Sequence[Headers] | None,
     ) -> None:
         """Sends keys in windows to where the key alone belongs, as the record's way does."""
-        collector = self.task.collector
-        count = collector.partitions(self._topic)
-        place = cache(lambda key: partition_for(key, count))
-        each = repeat(()) if headers is None else headers
-        for key, value, at, own in zip(keys, values, timestamps, each, strict=False):
-            partition = None if key is None else place(key[:-_START_BYTES])
-            collector.send(self._topic, key, value, at, own, partition)
+        count = self.task.collector.partitions(self._topic)
+        own_keys = [b"" if key is None else key[:-_START_BYTES] for key in keys]
+        has_key = np.array([key is not None for key in keys], bool)
+        partitions = np.where(has_key, partitions_for(own_keys, count), _ANY)
+        for partition in np.unique(partitions).tolist():
+            places = np.flatnonzero(partitions == partition)
+            self._collector.send_columns(
+                self._topic,
+                taken(keys, places),
+                taken(values, places),
+                taken(timestamps, places),
+                None if headers is None else taken(headers, places),
+                None if partition == _ANY else partition,
+            )
 
     def resources(self) -> set[str]:
         return {f"topic {self._topic!r}"}

@@ -24,7 +24,7 @@ from penstock.kernel.vector.batch import (
     WindowedColumn,
 )
 from penstock.kernel.vector.effects import Effects
-from penstock.kernel.vector.folds import fold_of
+from penstock.kernel.vector.fold_forms import fold_of
 from penstock.kernel.vector.gathered import Gathered
 from penstock.kernel.vector.grouping import grouped, grouped_windows
 from penstock.kernel.vector.nulls import with_keys
@@ -127,7 +127,7 @@ class WindowAggregateColumns(Step[WindowAggregate]):
         if changes is None:
             base = Column(encoded=groups.keys, serde=key_serde, is_input=False)
             keys = WindowedColumn(base, at, self._windows.size_ms)
-            changes = last_changes(gathered, groups, keys, values, serde, newest, order)
+            changes = last_changes(gathered, groups, keys, states, values, serde, newest, order)
         self.forward(changes, effects)
 
     def _write(

@@ -86,6 +86,7 @@ class _Nowhere:
         values: Any,
         timestamps: Sequence[int],
         headers: Sequence[Headers] | None,
+        partition: int | None = None,
     ) -> None:
         raise AssertionError("nothing is sent while planning")
 

@@ -303,19 +303,21 @@ class TaskOutput:
         values: Sequence[bytes | None],
         timestamps: Sequence[int],
         headers: Sequence[Headers] | None,
+        partition: int | None = None,
     ) -> None:
         """Sends many records to one topic; ``headers`` None: none has any."""
         shuffled = self._shuffled.get(topic)
-        if headers is not None or topic.startswith(SPARK_TOPIC):
+        is_placed = shuffled is not None and partition is not None
+        if headers is not None or is_placed or topic.startswith(SPARK_TOPIC):
             each = [()] * len(keys) if headers is None else headers
             for record in zip(keys, values, timestamps, each, strict=True):
-                self.send(topic, *record)
+                self.send(topic, *record, partition)
         elif shuffled is not None:
             shuffled.add_all(self._sequence + 1, keys, values, timestamps)
             self._sequence += len(keys)
         elif not self.is_replay:
             self.sent += len(keys)
-            self.writer.send_all(topic, keys, values, timestamps)
+            self.writer.send_all(topic, keys, values, timestamps, partition=partition)
 
     def pack_rows(self) -> None:
         """Turns what goes to later stages into rows, at the end of a run."""

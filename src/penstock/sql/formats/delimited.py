@@ -46,7 +46,7 @@ def delimited_codec(
 
 
 def _decoder(columns: Sequence[Field], delimiter: str) -> Callable[[bytes], Row]:
-    readers = [(column.name, _reader(column.type)) for column in columns]
+    readers = [(column.name, delimited_reader(column.type)) for column in columns]
     width = len(readers)
     split = _splitter(delimiter)
 
@@ -106,7 +106,8 @@ def _splitter(delimiter: str) -> Callable[[str], list[str]]:
     return split
 
 
-def _reader(type_: SqlType) -> Read:
+def delimited_reader(type_: SqlType) -> Read:
+    """Gives the function from a text that is not empty to a value of the type."""
     if isinstance(type_, DecimalType):
         fit = fitter(type_.precision, type_.scale)
         return lambda text: fit(read_decimal(text))
@@ -148,11 +149,13 @@ def _decimal(value: Decimal) -> str:
     return format(value, "f")
 
 
+def delimited_writer(type_: SqlType) -> Write:
+    """Gives the function from a value of the type to its text, without quotes."""
+    return _decimal if isinstance(type_, DecimalType) else _WRITERS[type_]
+
+
 def _encoder(columns: Sequence[Field], delimiter: str) -> Callable[[Row], bytes]:
-    writers = [
-        _decimal if isinstance(column.type, DecimalType) else _WRITERS[column.type]
-        for column in columns
-    ]
+    writers = [delimited_writer(column.type) for column in columns]
     # These are the characters that a value may not hold, or not begin or end with, on its own.
     special = re.compile(rf'[\x00-#]|.*[\r\n"{re.escape(delimiter)}]|.*[\x00-\x20]\Z', re.DOTALL)
     first_plain = re.compile(r"[0-9A-Za-z]")

@@ -74,7 +74,7 @@ def _single_decoder(type_: SqlType) -> Decode:
 
 def object_encoder(columns: Sequence[Field]) -> Callable[[Row], bytes]:
     names = [column.name for column in columns]
-    option = _option([column.type for column in columns])
+    option = json_option([column.type for column in columns])
     write, carefully = _row_writer(columns, finite=True), _row_writer(columns, finite=False)
 
     def encode(row: Row) -> bytes:
@@ -94,7 +94,7 @@ def object_encoder(columns: Sequence[Field]) -> Callable[[Row], bytes]:
     return encode_doubles
 
 
-def _option(types: Sequence[SqlType]) -> int | None:
+def json_option(types: Sequence[SqlType]) -> int | None:
     """A map's key may be NULL: its name is ``null`` then, as in Java. That costs time elsewhere."""
     has_map = any(isinstance(part, MapType) for type_ in types for part in parts(type_))
     return orjson.OPT_NON_STR_KEYS if has_map else None
@@ -116,7 +116,7 @@ def _row_writer(columns: Sequence[Field], *, finite: bool) -> Callable[[Row], Se
 
 
 def _single_encoder(type_: SqlType) -> Encode:
-    write, option = writer(type_, finite=False) or _same, _option([type_])
+    write, option = writer(type_, finite=False) or _same, json_option([type_])
 
     def encode(row: Row) -> bytes | None:
         (value,) = row

@@ -81,7 +81,7 @@ def fields_reader(fields: Sequence[Field]) -> Callable[[dict[str, Any]], Sequenc
     quick: dict[tuple[str, ...], Callable[[dict[str, Any]], Sequence[Any] | None]] = {}
 
     def learn(names: tuple[str, ...]) -> list[str | None]:
-        sources = _sources(fields, names)
+        sources = sources_of(fields, names)
         if len(layouts) < _MANY_LAYOUTS:
             layouts[names] = sources
             picked = _quick_reader(fields, sources)
@@ -112,7 +112,7 @@ def fields_reader(fields: Sequence[Field]) -> Callable[[dict[str, Any]], Sequenc
     return read
 
 
-def _sources(fields: Sequence[Field], names: tuple[str, ...]) -> list[str | None]:
+def sources_of(fields: Sequence[Field], names: tuple[str, ...]) -> list[str | None]:
     """Gives the name under which a record has each field; of several, the last one counts."""
     upper = {name.upper(): name for name in names}
     known = set(names)
@@ -126,11 +126,11 @@ def _quick_reader(
 
     None instead of a reader: some field is missing, or always needs something done.
     """
-    classes = tuple(_CLASSES.get(field.type) for field in fields)
+    classes = tuple(CLASSES.get(field.type) for field in fields)
     if len(fields) < 2 or None in classes or None in sources:
         return None
     pick = itemgetter(*sources)
-    limits = [(i, *_LIMITS[f.type]) for i, f in enumerate(fields) if f.type in _LIMITS]
+    limits = [(i, *LIMITS[f.type]) for i, f in enumerate(fields) if f.type in LIMITS]
 
     def read(members: dict[str, Any]) -> Sequence[Any] | None:
         row: tuple[Any, ...] = pick(members)
@@ -208,8 +208,8 @@ def _struct_reader(fields: Sequence[Field]) -> Read:
 
 # Values of these types are in Python what they are in JSON, once their class is right.
 _PLAIN: dict[SqlType, type] = {BOOLEAN: bool, DOUBLE: float, STRING: str}
-_CLASSES: dict[SqlType, type] = {**_PLAIN, INTEGER: int, BIGINT: int, TIMESTAMP: int}
-_LIMITS: dict[SqlType, tuple[int, int]] = {
+CLASSES: dict[SqlType, type] = {**_PLAIN, INTEGER: int, BIGINT: int, TIMESTAMP: int}
+LIMITS: dict[SqlType, tuple[int, int]] = {
     INTEGER: (java.MIN_INT, java.MAX_INT),
     BIGINT: (java.MIN_LONG, java.MAX_LONG),
     TIMESTAMP: (java.MIN_LONG, java.MAX_LONG),

@@ -18,7 +18,7 @@ from penstock.sql.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 Encode = Callable[[Any], bytes | None]
 Decode = Callable[[bytes], Any]
 
-_SERDES: dict[SqlType, Serde[Any]] = {
+KAFKA_SERDES: dict[SqlType, Serde[Any]] = {
     INTEGER: IntegerSerde(),
     BIGINT: LongSerde(),
     DOUBLE: DoubleSerde(),
@@ -29,7 +29,7 @@ _SERDES: dict[SqlType, Serde[Any]] = {
 
 def kafka_codec(type_: SqlType) -> tuple[Encode, Decode]:
     """Gives the functions of a row with one column of a type that ``Format`` let through."""
-    write, read = _SERDES[type_].encode, _SERDES[type_].decode
+    write, read = KAFKA_SERDES[type_].encode, KAFKA_SERDES[type_].decode
 
     def encode(row: Any) -> bytes | None:
         (value,) = row

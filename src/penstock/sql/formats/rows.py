@@ -6,14 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from penstock.kernel.vector.codecs import Encoded
+from penstock.model.coded_bytes import CodedBytes
 from penstock.model.record import Headers
+from penstock.model.rows import Rows
 from penstock.serde.base import Serde
 from penstock.sql.errors import AnalysisError
+from penstock.sql.formats.column_codec import ColumnCodec, rows_of
 from penstock.sql.formats.columns import ColumnLike
 from penstock.sql.formats.delimited import delimited_codec
+from penstock.sql.formats.delimited_columns import delimited_columns
 from penstock.sql.formats.formats import Format, format_named
 from penstock.sql.formats.json_codec import json_codec
+from penstock.sql.formats.json_columns import json_columns
 from penstock.sql.formats.kafka_codec import kafka_codec, void_codec
+from penstock.sql.formats.kafka_columns import kafka_columns
 from penstock.sql.formats.language import language_of, protobuf_codec
 from penstock.sql.formats.properties import FormatProperties
 from penstock.sql.formats.registered import registered_codec
@@ -67,6 +74,7 @@ class RowSerde(Serde[Row]):
     """
 
     row: RowFormat
+    _columns: ColumnCodec = field(init=False, repr=False, compare=False)
 
     @property
     def is_pure(self) -> bool:
@@ -75,11 +83,43 @@ class RowSerde(Serde[Row]):
 
     def __post_init__(self) -> None:
         made = codec_of(self.row)
-        vars(self).update(encode=made.encode, decode=made.decode)
+        vars(self).update(
+            encode=made.encode, decode=made.decode, _columns=column_codec_of(self.row)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The functions are closures; what they were made from says it all.
         return type(self), (self.row,)
+
+    @property
+    def wire(self) -> object:
+        return self._columns.wire
+
+    @property
+    def takes_all(self) -> bool:
+        return self._columns.takes_all
+
+    @property
+    def tells_apart(self) -> bool:
+        return self._columns.tells_apart
+
+    def keeps_bytes(self, data: Encoded) -> bool:
+        return self._columns.keeps_bytes(data)
+
+    def decode_column(self, data: Encoded) -> Rows | None:
+        """Rows as columns; bytes that come again and again are decoded once."""
+        decode = self._columns.decode
+        if decode is None or not len(data) or None in data:
+            return None
+        if isinstance(data, CodedBytes):
+            different = decode(data.different)
+            return None if different is None else different.coded(data.codes)
+        return decode(data)
+
+    def encode_column(self, values: Sequence[Any]) -> Encoded | None:
+        encode = self._columns.encode
+        rows = None if encode is None else rows_of(values, len(self.row.columns))
+        return None if encode is None or rows is None else encode(rows)
 
     def encode(self, value: Row) -> bytes:
         raise NotImplementedError  # pragma: no cover - every instance has its own
@@ -163,3 +203,16 @@ def codec_of(row: RowFormat) -> Codec:
         case _:
             # No columns, no bytes: NONE says so, and the others have nothing to write.
             return Codec(*void_codec())
+
+
+def column_codec_of(row: RowFormat) -> ColumnCodec:
+    """Makes what a row's format can do with whole columns, which may be nothing."""
+    match row.format.name:
+        case "JSON" if row.columns:
+            return json_columns(row.columns, is_unwrapped=row.is_unwrapped)
+        case "DELIMITED" if row.columns:
+            return delimited_columns(row.columns, row.properties.delimiter or ",")
+        case "KAFKA" if row.columns:
+            return kafka_columns(row.columns[0].type)
+        case _:
+            return ColumnCodec()

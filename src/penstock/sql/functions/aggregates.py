@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from penstock.sql import java
+from penstock.sql.functions import folds
 from penstock.sql.functions.declare import aggregate
 from penstock.sql.functions.registry import Aggregator, Settings
 from penstock.sql.types import (
@@ -43,7 +45,17 @@ def count(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
     def undo(state: int, *values: Any) -> int:
         return state - (None not in values)
 
-    return Aggregator(int, add, lambda a, b: a + b, same, BIGINT, BIGINT, undo, is_order_free=True)
+    return Aggregator(
+        int,
+        add,
+        lambda a, b: a + b,
+        same,
+        BIGINT,
+        BIGINT,
+        undo,
+        is_order_free=True,
+        over_columns=folds.count_columns,
+    )
 
 
 def _adder(type_: SqlType) -> Callable[[Any, Any], Any]:
@@ -61,6 +73,13 @@ def _adder(type_: SqlType) -> Callable[[Any, Any], Any]:
         return total
 
     return add
+
+
+_SUMS = {
+    DOUBLE: folds.add_doubles,
+    INTEGER: folds.whole_adder(java.MIN_INT, java.MAX_INT),
+    BIGINT: folds.whole_adder(java.MIN_LONG, java.MAX_LONG),
+}
 
 
 def _zero(type_: SqlType) -> Any:
@@ -88,7 +107,8 @@ def _summing(type_: SqlType, values_of: Callable[[Any], Any]) -> Aggregator:
 @aggregate("SUM", *(f"{t} -> {t}" for t in _NUMBERS))
 def sum_(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
     """Adds up values; NULLs are left out."""
-    return _summing(types[0], lambda value: (value,))
+    summing = _summing(types[0], lambda value: (value,))
+    return replace(summing, over_columns=_SUMS.get(types[0]))
 
 
 @aggregate("SUM_LIST", *(f"ARRAY<{t}> -> {t}" for t in _NUMBERS))
@@ -121,6 +141,7 @@ def avg(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
         state_type,
         DOUBLE,
         lambda state, value: moved(state, value, -1),
+        over_columns=folds.average_columns,
     )
 
 
@@ -136,13 +157,13 @@ def _extreme(type_: SqlType, choose: Callable[[Any, Any], Any]) -> Aggregator:
 @aggregate("MIN", *(f"{t} -> {t}" for t in SORTABLE))
 def min_(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
     """Gives the smallest value that is not NULL."""
-    return _extreme(types[0], min)
+    return replace(_extreme(types[0], min), over_columns=folds.least)
 
 
 @aggregate("MAX", *(f"{t} -> {t}" for t in SORTABLE))
 def max_(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
     """Gives the largest value that is not NULL."""
-    return _extreme(types[0], max)
+    return replace(_extreme(types[0], max), over_columns=folds.greatest)
 
 
 def _limit(settings: Settings, name: str) -> int:

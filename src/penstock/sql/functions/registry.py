@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+from penstock.model.field_fold import FoldColumns
 from penstock.sql.casting import caster
 from penstock.sql.errors import AnalysisError, SqlTypeError, did_you_mean
 from penstock.sql.functions.signature import (
@@ -69,6 +70,8 @@ class Aggregator:
     keeps_values: bool = False
     #: Whether the same values give the same state in whatever order they come.
     is_order_free: bool = False
+    #: ``aggregate`` for many records at once, see ``FieldFold``.
+    over_columns: FoldColumns | None = None
 
 
 @dataclass(frozen=True, slots=True)

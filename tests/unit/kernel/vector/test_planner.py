@@ -48,6 +48,7 @@ class ByColumns(OneByOne):
         values: Sequence[bytes | None],
         timestamps: Sequence[int],
         headers: Sequence[Headers] | None,
+        partition: int | None = None,
     ) -> None: ...
 
 

@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from penstock.dsl.emit_strategy import EmitStrategy
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
 from penstock.dsl.materialized import Materialized
 from penstock.dsl.options import Grouped
+from penstock.model.field_fold import FieldFold
 from penstock.model.pure import pure
+from penstock.model.rows import Items, Places, Rows
 from penstock.model.windows import SessionWindows
+from penstock.sql.functions.aggregates import same
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.grouping import bind
-from penstock.sql.planner.lowering.context import Lowering, Row
+from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm, rows_in
+from penstock.sql.planner.lowering.context import Lowering, Row, RowFunction
 from penstock.sql.planner.lowering.pending import PendingRows, PendingTable, made
 from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.steps import AggregateStep
@@ -31,7 +37,7 @@ def lower_aggregate(step: AggregateStep, lowering: Lowering, rows: Any) -> Pendi
         states = _over_table(step, lowering, made(rows), fold)
     else:
         states = _over_stream(step, lowering, rows, fold)
-    return PendingTable(states, _result(step, fold))
+    return PendingTable(states, _result(step, fold), _result_columns(step, fold))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ class _Fold:
     aggregators: tuple[Aggregator, ...]
     # For each aggregator, where its arguments are in the tuple.
     slices: tuple[slice, ...]
-    arguments: Callable[[Row], Row]
+    arguments: RowFunction[Row]
     argument_types: tuple[Any, ...]
 
     @staticmethod
@@ -73,16 +79,25 @@ class _Fold:
         return tuple([each.aggregate(state, *values[cut]) for each, cut, state in parts])
 
     def adder(self) -> Callable[[Any, Row, Row | None], Row]:
+        """Gives ``add`` with the folds it is made of, for whoever has whole columns."""
+        adder = pure(self._adder(), self._is_order_free)
+        adder.parts = tuple(  # type: ignore[attr-defined]
+            FieldFold(cut, each.initialize, each.aggregate, each.over_columns)
+            for each, cut in zip(self.aggregators, self.slices, strict=True)
+        )
+        return adder
+
+    def _adder(self) -> Callable[[Any, Row, Row | None], Row]:
         """Gives ``add``, or the shorter function that a single aggregate needs."""
         if len(self.aggregators) != 1:
             # A method cannot be marked, a function of its own can.
-            return pure(partial(self.add), self._is_order_free)
+            return partial(self.add)
         initialize, aggregate = self.aggregators[0].initialize, self.aggregators[0].aggregate
 
         def add_one(key: Any, values: Row, states: Row | None) -> Row:
             return (aggregate(initialize() if states is None else states[0], *values),)
 
-        return pure(add_one, self._is_order_free)
+        return add_one
 
     @property
     def _is_order_free(self) -> bool:
@@ -117,11 +132,11 @@ def _over_stream(
         "key_serde": lowering.plain_key_serde(step),
         "value_serde": row_serde(fold.argument_types),
     }
-    pending = rows if isinstance(rows, PendingRows) else PendingRows(rows, lambda _, row: row)
+    pending = rows if isinstance(rows, PendingRows) else _pending(rows)
     if step.keeps_key:
         if step.window_clause is not None:
             # A record without a row belongs to no window; without windows nobody counts it anyway.
-            pending = pending.filtered(lambda row: True)
+            pending = pending.filtered(_EVERY_ROW)
         values: Any = pending.projected(fold.arguments).now()
     else:
         values = pending.stream.flat_map(_regrouped(step, lowering, fold, pending))
@@ -138,6 +153,17 @@ def _over_stream(
     return windowed.aggregate(fold.initial, fold.adder(), store)
 
 
+def _pending(rows: KStream[Any, Any]) -> PendingRows:
+    def over_columns(keys: Any, values: Any) -> tuple[None, Rows] | None:
+        found = rows_in(values)
+        return None if found is None else (None, found)
+
+    return PendingRows(rows, lambda _, row: row, over_columns)
+
+
+_EVERY_ROW = RowFunction(lambda row: True, lambda rows: np.ones(len(rows), bool))
+
+
 def _store(step: AggregateStep, lowering: Lowering, fold: _Fold) -> Materialized[Any, Any]:
     retention = None if step.window_clause is None else retention_ms(step.window_clause)
     return Materialized(
@@ -151,8 +177,8 @@ def _store(step: AggregateStep, lowering: Lowering, fold: _Fold) -> Materialized
 def _regrouped(
     step: AggregateStep, lowering: Lowering, fold: _Fold, pending: PendingRows
 ) -> Callable[[Any, Any], tuple[tuple[Row, Row], ...]]:
-    group = lowering.values(step.group_by, step.input.columns)
-    arguments, rows_of = fold.arguments, pending.all_rows()
+    groups = lowering.values(step.group_by, step.input.columns)
+    group, arguments, rows_of = groups.one, fold.arguments.one, pending.all_rows()
 
     def regroup(key: Any, value: Any) -> tuple[tuple[Row, Row], ...]:
         rows = rows_of(key, value)
@@ -163,14 +189,37 @@ def _regrouped(
         # A row whose group has a NULL belongs to no group.
         return () if None in new else ((new, arguments(row)),)
 
-    return pure(regroup)
+    form = _regrouped_columns(groups.over_rows, fold.arguments.over_rows, pending.columns)
+    return pure(regroup, over_columns=form)
+
+
+def _regrouped_columns(
+    group: RowsForm, arguments: RowsForm, before: ColumnForm
+) -> Callable[[Any, Any], tuple[Places | None, Rows, Rows] | None]:
+    def over_columns(keys: Any, values: Any) -> tuple[Places | None, Rows, Rows] | None:
+        found = before(keys, values)
+        if found is None:
+            return None
+        places, rows = found
+        new = group(rows)
+        known = np.ones(len(rows), bool)
+        for column in new.columns():
+            if None in column:
+                known &= np.fromiter((item is not None for item in column), bool, len(column))
+        if not known.all():
+            chosen = np.flatnonzero(known)
+            places = chosen if places is None else places[chosen]
+            new, rows = new.take(chosen), rows.take(chosen)
+        return places, new, arguments(rows)
+
+    return over_columns
 
 
 def _over_table(
     step: AggregateStep, lowering: Lowering, rows: KTable[Any, Any], fold: _Fold
 ) -> KTable[Any, Any]:
-    group = lowering.values(step.group_by, step.input.columns)
-    arguments = fold.arguments
+    group = lowering.values(step.group_by, step.input.columns).one
+    arguments = fold.arguments.one
 
     def regroup(key: Any, row: Row) -> tuple[Row | None, Row]:
         new = group(row)
@@ -204,3 +253,33 @@ def _result(step: AggregateStep, fold: _Fold) -> Callable[[Any, Row], Row]:
             key.window.end,
         )
     )
+
+
+def _result_columns(step: AggregateStep, fold: _Fold) -> Callable[[Any, Any], Rows | None]:
+    """The same for whole columns: those of the key, the results, and the bounds of windows."""
+    maps, width = [each.map for each in fold.aggregators], len(step.key)
+
+    def over_columns(keys: Any, states: Any) -> Rows | None:
+        found = states.values()
+        # Keys in windows are a column that has their parts, if they are not made yet.
+        part: Callable[[str], Items] | None = getattr(keys, "member", None)
+        if None in found or (part is None) != (step.window is None):
+            return None
+        members = found.columns() if isinstance(found, Rows) else [*zip(*found, strict=True)]
+        plain = keys.values if part is None else partial(part, "key")
+        columns: list[Callable[[], Items]] = [partial(_member, plain, n) for n in range(width)]
+        columns += [partial(_mapped, *each) for each in zip(maps, members, strict=True)]
+        if part is not None:
+            columns += [partial(part, "start"), partial(part, "end")]
+        return Rows(columns, len(found))
+
+    return over_columns
+
+
+def _mapped(convert: Callable[[Any], Any], column: Items) -> Items:
+    return column if convert is same else [*map(convert, column)]
+
+
+def _member(keys: Callable[[], Items], place: int) -> Items:
+    rows = keys()
+    return rows.column(place) if isinstance(rows, Rows) else [row[place] for row in rows]

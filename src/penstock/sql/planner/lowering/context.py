@@ -6,23 +6,27 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from penstock.dsl.builder import StreamsBuilder
+from penstock.model.rows import Rows
 from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.catalog import DataSource, FormatSpec, WindowSpec
 from penstock.sql.expressions import Column, Scope, compile_condition, compile_expression
+from penstock.sql.expressions.over_rows import mask_over_rows, values_over_rows
 from penstock.sql.formats.columns import ColumnLike
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.formats.rows import serde_for
+from penstock.sql.planner.lowering.column_forms import projection
 from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.steps import Step
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 PROCESSING_LOG = "penstock.sql.processing"
 
 
@@ -36,6 +40,17 @@ class ProcessingLog:
         logging.getLogger(PROCESSING_LOG).error(
             "query %s: %s failed: %s: %s", self.query_id, expression, type(error).__name__, error
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RowFunction(Generic[T]):
+    """A function of a row, and what it does to many rows at once.
+
+    ``over_rows`` gives rows where the function gives one, and else a column.
+    """
+
+    one: Callable[[Row], T]
+    over_rows: Callable[[Rows], Any]
 
 
 @dataclass(slots=True)
@@ -63,15 +78,22 @@ class Lowering:
             return itemgetter(self.scope(columns).find(expression)[0])
         return compile_expression(expression, self.scope(columns)).evaluate
 
-    def condition(
-        self, expression: Expression, columns: tuple[Column, ...]
-    ) -> Callable[[Row], bool]:
-        return compile_condition(expression, self.scope(columns)).evaluate
+    def condition(self, expression: Expression, columns: tuple[Column, ...]) -> RowFunction[bool]:
+        scope = self.scope(columns)
+        evaluate = compile_condition(expression, scope).evaluate
+        return RowFunction(evaluate, mask_over_rows(expression, scope))
 
     def values(
         self, expressions: Sequence[Expression], columns: tuple[Column, ...]
-    ) -> Callable[[Row], Row]:
+    ) -> RowFunction[Row]:
         """Gives one function for several expressions."""
+        scope = self.scope(columns)
+        over_rows = projection([values_over_rows(each, scope) for each in expressions])
+        return RowFunction(self._values(expressions, columns), over_rows)
+
+    def _values(
+        self, expressions: Sequence[Expression], columns: tuple[Column, ...]
+    ) -> Callable[[Row], Row]:
         refs = [each for each in expressions if isinstance(each, ColumnRef)]
         if len(refs) == len(expressions) > 1:
             scope = self.scope(columns)

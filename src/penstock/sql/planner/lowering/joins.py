@@ -10,9 +10,11 @@ from penstock.dsl.join_options import Joined, StreamJoined
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
 from penstock.model.pure import pure
+from penstock.model.rows import Items, Rows
 from penstock.model.windows import JoinWindows
 from penstock.serde.base import Serde
 from penstock.sql.ast.queries import Within
+from penstock.sql.planner.lowering.column_forms import rows_in
 from penstock.sql.planner.lowering.context import Lowering, Row
 from penstock.sql.planner.steps import (
     ForeignKeyJoinStep,
@@ -123,7 +125,25 @@ def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
                 (key.key if is_windowed else key)[0],
             )
         )
-    return pure(lambda key, left, right: (*(left or no_left), *(right or no_right)))
+
+    def side_by_side(keys: Any, left: Any, right: Any) -> Rows | None:
+        own, others = rows_in(left), _rows_or(right.values(), no_right)
+        return None if own is None else Rows([*own.lazily(), *others], len(own))
+
+    return pure(
+        lambda key, left, right: (*(left or no_left), *(right or no_right)),
+        over_columns=side_by_side,
+    )
+
+
+def _rows_or(partners: Items, missing: Row) -> list[Callable[[], Items]]:
+    """The columns of rows, of which some are missing."""
+    if isinstance(partners, Rows):
+        return partners.lazily()
+    return [
+        lambda place=place: [(row or missing)[place] for row in partners]  # type: ignore[misc]
+        for place in range(len(missing))
+    ]
 
 
 def _flipped(joiner: Callable[..., Row]) -> Callable[[Any, Row | None, Row | None], Row]:

@@ -10,13 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
 from penstock.model.pure import pure
-from penstock.sql.planner.lowering.context import Row
+from penstock.model.rows import Places, Rows
+from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm
+from penstock.sql.planner.lowering.context import Row, RowFunction
 
 #: Of a record's key and value, the rows to go on with: one, or none where a filter dropped it.
-Rows = tuple[Row | None, ...]
+Found = tuple[Row | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,48 +28,85 @@ class PendingRows:
     """A stream and what is to be done with each of its records.
 
     ``make`` gives the row of a record, None for one without a value; where ``rows`` is given, it
-    decides instead and may drop the record.
+    decides instead and may drop the record. ``columns`` does the same to a whole batch.
     """
 
     stream: KStream[Any, Any]
     make: Callable[[Any, Any], Row | None]
-    rows: Callable[[Any, Any], Rows] | None = None
+    columns: ColumnForm
+    rows: Callable[[Any, Any], Found] | None = None
 
-    def filtered(self, holds: Callable[[Row], bool]) -> PendingRows:
-        make, before = self.make, self.rows
+    def filtered(self, holds: RowFunction[bool]) -> PendingRows:
+        make, before, evaluate = self.make, self.rows, holds.one
 
-        def rows_of(key: Any, value: Any) -> Rows:
+        def rows_of(key: Any, value: Any) -> Found:
             row = make(key, value)
-            return (row,) if row is not None and holds(row) else ()
+            return (row,) if row is not None and evaluate(row) else ()
 
-        def rows_of_rows(key: Any, value: Any) -> Rows:
+        def rows_of_rows(key: Any, value: Any) -> Found:
             rows = before(key, value)  # type: ignore[misc]
-            return rows if rows and rows[0] is not None and holds(rows[0]) else ()
+            return rows if rows and rows[0] is not None and evaluate(rows[0]) else ()
 
-        return PendingRows(self.stream, make, rows_of if before is None else rows_of_rows)
+        return PendingRows(
+            self.stream,
+            make,
+            _filtered(self.columns, holds.over_rows),
+            rows_of if before is None else rows_of_rows,
+        )
 
-    def projected(self, values: Callable[[Row], Row]) -> PendingRows:
-        make, before = self.make, self.rows
+    def projected(self, values: RowFunction[Row]) -> PendingRows:
+        make, before, evaluate = self.make, self.rows, values.one
 
         def row_of(key: Any, value: Any) -> Row | None:
             row = make(key, value)
-            return None if row is None else values(row)
+            return None if row is None else evaluate(row)
 
-        def rows_of(key: Any, value: Any) -> Rows:
+        def rows_of(key: Any, value: Any) -> Found:
             rows = before(key, value)  # type: ignore[misc]
-            return (values(rows[0]),) if rows and rows[0] is not None else rows
+            return (evaluate(rows[0]),) if rows and rows[0] is not None else rows
 
-        return PendingRows(self.stream, row_of, None if before is None else rows_of)
+        columns = _projected(self.columns, values.over_rows)
+        return PendingRows(self.stream, row_of, columns, None if before is None else rows_of)
 
-    def all_rows(self) -> Callable[[Any, Any], Rows]:
+    def all_rows(self) -> Callable[[Any, Any], Found]:
         make = self.make
         return self.rows or (lambda key, value: (make(key, value),))
 
     def now(self) -> KStream[Any, Any]:
         """Gives the stream of rows, by one operator."""
         if self.rows is not None:
-            return self.stream.flat_map_values(pure(self.rows))
-        return self.stream.map_values(pure(self.make))
+            return self.stream.flat_map_values(pure(self.rows, over_columns=self.columns))
+        return self.stream.map_values(pure(self.make, over_columns=_all_of(self.columns)))
+
+
+def _filtered(before: ColumnForm, mask_of: Callable[[Rows], Any]) -> ColumnForm:
+    def over_columns(keys: Any, values: Any) -> tuple[Places | None, Rows] | None:
+        found = before(keys, values)
+        if found is None:
+            return None
+        places, rows = found
+        chosen = np.flatnonzero(mask_of(rows))
+        return chosen if places is None else places[chosen], rows.take(chosen)
+
+    return over_columns
+
+
+def _projected(before: ColumnForm, project: RowsForm) -> ColumnForm:
+    def over_columns(keys: Any, values: Any) -> tuple[Places | None, Rows] | None:
+        found = before(keys, values)
+        return None if found is None else (found[0], project(found[1]))
+
+    return over_columns
+
+
+def _all_of(form: ColumnForm) -> Callable[[Any, Any], Rows | None]:
+    """The form of rows of which none was dropped."""
+
+    def over_columns(keys: Any, values: Any) -> Rows | None:
+        found = form(keys, values)
+        return None if found is None else found[1]
+
+    return over_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +115,22 @@ class PendingTable:
 
     table: KTable[Any, Any]
     make: Callable[[Any, Any], Row]
+    columns: Callable[[Any, Any], Rows | None]
 
-    def projected(self, values: Callable[[Row], Row]) -> PendingTable:
-        make = self.make
-        return PendingTable(self.table, lambda key, states: values(make(key, states)))
+    def projected(self, values: RowFunction[Row]) -> PendingTable:
+        make, evaluate = self.make, values.one
+        before, project = self.columns, values.over_rows
+
+        def over_columns(keys: Any, states: Any) -> Rows | None:
+            rows = before(keys, states)
+            return None if rows is None else project(rows)
+
+        return PendingTable(
+            self.table, lambda key, states: evaluate(make(key, states)), over_columns
+        )
 
     def now(self) -> KTable[Any, Any]:
-        return self.table.map_values(pure(self.make))
+        return self.table.map_values(pure(self.make, over_columns=self.columns))
 
 
 Lowered = KStream[Any, Any] | KTable[Any, Any] | PendingRows | PendingTable

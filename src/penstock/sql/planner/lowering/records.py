@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
+
+import numpy as np
 
 from penstock.dsl.kstream import KStream
 from penstock.dsl.ktable import KTable
 from penstock.dsl.materialized import Materialized
+from penstock.model.coded import coded_texts
 from penstock.model.pure import pure
+from penstock.model.rows import Items, Places, Rows
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
 from penstock.sql.ast.walk import walk
 from penstock.sql.expressions import Column
 from penstock.sql.expressions.compiler import compile_node
-from penstock.sql.planner.lowering.context import Lowering, ProcessingLog, Row
+from penstock.sql.expressions.over_rows import narrowed, places_used
+from penstock.sql.planner.lowering.column_forms import only_rows, rows_in
+from penstock.sql.planner.lowering.context import Lowering, ProcessingLog, Row, RowFunction
 from penstock.sql.planner.lowering.pending import PendingRows, PendingTable, made
 from penstock.sql.planner.steps import ExplodeStep, FilterStep, ProjectStep, RekeyStep
+from penstock.sql.types import STRING, SqlType
 
 
 def lower_filter(step: FilterStep, lowering: Lowering, rows: Any) -> Any:
     holds = lowering.condition(step.condition, step.input.columns)
     if isinstance(rows, PendingRows):
         return rows.filtered(holds)
-    return made(rows).filter(pure(lambda key, row: row is not None and holds(row)))
+    evaluate, mask_of = holds.one, only_rows(holds.over_rows)
+    predicate = pure(
+        lambda key, row: row is not None and evaluate(row),
+        over_columns=lambda keys, values: mask_of(values),
+    )
+    return made(rows).filter(predicate)
 
 
 def lower_project(step: ProjectStep, lowering: Lowering, rows: Any) -> Any:
     values = lowering.values(step.expressions, step.input.columns)
     if isinstance(rows, PendingRows | PendingTable):
         return rows.projected(values)
-    return rows.map_values(pure(lambda row: None if row is None else values(row)))
+    evaluate = values.one
+    mapper = pure(
+        lambda row: None if row is None else evaluate(row),
+        over_columns=only_rows(values.over_rows),
+    )
+    return rows.map_values(mapper)
 
 
 def lower_rekey(
@@ -43,16 +60,24 @@ def lower_rekey(
     if not step.expressions:
         return rows.select_key(lambda key, row: None)
     values = lowering.values(step.expressions, step.input.columns)
+    evaluate, project = values.one, values.over_rows
     without_row = _values_of_key(step, lowering)
     appended = step.appended
 
     def rekeyed(key: Any, row: Row | None) -> tuple[Any, Row | None]:
         if row is None:
             return without_row(key), None
-        new = values(row)
+        new = evaluate(row)
         return new, (*row, *(new[i] for i in appended)) if appended else row
 
-    return rows.map(pure(rekeyed))
+    def over_columns(keys: Any, values: Any) -> tuple[Rows, Rows] | None:
+        rows = rows_in(values)
+        if rows is None:
+            return None
+        new = project(rows)
+        return new, Rows([*rows.lazily(), *(new.lazily()[i] for i in appended)], len(rows))
+
+    return rows.map(pure(rekeyed, over_columns=over_columns))
 
 
 def _rekeyed_table(step: RekeyStep, lowering: Lowering, rows: KTable[Any, Any]) -> KTable[Any, Any]:
@@ -92,15 +117,46 @@ def lower_explode(
         if row is None:
             return []
         # Functions of different length are zipped; the shorter ones end in NULLs.
-        found = zip_longest(*(function(row) for function in functions))
+        found = zip_longest(*(function.one(row) for function in functions))
         return [(*row, *values) for values in found]
 
-    return rows.flat_map_values(pure(explode))
+    return rows.flat_map_values(pure(explode, over_columns=_exploded_columns(step, functions)))
 
 
-def _rows_of(
-    call: FunctionCall, step: ExplodeStep, lowering: Lowering
-) -> Callable[[Row], list[Any]]:
+def _exploded_columns(
+    step: ExplodeStep, functions: list[RowFunction[list[Any]]]
+) -> Callable[[Any], tuple[Places, Rows] | None]:
+    types = [column.type for column in step.columns[len(step.input.columns) :]]
+
+    def over_columns(values: Any) -> tuple[Places, Rows] | None:
+        rows = rows_in(values)
+        if rows is None:
+            return None
+        found = [function.over_rows(rows) for function in functions]
+        pieces, columns = _together(found)
+        counts = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        places = np.repeat(np.arange(len(pieces)), counts)
+        made = [_compact(c, t) for c, t in zip(columns, types, strict=True)]
+        return places, Rows([*rows.take(places).lazily(), *made], len(places))
+
+    return over_columns
+
+
+def _together(found: list[list[list[Any]]]) -> tuple[list[list[Any]], list[Items]]:
+    """What each record becomes, and the columns of all that: one for each function."""
+    if len(found) == 1:
+        return found[0], [[*chain.from_iterable(found[0])]]
+    pieces = [[*zip_longest(*lists)] for lists in zip(*found, strict=True)]
+    columns: list[Items] = [*zip(*chain.from_iterable(pieces), strict=True)]
+    return pieces, columns or [()] * len(found)
+
+
+def _compact(column: Items, type_: SqlType) -> Items:
+    coded = coded_texts(column) if type_ == STRING else None
+    return column if coded is None else coded
+
+
+def _rows_of(call: FunctionCall, step: ExplodeStep, lowering: Lowering) -> RowFunction[list[Any]]:
     scope = lowering.scope(step.input.columns)
     # Without a guard: a row whose arguments fail gives no rows at all.
     arguments = [compile_node(argument, scope) for argument in call.arguments]  # type: ignore[arg-type]
@@ -118,4 +174,5 @@ def _rows_of(
             log(call.name, error)
             return []
 
-    return rows
+    used = frozenset[int]().union(*(places_used(each, scope) for each in call.arguments))
+    return RowFunction(rows, lambda many: [rows(row) for row in narrowed(many, used)])

@@ -11,15 +11,18 @@ from penstock.dsl.materialized import Materialized
 from penstock.errors import StreamsError
 from penstock.model.pure import pure
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers
+from penstock.model.rows import Rows
 from penstock.processor.processor import FixedKeyProcessor
 from penstock.sql.ast.expressions import ColumnRef
 from penstock.sql.catalog import DataSource
+from penstock.sql.planner.lowering.column_forms import ColumnForm, rows_in, with_key
 from penstock.sql.planner.lowering.context import Lowering, Row
 from penstock.sql.planner.lowering.pending import Lowered, PendingRows, made
 from penstock.sql.planner.steps import DerivedStep, SourceStep
 from penstock.sql.schema import PSEUDO_COLUMNS
 from penstock.sql.timestamps import timestamp_reader
 
+_PSEUDO = len(PSEUDO_COLUMNS)
 THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
 
 
@@ -54,7 +57,7 @@ def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
         return rows.map_values(lambda key, row: (*row, *key))
     width = len(step.key)
     if not is_windowed and not _uses_pseudo_columns(step, lowering):
-        return PendingRows(rows, _plain_rows(width))
+        return PendingRows(rows, _plain_rows(width), _plain_columns(width))
     return rows.process_values(lambda: _AddColumns(width, (), is_windowed))
 
 
@@ -64,7 +67,7 @@ def _rows(stream: KStream[Any, Any], step: SourceStep, lowering: Lowering) -> Lo
     headers = tuple(column.header for column in source.schema.headers)
     is_windowed = source.window is not None
     if not headers and not is_windowed and not _uses_pseudo_columns(step, lowering):
-        return PendingRows(stream, _plain_rows(key_width))
+        return PendingRows(stream, _plain_rows(key_width), _plain_columns(key_width))
     return stream.process_values(lambda: _AddColumns(key_width, headers, is_windowed))
 
 
@@ -75,7 +78,7 @@ def _uses_pseudo_columns(step: SourceStep | DerivedStep, lowering: Lowering) -> 
 
 def _plain_rows(key_width: int) -> Callable[[Any, Row | None], Row | None]:
     """Gives rows whose pseudo columns nobody asks for: they are NULL, and cost nothing."""
-    unknown = (None,) * len(PSEUDO_COLUMNS)
+    unknown = (None,) * _PSEUDO
     without_key = (*unknown, *(None,) * key_width)
 
     def row(key: Any, value: Row | None) -> Row | None:
@@ -84,6 +87,14 @@ def _plain_rows(key_width: int) -> Callable[[Any, Row | None], Row | None]:
         return value + without_key if key is None else value + unknown + key
 
     return pure(row)
+
+
+def _plain_columns(key_width: int) -> ColumnForm:
+    def over_columns(keys: Any, values: Any) -> tuple[None, Rows] | None:
+        rows = rows_in(values)
+        return None if rows is None else (None, with_key(rows, keys, key_width, _PSEUDO))
+
+    return over_columns
 
 
 class _AddColumns(FixedKeyProcessor[Any, Any, Any]):

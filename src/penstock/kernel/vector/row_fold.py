@@ -1,0 +1,84 @@
+"""Several folds side by side over rows that are columns: each takes its own fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.kernel.vector.batch import Batch
+from penstock.kernel.vector.folds import Items, PureFold, Through
+from penstock.kernel.vector.grouping import Groups
+from penstock.model.field_fold import FieldFold
+from penstock.model.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class RowFold:
+    """The state of a group is a tuple with an item per fold, or None before its first record.
+
+    ``whole`` folds row by row, for states that their store changes between two records.
+    """
+
+    parts: tuple[FieldFold, ...]
+    whole: PureFold
+
+    @property
+    def is_order_free(self) -> bool:
+        return self.whole.is_order_free
+
+    def start(self) -> None:
+        return None
+
+    def items(self, batch: Batch) -> Items:
+        rows = batch.values.values()
+        if isinstance(rows, Rows):
+            return rows.columns()
+        return [*zip(*rows, strict=True)]
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> None:
+        if through is not None:
+            self.whole.finals([_rows(items, groups)], groups, states, through)
+            return
+        members = self._members(states)
+        for part, member in zip(self.parts, members, strict=True):
+            columns = items[part.fields]
+            if part.over_columns is None:
+                _fold(part, columns, groups, member)
+            else:
+                part.over_columns(member, groups.codes, columns)
+        states[:] = zip(*members, strict=True)
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        if through is not None:
+            return self.whole.running([_rows(items, groups)], groups, states, through)
+        members = self._members(states)
+        found = [
+            _fold(part, items[part.fields], groups, member)
+            for part, member in zip(self.parts, members, strict=True)
+        ]
+        states[:] = zip(*members, strict=True)
+        return [*zip(*found, strict=True)]
+
+    def _members(self, states: list[Any]) -> list[list[Any]]:
+        return [
+            [part.start() if state is None else state[place] for state in states]
+            for place, part in enumerate(self.parts)
+        ]
+
+
+def _rows(items: Items, groups: Groups) -> Sequence[Any]:
+    return [*zip(*items, strict=True)] if items else [()] * len(groups.codes)
+
+
+def _fold(part: FieldFold, columns: Items, groups: Groups, states: list[Any]) -> list[Any]:
+    """Folds record by record; gives the state after each."""
+    step, result = part.step, []
+    for code, values in zip(groups.codes.tolist(), _rows(columns, groups), strict=True):
+        states[code] = step(states[code], *values)
+        result.append(states[code])
+    return result

@@ -1,0 +1,44 @@
+"""Whole columns of rows and their bytes, in fewer calls than row by row and with equal results.
+
+What a fast way does not know for certain it leaves to the codec of single rows: it gives None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.kernel.vector.codecs import Encoded
+from penstock.model.rows import Rows
+
+#: Gives rows for the bytes of each; none of them is None.
+DecodeColumn = Callable[[Encoded], Rows | None]
+#: Gives the bytes of rows.
+EncodeColumn = Callable[[Rows], Encoded | None]
+
+
+def _never(_: Encoded) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCodec:
+    """The functions of one schema, and what can be said of its bytes. See ``ColumnSerde``."""
+
+    wire: object = None
+    decode: DecodeColumn | None = None
+    encode: EncodeColumn | None = None
+    takes_all: bool = False
+    tells_apart: bool = False
+    keeps_bytes: Callable[[Encoded], bool] = _never
+
+
+def rows_of(values: Sequence[Any], width: int) -> Rows | None:
+    """The values as columns; None if one of them is no row."""
+    if isinstance(values, Rows):
+        return values
+    if None in values:
+        return None
+    columns = [*zip(*values, strict=True)] if values else [()] * width
+    return Rows(columns, len(values))

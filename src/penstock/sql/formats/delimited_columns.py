@@ -1,0 +1,78 @@
+"""Format DELIMITED over columns. One by one: ``delimited``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from penstock.kernel.vector.codecs import Encoded
+from penstock.model.rows import Items, Rows
+from penstock.sql.formats.column_codec import ColumnCodec
+from penstock.sql.formats.delimited import Read, delimited_reader, delimited_writer
+from penstock.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Field,
+)
+
+#: The texts of these hold letters, digits, a point and a minus, and nothing that needs a quote.
+_PLAIN = frozenset({BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, TIME, TIMESTAMP})
+
+
+def delimited_columns(columns: Sequence[Field], delimiter: str) -> ColumnCodec:
+    """Gives the functions of rows with these columns, all of them scalars."""
+    wire = ("DELIMITED", tuple(column.type for column in columns), delimiter)
+    return ColumnCodec(wire, _decoder(columns, delimiter), _encoder(columns, delimiter))
+
+
+def _decoder(columns: Sequence[Field], delimiter: str) -> Callable[[Encoded], Rows | None]:
+    readers = [None if c.type == STRING else delimited_reader(c.type) for c in columns]
+    width = len(readers)
+
+    def decode(data: Encoded) -> Rows | None:
+        lines = [item.decode(errors="replace") for item in data]  # type: ignore[union-attr]
+        text = "\n".join(lines)
+        if '"' in text or "\r" in text or text.count("\n") != len(lines) - 1 or "" in lines:
+            return None
+        if text.count(delimiter) != len(lines) * (width - 1):
+            return None
+        if width == 1:
+            return Rows([_read(lines, readers[0])], len(lines))
+        cells = [line.split(delimiter) for line in lines]
+        if set(map(len, cells)) != {width}:
+            return None
+        texts = zip(*cells, strict=True)
+        return Rows([_read(c, r) for c, r in zip(texts, readers, strict=True)], len(lines))
+
+    return decode
+
+
+def _read(texts: Items, read: Read | None) -> Items:
+    if read is None:
+        return [text or None for text in texts] if "" in texts else texts
+    return [read(text) if text else None for text in texts]
+
+
+def _encoder(columns: Sequence[Field], delimiter: str) -> Callable[[Rows], Encoded | None] | None:
+    if any(c.type not in _PLAIN for c in columns) or delimiter.isalnum() or delimiter in ".-":
+        return None
+    writers = [delimited_writer(column.type) for column in columns]
+
+    def encode(rows: Rows) -> Encoded | None:
+        texts = []
+        for write, column in zip(writers, rows.columns(), strict=True):
+            if None in column:
+                return None
+            texts.append([*map(write, column)])
+        # A first value that begins with neither a letter nor a digit is quoted.
+        texts[0] = [f'"{text}"' if text[0] == "-" else text for text in texts[0]]
+        if len(texts) == 1:
+            return [*map(str.encode, texts[0])]
+        return [delimiter.join(row).encode() for row in zip(*texts, strict=True)]
+
+    return encode
