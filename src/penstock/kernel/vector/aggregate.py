@@ -18,6 +18,7 @@ from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
 from penstock.kernel.vector.step import NotVectorisableError, Step, require_known, vectorises
 from penstock.model.pure import is_pure
+from penstock.model.rows import taken
 from penstock.serde.base import Serde
 from penstock.state.bulk import BulkRows
 from penstock.topology.nodes import Aggregate, Reduce
@@ -72,6 +73,7 @@ class FoldColumns(Step[Any]):
         settled(rows)
         key_serde, serde = rows.keys.serde, rows.values.serde
         groups, timestamps = grouped(records.keys), records.timestamps
+        states: Sequence[Any]
         states, times = read_rows(effects.read(store, rows, groups.keys), serde, self._fold.start)
         through = self._check_states(records.items, states)
         changes = None
@@ -79,7 +81,7 @@ class FoldColumns(Step[Any]):
             keys = Column(records.key_values)
             changes = running_changes(self._fold, records, keys, groups, states, times, through)
         else:
-            self._fold.finals(records.items, groups, states, through)
+            states = self._fold.finals(records.items, groups, states, through)
         newest = np.maximum(times, groups.newest(timestamps))
         values = encoded_states(serde, states)
         written = written_rows(newest, values)
@@ -144,7 +146,7 @@ def settled(rows: Any) -> None:
         raise NotProvenError("its cache holds changes that were not passed on yet")
 
 
-def encoded_states(serde: Serde[Any], states: list[Any]) -> Sequence[bytes]:
+def encoded_states(serde: Serde[Any], states: Sequence[Any]) -> Sequence[bytes]:
     """The bytes of new states. A state of None would delete its row."""
     values = Column(states).encoded(serde)
     if None in values:
@@ -170,7 +172,7 @@ def last_changes(
     places = order.tolist()
     # A cache reads back what it wrote, and so turns an int in a store of doubles into a float.
     changed = Column(
-        [states[n] for n in places] if getattr(serde, "keeps_values", False) else None,
+        taken(states, order) if getattr(serde, "keeps_values", False) else None,
         [values[n] for n in places],
         serde,
         is_input=False,

@@ -32,8 +32,8 @@ class ColumnFold(Protocol):
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
-    ) -> None:
-        """Changes the states, one per group, to what they are after all records.
+    ) -> Sequence[Any]:
+        """The states, one per group, as they are after all records; the list is the fold's own.
 
         ``through`` is what becomes of a state between two records, None for nothing.
         """
@@ -41,7 +41,7 @@ class ColumnFold(Protocol):
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> list[Any]:
-        """The same, and gives the state after each record."""
+        """The state after each record; the list has what they are after all of them."""
 
 
 class CountFold:
@@ -57,9 +57,9 @@ class CountFold:
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
-    ) -> None:
+    ) -> Sequence[Any]:
         sizes = groups.sizes().tolist()
-        states[:] = [state + size for state, size in zip(states, sizes, strict=True)]
+        return [state + size for state, size in zip(states, sizes, strict=True)]
 
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
@@ -86,11 +86,12 @@ class ExpressionFold:
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
-    ) -> None:
+    ) -> Sequence[Any]:
         if through is None:
             _fold(self.single.only, items[0], groups, states)
         else:
             _fold_running(self.single.only, items[0], groups, states, through)
+        return states
 
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
@@ -114,13 +115,13 @@ class NamedFold:
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
-    ) -> None:
+    ) -> Sequence[Any]:
         named = self.named.named
         members = {name: [state[name] for state in states] for name in named}
         for (name, aggregate), column in zip(named.items(), items, strict=True):
             _fold(aggregate, column, groups, members[name])
         rows = zip(*members.values(), strict=True)
-        states[:] = [_updated(s, named, row) for s, row in zip(states, rows, strict=True)]
+        return [_updated(s, named, row) for s, row in zip(states, rows, strict=True)]
 
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
@@ -153,8 +154,9 @@ class ReduceFold:
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
-    ) -> None:
+    ) -> Sequence[Any]:
         self.running(items, groups, states, through)
+        return states
 
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
@@ -187,11 +189,12 @@ class PureFold:
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
-    ) -> None:
+    ) -> Sequence[Any]:
         step = self.step
         for code, item in zip(groups.codes.tolist(), items[0], strict=True):
             state = step(None, item, states[code])
             states[code] = state if through is None else through(state)
+        return states
 
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, islice, repeat
 from typing import Any
 
 from penstock.kernel.vector.batch import Batch
@@ -11,6 +12,8 @@ from penstock.kernel.vector.folds import Items, PureFold, Through
 from penstock.kernel.vector.grouping import Groups
 from penstock.model.field_fold import FieldFold
 from penstock.model.rows import Rows
+
+_UNCHANGING = (bool, bytes, float, int, str, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,9 @@ class RowFold:
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
-    ) -> None:
+    ) -> Sequence[Any]:
         if through is not None:
-            self.whole.finals([_rows(items, groups)], groups, states, through)
-            return
+            return self.whole.finals([_rows(items, groups)], groups, states, through)
         members = self._members(states)
         for part, member in zip(self.parts, members, strict=True):
             columns = items[part.fields]
@@ -49,7 +51,7 @@ class RowFold:
                 _fold(part, columns, groups, member)
             else:
                 part.over_columns(member, groups.codes, columns)
-        states[:] = zip(*members, strict=True)
+        return Rows(members, len(states))
 
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
@@ -65,10 +67,24 @@ class RowFold:
         return [*zip(*found, strict=True)]
 
     def _members(self, states: list[Any]) -> list[list[Any]]:
+        if not any(states):
+            return [_starts(part, len(states)) for part in self.parts]
         return [
-            [part.start() if state is None else state[place] for state in states]
-            for place, part in enumerate(self.parts)
+            [first if state is None else state[place] for state, first in zip(states, firsts)]  # noqa: B905
+            for place, firsts in enumerate(map(_firsts, self.parts))
         ]
+
+
+def _firsts(part: FieldFold) -> Iterator[Any]:
+    """States of groups without records; one that could be changed is never handed out twice."""
+    first = part.start()
+    if isinstance(first, _UNCHANGING):
+        return repeat(first)
+    return (part.start() for _ in count())
+
+
+def _starts(part: FieldFold, groups: int) -> list[Any]:
+    return [*islice(_firsts(part), groups)]
 
 
 def _rows(items: Items, groups: Groups) -> Sequence[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,6 +111,7 @@ class WindowAggregateColumns(Step[WindowAggregate]):
         key_serde, serde = rows.keys.serde, rows.values.serde
         groups, _, group_starts = grouped_windows(grouped(gathered.keys), starts)
         at = group_starts.tolist()
+        states: Sequence[Any]
         states, times = read_rows(rows.read(groups.keys, at), serde, self._fold.start)
         through = self._check_states(gathered.items, states)
         changes = None
@@ -119,7 +121,7 @@ class WindowAggregateColumns(Step[WindowAggregate]):
             )
             changes = running_changes(self._fold, gathered, keys, groups, states, times, through)
         else:
-            self._fold.finals(gathered.items, groups, states, through)
+            states = self._fold.finals(gathered.items, groups, states, through)
         newest = np.maximum(times, groups.newest(gathered.timestamps))
         values = encoded_states(serde, states)
         order: Places = np.argsort(groups.last_places())

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from penstock.kernel.vector.codecs import Encoded
@@ -40,5 +42,8 @@ def rows_of(values: Sequence[Any], width: int) -> Rows | None:
         return values
     if None in values:
         return None
-    columns = [*zip(*values, strict=True)] if values else [()] * width
-    return Rows(columns, len(values))
+    return Rows([partial(_column, values, place) for place in range(width)], len(values))
+
+
+def _column(values: Sequence[Any], place: int) -> list[Any]:
+    return [*map(itemgetter(place), values)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.rows import Items, Rows
 from penstock.sql.formats.column_codec import ColumnCodec
@@ -18,6 +20,7 @@ from penstock.sql.types import (
     TIME,
     TIMESTAMP,
     Field,
+    SqlType,
 )
 
 #: The texts of these hold letters, digits, a point and a minus, and nothing that needs a quote.
@@ -58,17 +61,32 @@ def _read(texts: Items, read: Read | None) -> Items:
     return [read(text) if text else None for text in texts]
 
 
+def _column_writer(type_: SqlType) -> Callable[[Items], list[str]]:
+    write = delimited_writer(type_)
+    if type_ != DOUBLE:
+        return lambda column: [*map(write, column)]
+    return lambda column: [*map(repr if _are_plain(column) else write, column)]
+
+
+def _are_plain(column: Items) -> bool:
+    """Whether these are doubles that Java and Python write alike, without an exponent."""
+    if set(map(type, column)) != {float}:
+        return False
+    sizes = np.abs(np.array(column))
+    return bool(((sizes == 0) | ((sizes >= 1e-3) & (sizes < 1e7))).all())
+
+
 def _encoder(columns: Sequence[Field], delimiter: str) -> Callable[[Rows], Encoded | None] | None:
     if any(c.type not in _PLAIN for c in columns) or delimiter.isalnum() or delimiter in ".-":
         return None
-    writers = [delimited_writer(column.type) for column in columns]
+    writers = [_column_writer(column.type) for column in columns]
 
     def encode(rows: Rows) -> Encoded | None:
         texts = []
         for write, column in zip(writers, rows.columns(), strict=True):
             if None in column:
                 return None
-            texts.append([*map(write, column)])
+            texts.append(write(column))
         # A first value that begins with neither a letter nor a digit is quoted.
         texts[0] = [f'"{text}"' if text[0] == "-" else text for text in texts[0]]
         if len(texts) == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -265,10 +266,12 @@ def _result_columns(step: AggregateStep, fold: _Fold) -> Callable[[Any, Any], Ro
         part: Callable[[str], Items] | None = getattr(keys, "member", None)
         if None in found or (part is None) != (step.window is None):
             return None
-        members = found.columns() if isinstance(found, Rows) else [*zip(*found, strict=True)]
         plain = keys.values if part is None else partial(part, "key")
         columns: list[Callable[[], Items]] = [partial(_member, plain, n) for n in range(width)]
-        columns += [partial(_mapped, *each) for each in zip(maps, members, strict=True)]
+        columns += [
+            partial(_mapped, convert, partial(_member, states.values, n))
+            for n, convert in enumerate(maps)
+        ]
         if part is not None:
             columns += [partial(part, "start"), partial(part, "end")]
         return Rows(columns, len(found))
@@ -276,10 +279,10 @@ def _result_columns(step: AggregateStep, fold: _Fold) -> Callable[[Any, Any], Ro
     return over_columns
 
 
-def _mapped(convert: Callable[[Any], Any], column: Items) -> Items:
-    return column if convert is same else [*map(convert, column)]
+def _mapped(convert: Callable[[Any], Any], column: Callable[[], Items]) -> Items:
+    return column() if convert is same else [*map(convert, column())]
 
 
-def _member(keys: Callable[[], Items], place: int) -> Items:
-    rows = keys()
-    return rows.column(place) if isinstance(rows, Rows) else [row[place] for row in rows]
+def _member(made: Callable[[], Items], place: int) -> Items:
+    rows = made()
+    return rows.column(place) if isinstance(rows, Rows) else [*map(itemgetter(place), rows)]

@@ -9,6 +9,7 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from penstock.kernel.vector.codecs import Encoded
 from penstock.model.coded_bytes import CodedBytes
 from penstock.model.rows import Rows
 from penstock.serde.base import Serde
+from penstock.sql.formats.column_codec import rows_of
 from penstock.sql.formats.columns import parts
 from penstock.sql.types import (
     BIGINT,
@@ -80,19 +82,24 @@ class InternalRowSerde(Serde[tuple[Any, ...]]):
         lists = [*map(orjson.loads, data)]  # type: ignore[arg-type]
         if set(map(len, lists)) != {len(self.types)}:
             return None
-        columns = zip(*lists, strict=True)
-        read = [_each_item(c, _reader(t)) for c, t in zip(columns, self.types, strict=True)]
+        read = [
+            _each_item([*map(itemgetter(n), lists)], _reader(type_))
+            for n, type_ in enumerate(self.types)
+        ]
         return Rows(read, len(lists))
 
     def encode_column(self, values: Sequence[Any]) -> Encoded | None:
         if not self.types:
             return None if None in values else CodedBytes(np.zeros(len(values), int), [b"[]"])
-        columns = values.columns() if isinstance(values, Rows) else zip(*values, strict=True)
-        written = [
-            _each_item(c, None if t == DOUBLE else _writer(t))
-            for c, t in zip(columns, self.types, strict=True)
-        ]
-        data = [*map(orjson.dumps, zip(*written, strict=True))]
+        rows = rows_of(values, len(self.types))
+        if rows is None:
+            return None
+        writers = [None if type_ == DOUBLE else _writer(type_) for type_ in self.types]
+        if any(writers):
+            written = [_each_item(c, w) for c, w in zip(rows.columns(), writers, strict=True)]
+            data = [*map(orjson.dumps, zip(*written, strict=True))]
+        else:
+            data = [*map(orjson.dumps, values)]
         if DOUBLE in self.types and b"null" in b"".join(data):
             # It may stand for a NaN or an infinity, which are written as texts.
             encode = self.encode
