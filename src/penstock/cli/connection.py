@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.kafka.admin import Admin
-from penstock.kafka.broker_folder import HOST
-from penstock.kafka.broker_registry import find_project_broker
+from penstock.kafka.broker_registry import find_project_broker, running_project_broker
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java_settings import Kind, for_librdkafka
 
@@ -56,9 +55,10 @@ def connect(bootstrap: str | None, command_config: Path | None, timeout_s: float
 
 def project_bootstrap() -> str:
     """Gives the address of the broker that ``penstock broker start`` started for this project."""
+    servers = running_project_broker()
+    if servers is not None:
+        return servers
     folder = find_project_broker()
-    if folder is not None and folder.port is not None and folder.is_in_use():
-        return f"{HOST}:{folder.port}"
     why = (
         "this project has none" if folder is None else f"the one in {str(folder.root)!r} is stopped"
     )

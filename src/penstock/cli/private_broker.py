@@ -13,10 +13,8 @@ from penstock.cli.output import err
 from penstock.cli.program import LoadedProgram
 from penstock.config import BOOTSTRAP_SERVERS, STATE_DIR
 from penstock.kafka.admin import Admin
-from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.embedded import EmbeddedBroker
-from penstock.topology.graph import Graph
-from penstock.topology.nodes import Sink, Source
+from penstock.runtime.spark.topics import make_topics
 
 
 @contextmanager
@@ -45,30 +43,3 @@ def new_broker() -> Iterator[tuple[dict[str, Any], Status]]:
     ):
         settings = {BOOTSTRAP_SERVERS.name: broker.bootstrap_servers, STATE_DIR.name: folder}
         yield settings, line
-
-
-def make_topics(admin: Admin, graph: Graph, partitions: int) -> None:
-    """Makes the topics that the program reads and writes, all of one size: they can be joined."""
-    there = admin.topics()
-    wanted = [name for name in external_topics(graph) if name not in there]
-    sizes = [len(there[name].partitions) for name in external_topics(graph) if name in there]
-    admin.create_topics(TopicSpec(name, max([partitions, *sizes])) for name in wanted)
-
-
-def external_topics(graph: Graph) -> list[str]:
-    """The topics that the graph names and does not own, sources first."""
-    sources = [
-        topic
-        for node in graph.nodes.values()
-        if isinstance(node, Source)
-        for topic in node.topics
-        if topic not in graph.internal_topics
-    ]
-    sinks = [
-        node.topic
-        for node in graph.nodes.values()
-        if isinstance(node, Sink)
-        and node.topic is not None
-        and node.topic not in graph.internal_topics
-    ]
-    return list(dict.fromkeys((*sources, *sinks)))

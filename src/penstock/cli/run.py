@@ -19,7 +19,7 @@ from penstock.cli.snapshot import Snapshot, Watch
 from penstock.cli.top_rows import TopRows, store_to_show
 from penstock.cli.watched import run_watched
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
-from penstock.kafka.broker_registry import find_project_broker
+from penstock.kafka.broker_registry import running_project_broker
 
 ProgramArgument = Annotated[
     str,
@@ -111,10 +111,8 @@ def merged_settings(
 
 def project_broker() -> Mapping[str, str]:
     """The setting for the broker that ``penstock broker start`` started for this project."""
-    folder = find_project_broker()
-    if folder is None or folder.port is None or not folder.is_in_use():
-        return {}
-    return {BOOTSTRAP_SERVERS.name: f"127.0.0.1:{folder.port}"}
+    servers = running_project_broker()
+    return {} if servers is None else {BOOTSTRAP_SERVERS.name: servers}
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -52,6 +52,14 @@ def find_project_broker(start: Path | None = None) -> BrokerFolder | None:
     return None
 
 
+def running_project_broker() -> str | None:
+    """The address of the broker that ``penstock broker start`` started here, if it still runs."""
+    folder = find_project_broker()
+    if folder is None or folder.port is None or not folder.is_in_use():
+        return None
+    return f"{HOST}:{folder.port}"
+
+
 def status(folder: Path) -> BrokerStatus:
     """Says whether a broker runs in the folder; a broker that crashed or was killed does not."""
     broker = BrokerFolder(folder.absolute())

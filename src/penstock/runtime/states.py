@@ -17,6 +17,10 @@ class State(Enum):
     PENDING_ERROR = "PENDING_ERROR"
     ERROR = "ERROR"
 
+    def __call__(self) -> State:
+        """Java's spelling, ``streams.state()``, gives the same."""
+        return self
+
     @property
     def is_running_or_rebalancing(self) -> bool:
         return self in (State.RUNNING, State.REBALANCING)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from penstock import KafkaStreams, State, TopologyTestDriver
-from penstock.cli.private_broker import external_topics
 from penstock.cli.program import LoadedProgram, load_program
 from penstock.kafka.admin import Admin
+from penstock.runtime.spark.topics import external_topics
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

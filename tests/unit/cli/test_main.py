@@ -40,6 +40,7 @@ def test_without_any_broker_the_message_says_how_to_start_one(
 ) -> None:
     """The first thing a newcomer tries has no broker to talk to."""
     monkeypatch.setattr("penstock.cli.connection.find_project_broker", lambda: None)
+    monkeypatch.setattr("penstock.cli.connection.running_project_broker", lambda: None)
     result = run("topics", "list")
     assert result.exit_code == 1
     assert "[no-broker]" in result.stderr

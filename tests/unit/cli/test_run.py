@@ -11,13 +11,13 @@ from rich.console import Console
 from penstock import StreamsBuilder
 from penstock.cli import run as command
 from penstock.cli.live_view import LineView, bar, line, picture
-from penstock.cli.private_broker import external_topics
 from penstock.cli.program import LoadedProgram
 from penstock.cli.quiet import java_log
 from penstock.cli.run import merged_settings
 from penstock.cli.snapshot import Rate, Snapshot
 from penstock.cli.top_rows import store_to_show, top
 from penstock.errors import StreamsError
+from penstock.runtime.spark.topics import external_topics
 from penstock.runtime.states import State
 from penstock.topology.topology import Topology
 
@@ -39,7 +39,7 @@ def merged(config: dict[str, Any], **options: Any) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def no_project_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that happens to run beside the tests is none of their business."""
-    monkeypatch.setattr(command, "find_project_broker", lambda: None)
+    monkeypatch.setattr(command, "running_project_broker", lambda: None)
 
 
 def metrics(**changes: Any) -> Any:

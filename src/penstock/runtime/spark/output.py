@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from confluent_kafka import KafkaError, Message, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_producer
@@ -96,6 +96,8 @@ class KafkaWriter:
         self._producer = new_producer(settings)
         self._failed: KafkaError | None = None
         self._partitions: dict[str, int] = {}
+        #: Where records went, for the day when they do not arrive.
+        self._topics: set[str] = set()
         if self.is_transactional:
             self._producer.init_transactions(30.0)
 
@@ -122,6 +124,7 @@ class KafkaWriter:
         if on_delivery is None and not self.is_transactional:
             # Without a transaction nobody else notices a record that could not be written.
             on_delivery = self._delivered
+        self._topics.add(topic)
         where = -1 if partition is None else partition
         noted: Any = list(headers) if headers else None
         while True:
@@ -146,6 +149,7 @@ class KafkaWriter:
         # Arguments by position take a fifth off the time of a record. Only the first of the two
         # places for a callback is looked at once both are given.
         produce = self._producer.produce
+        self._topics.add(topic)
         where = -1 if partition is None else partition
         report = None if self.is_transactional else self._delivered
         noted: Any = list(headers) or None
@@ -164,6 +168,7 @@ class KafkaWriter:
             return
         left = self._producer.flush(60.0)
         if left or self._failed is not None:
+            self._check_topics()
             raise StreamsError(
                 "write-failed",
                 f"{left} records could not be written to Kafka: {self._failed}",
@@ -174,7 +179,12 @@ class KafkaWriter:
         if offsets:
             positions = [TopicPartition(*part, offset) for part, offset in offsets.items()]
             self._producer.send_offsets_to_transaction(positions, group, _OFFSETS_S)
-        self._producer.commit_transaction(_COMMIT_S)
+        try:
+            self._producer.commit_transaction(_COMMIT_S)
+        except KafkaException:
+            # The client only counts the records that did not arrive.
+            self._check_topics()
+            raise
 
     def _in_time(self, call: Callable[[], None]) -> None:
         """Calls the client, but does not trust it to come back.
@@ -223,13 +233,16 @@ class KafkaWriter:
             found = self._producer.list_topics(topic, timeout=10.0).topics.get(topic)
             count = 0 if found is None or found.error is not None else len(found.partitions)
             if count == 0:
-                raise StreamsError(
-                    "missing-topic",
-                    f"output topic {topic!r} does not exist",
-                    fix=f"create it: penstock topics create {topic}",
-                )
+                raise _missing(topic)
             self._partitions[topic] = count
         return self._partitions[topic]
+
+    def _check_topics(self) -> None:
+        """Says so if one of the topics that were written to is not there."""
+        there = self._producer.list_topics(timeout=10.0).topics
+        for topic in sorted(self._topics):
+            if topic not in there:
+                raise _missing(topic)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -382,6 +395,14 @@ class TaskOutput:
             (0, FOR_SPARK, topic, 0, task.subtopology, task.partition, self._sequence,
              timestamp, key, value, encode_headers(headers))
         )  # fmt: skip
+
+
+def _missing(topic: str) -> StreamsError:
+    return StreamsError(
+        "missing-topic",
+        f"output topic {topic!r} does not exist",
+        fix=f"create it: penstock topics create {topic}",
+    )
 
 
 def _noting(ends: dict[str, int], store: str) -> Any:

@@ -22,6 +22,8 @@ from penstock.config import (
     StreamsConfig,
 )
 from penstock.errors import ConfigError, InvalidStateError
+from penstock.kafka.admin import Admin
+from penstock.kafka.broker_registry import running_project_broker
 from penstock.kafka.embedded import shared_broker
 from penstock.model.duration import Duration, to_ms
 from penstock.processor.listeners import StateRestoreListener
@@ -32,6 +34,7 @@ from penstock.runtime.spark.query_failure import explained, is_passing
 from penstock.runtime.spark.session import spark_session
 from penstock.runtime.spark.snapshot import snapshot
 from penstock.runtime.spark.store_view import StoreView
+from penstock.runtime.spark.topics import make_topics
 from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener
 from penstock.topology.topology import Topology, check_runnable
 
@@ -45,7 +48,8 @@ _SECONDS_BETWEEN_RESTARTS = (0.5, 1.0, 2.0, 5.0, 10.0)
 class KafkaStreams:
     """Runs a topology on Spark against Kafka until it is closed.
 
-    Without ``bootstrap.servers`` a private broker is started for this process.
+    Without ``bootstrap.servers`` it uses the broker that ``penstock broker start`` started in this
+    project, else a private one that ends with the process, with the program's topics made.
 
     Args:
         topology: What to run, from ``StreamsBuilder.build()`` or made by hand.
@@ -293,11 +297,18 @@ class KafkaStreams:
     def _prepare(self) -> Leader:
         """Brings Kafka's side up, while Spark starts."""
         if not self._config[BOOTSTRAP_SERVERS]:
-            servers = shared_broker().bootstrap_servers
+            servers = running_project_broker() or self._private_broker()
             self._config = StreamsConfig({**self._config, BOOTSTRAP_SERVERS.name: servers})
         leader = self._leader = Leader(self._topology.graph, self._config, self._threads)
         leader.prepare()
         return leader
+
+    def _private_broker(self) -> str:
+        """Starts the broker of this process; only the program itself can make its topics there."""
+        servers = shared_broker().bootstrap_servers
+        admin = Admin({"bootstrap.servers": servers})
+        make_topics(admin, self._topology.graph, self._config[NUM_STREAM_THREADS])
+        return servers
 
     def _watch(self) -> None:
         """Waits for the query to end, and asks the handler when it ended with an error."""

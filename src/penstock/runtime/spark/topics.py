@@ -12,11 +12,12 @@ from penstock.config import (
     StreamsConfig,
 )
 from penstock.errors import TopologyError
+from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic, TopicSpec
 from penstock.runtime.spark.plan import Plan
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import Source
+from penstock.topology.nodes import Sink, Source
 from penstock.topology.validate import nearest
 
 _WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)
@@ -64,6 +65,33 @@ def source_partitions(graph: Graph, existing: Mapping[str, Topic]) -> dict[str, 
                 )
             sizes[topic] = len(existing[topic].partitions)
     return sizes
+
+
+def make_topics(admin: Admin, graph: Graph, partitions: int) -> None:
+    """Makes the topics that the program reads and writes, all of one size: they can be joined."""
+    there = admin.topics()
+    wanted = [name for name in external_topics(graph) if name not in there]
+    sizes = [len(there[name].partitions) for name in external_topics(graph) if name in there]
+    admin.create_topics(TopicSpec(name, max([partitions, *sizes])) for name in wanted)
+
+
+def external_topics(graph: Graph) -> list[str]:
+    """The topics that the graph names and does not own, sources first."""
+    sources = [
+        topic
+        for node in graph.nodes.values()
+        if isinstance(node, Source)
+        for topic in node.topics
+        if topic not in graph.internal_topics
+    ]
+    sinks = [
+        node.topic
+        for node in graph.nodes.values()
+        if isinstance(node, Sink)
+        and node.topic is not None
+        and node.topic not in graph.internal_topics
+    ]
+    return list(dict.fromkeys((*sources, *sinks)))
 
 
 def internal_topics(plan: Plan, config: StreamsConfig) -> list[TopicSpec]:
