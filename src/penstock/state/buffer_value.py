@@ -12,6 +12,9 @@ _LONGS = Struct(">qq")
 _INT = Struct(">i")
 _INTS = Struct(">ii")
 
+#: The header of a changelog record in this version; without it Java reads a layout of old.
+CHANGELOG_VERSION: Header = ("v", b"\x03")
+
 _NULL = -1
 #: The old value's length when it equals the prior value, which is then not written twice.
 _SAME_AS_PRIOR = -2

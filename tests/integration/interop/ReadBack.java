@@ -30,12 +30,15 @@ import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.kstream.SessionWindowedDeserializer;
+import org.apache.kafka.streams.kstream.Suppressed;
 import org.apache.kafka.streams.kstream.TimeWindowedDeserializer;
+import org.apache.kafka.streams.kstream.TimeWindows;
 import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.QueryableStoreTypes;
 import org.apache.kafka.streams.state.ReadOnlyKeyValueStore;
 import org.apache.kafka.streams.state.ValueAndTimestamp;
+import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.streams.state.internals.RecordConverters;
 import org.apache.kafka.streams.state.internals.ValueAndTimestampSerde;
 
@@ -73,6 +76,7 @@ public class ReadBack {
                 (String) asked.get("value"));
             case "place" -> place((String) asked.get("topic"), (List<String>) asked.get("keys"));
             case "count" -> count(asked);
+            case "close-windows" -> closeWindows(asked);
             default -> throw new IllegalArgumentException(String.valueOf(asked));
         };
     }
@@ -174,13 +178,7 @@ public class ReadBack {
             .count(Materialized.<String, Long, KeyValueStore<Bytes, byte[]>>as(store)
                 .withKeySerde(Serdes.String()).withValueSerde(Serdes.Long()))
             .toStream().to((String) asked.get("sink"), Produced.with(Serdes.String(), Serdes.Long()));
-        Properties settings = new Properties();
-        settings.put(StreamsConfig.APPLICATION_ID_CONFIG, asked.get("application"));
-        settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
-        settings.put(StreamsConfig.STATE_DIR_CONFIG, asked.get("state_dir"));
-        settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
-        settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, "1");
-        settings.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
+        Properties settings = application(asked);
         Map<String, Object> expected = new LinkedHashMap<>();
         ((Map<?, ?>) asked.get("until")).forEach((key, n) -> expected.put((String) key, ((Number) n).longValue()));
         Map<String, Object> counts = new LinkedHashMap<>();
@@ -207,5 +205,47 @@ public class ReadBack {
             entries.forEachRemaining(entry -> found.put(entry.key, entry.value));
         }
         return found;
+    }
+
+    static Properties application(Map<String, Object> asked) {
+        Properties settings = new Properties();
+        settings.put(StreamsConfig.APPLICATION_ID_CONFIG, asked.get("application"));
+        settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
+        settings.put(StreamsConfig.STATE_DIR_CONFIG, asked.get("state_dir"));
+        settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
+        settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, "1");
+        settings.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
+        return settings;
+    }
+
+    // An application that gives a window's count when the window has closed, until so many came out
+
+    static Map<String, Object> closeWindows(Map<String, Object> asked) throws Exception {
+        Duration size = Duration.ofMillis(((Number) asked.get("window_ms")).longValue());
+        String sink = (String) asked.get("sink");
+        int until = ((Number) asked.get("until")).intValue();
+        StreamsBuilder builder = new StreamsBuilder();
+        builder.stream((String) asked.get("source"), Consumed.with(Serdes.String(), Serdes.String()))
+            .groupByKey(Grouped.with(Serdes.String(), Serdes.String()))
+            .windowedBy(TimeWindows.ofSizeWithNoGrace(size))
+            .count(Materialized.<String, Long, WindowStore<Bytes, byte[]>>as("windows")
+                .withKeySerde(Serdes.String()).withValueSerde(Serdes.Long()))
+            .suppress(Suppressed.untilWindowCloses(Suppressed.BufferConfig.unbounded()).withName("held"))
+            .toStream((window, count) -> window.key() + "@" + window.window().start())
+            .to(sink, Produced.with(Serdes.String(), Serdes.Long()));
+        List<Map<String, Object>> rows = List.of();
+        boolean clean;
+        try (KafkaStreams streams = new KafkaStreams(builder.build(), application(asked))) {
+            streams.start();
+            long deadline = System.nanoTime() + PATIENCE.toNanos();
+            while (rows.size() < until && System.nanoTime() < deadline) {
+                Thread.sleep(100);
+                rows = read(sink, new StringDeserializer(), "long");
+            }
+            clean = streams.close(PATIENCE);
+        }
+        Map<String, Object> counts = new LinkedHashMap<>();
+        rows.forEach(row -> counts.put((String) row.get("key"), row.get("value")));
+        return Map.of("counts", counts, "clean", clean);
     }
 }

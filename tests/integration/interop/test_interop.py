@@ -180,3 +180,52 @@ def test_each_continues_the_others_counts(
         ("ann", None, None): 6,
         ("bob", None, None): 3,
     }
+
+
+def test_each_closes_the_windows_that_the_other_holds_back(
+    streams_of: Callable[..., ps.KafkaStreams],
+    new_topic: Callable[..., str],
+    produce: Callable[..., None],
+    java_side: JavaSide,
+    application_id: str,
+    tmp_path: Path,
+) -> None:
+    """What ``suppress`` holds back is in its changelog, in bytes that both of them read."""
+    source = new_topic("interop-clicks", partitions=1)
+    sink = new_topic("interop-closed", partitions=1)
+    windows = ps.TimeWindows.of_size_with_no_grace(WINDOW_MS)
+    held = ps.Suppressed.until_window_closes(ps.BufferConfig.unbounded()).with_name("held")
+
+    def ours() -> None:
+        builder = ps.StreamsBuilder()
+        counted = builder.stream(source).group_by_key().windowed_by(windows).count("windows")
+        closed = counted.suppress(held).to_stream(lambda key, _: f"{key.key}@{key.window.start}")
+        closed.to(sink)
+        with streams_of(builder.build()) as streams:
+            assert streams.run_until_idle("120s")
+
+    def at(window: int) -> int:
+        return BASE_MS + window * WINDOW_MS
+
+    def total() -> dict[str, int]:
+        rows = java_side.ask("read", topic=sink, key="string", value="long")
+        return {row["key"]: row["value"] for row in rows}
+
+    produce(source, ("ann", "x", at(0)), ("bob", "x", at(0) + 1), ("ann", "x", at(0) + 2))
+    ours()
+    assert total() == {}
+    produce(source, ("zoë", "x", at(1)), ("zoë", "x", at(1) + 1))
+    answer = java_side.ask(
+        "close-windows",
+        application=application_id,
+        source=source,
+        sink=sink,
+        window_ms=WINDOW_MS,
+        state_dir=str(tmp_path / "java-state"),
+        until=2,
+    )
+    first = {f"ann@{at(0)}": 2, f"bob@{at(0)}": 1}
+    assert answer == {"counts": first, "clean": True}
+    produce(source, ("ann", "x", at(2)))
+    ours()
+    assert total() == {**first, f"zoë@{at(1)}": 2}

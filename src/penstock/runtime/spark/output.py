@@ -18,6 +18,7 @@ from penstock.runtime.spark.orders import Part
 from penstock.runtime.spark.plan import Plan
 from penstock.runtime.spark.rows import FOR_SPARK, RowBuffer, encode_headers
 from penstock.runtime.spark.shuffled_topic import ShuffledTopic
+from penstock.state.buffer_value import CHANGELOG_VERSION
 from penstock.state.spec import StoreKind
 from penstock.topology.nodes.to_spark import SPARK_TOPIC
 
@@ -284,6 +285,12 @@ class TaskOutput:
             for name, spec in plan.graph.stores.items()
             if spec.kind is StoreKind.VERSIONED_KEY_VALUE
         }
+        #: What Java expects beside the changelog records of a store.
+        self._versions: dict[str, Headers] = {
+            name: (CHANGELOG_VERSION,)
+            for name, spec in plan.graph.stores.items()
+            if spec.kind is StoreKind.TIME_ORDERED_BUFFER and not spec.persistent
+        }
         self.batch = 0
         self.is_replay = False
         self.sent = 0
@@ -360,19 +367,20 @@ class TaskOutput:
 
     def write_changelogs(self, ends: dict[str, int]) -> int:
         """Sends the collected changelog records; ``ends`` learns each changelog's next offset."""
-        header = ((BATCH_HEADER, self.batch.to_bytes(8, "big")),)
+        batch = (BATCH_HEADER, self.batch.to_bytes(8, "big"))
         count = 0
         for store, entries in self._logged.items():
             topic = self._settings.changelog_topic(store)
+            headers = (batch, *self._versions.get(store, ()))
             if not entries:
                 continue
             count += len(entries)
             _, (key, value, timestamp) = entries.popitem()
             if entries:
                 keys, values, times = zip(*entries.values(), strict=True)
-                self.writer.send_all(topic, keys, values, times, header, self._task.partition)
+                self.writer.send_all(topic, keys, values, times, headers, self._task.partition)
             noted = _noting(ends, store)
-            self.writer.send(topic, key, value, timestamp, header, self._task.partition, noted)
+            self.writer.send(topic, key, value, timestamp, headers, self._task.partition, noted)
         self._logged.clear()
         return count
 
