@@ -67,6 +67,11 @@ from penstock.processor.handlers import (
     LogAndFailProcessingExceptionHandler,
     Response,
 )
+from penstock.processor.listeners import (
+    StandbyUpdateListener,
+    StateRestoreListener,
+    SuspendReason,
+)
 from penstock.processor.processor import FixedKeyProcessor, Processor, ValueTransformer
 from penstock.runtime.states import ExceptionResponse, State
 from penstock.serde.base import Serde
@@ -117,7 +122,9 @@ __all__ = [
     "avg",
     "register_data_source",
     "KafkaStreams",
+    "StandbyUpdateListener",
     "State",
+    "StateRestoreListener",
     "ExceptionResponse",
     "StoreType",
     "AutoOffsetReset",
@@ -166,6 +173,7 @@ __all__ = [
     "StreamsBuilder",
     "StreamsConfig",
     "Suppressed",
+    "SuspendReason",
     "TableJoined",
     "TaskId",
     "TimeWindows",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Protocol
+
+from penstock.model.task_id import TaskId
 
 TopicPartition = tuple[str, int]
 
@@ -19,3 +22,41 @@ class StateRestoreListener(Protocol):
     ) -> None: ...
 
     def on_restore_end(self, partition: TopicPartition, store: str, total: int) -> None: ...
+
+
+class SuspendReason(Enum):
+    """Why a standby copy of a store no longer follows its changelog."""
+
+    MIGRATED = "MIGRATED"
+    PROMOTED = "PROMOTED"
+
+
+class StandbyUpdateListener(Protocol):
+    """Told how a standby copy of a store follows its changelog.
+
+    Only copies on other instances are standby copies. Where none are kept, none of these is
+    called; the store of a running task is the business of ``StateRestoreListener``.
+    """
+
+    def on_update_start(
+        self, partition: TopicPartition, store: str, starting_offset: int
+    ) -> None: ...
+
+    def on_batch_loaded(
+        self,
+        partition: TopicPartition,
+        store: str,
+        task: TaskId,
+        batch_end_offset: int,
+        batch_size: int,
+        current_end_offset: int,
+    ) -> None: ...
+
+    def on_update_suspended(
+        self,
+        partition: TopicPartition,
+        store: str,
+        store_offset: int,
+        current_end_offset: int,
+        reason: SuspendReason,
+    ) -> None: ...

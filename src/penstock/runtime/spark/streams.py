@@ -26,7 +26,7 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.broker_registry import running_project_broker
 from penstock.kafka.embedded import shared_broker
 from penstock.model.duration import Duration, to_ms
-from penstock.processor.listeners import StateRestoreListener
+from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
 from penstock.runtime.spark.leader import Leader
 from penstock.runtime.spark.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
 from penstock.runtime.spark.orders import Restore
@@ -84,6 +84,7 @@ class KafkaStreams:
         self._failures = 0
         self._failing_since: float | None = None
         self._restore_listener: StateRestoreListener | None = None
+        self._standby_listener: StandbyUpdateListener | None = None
         self._is_paused = False
         self.error: Exception | None = None
 
@@ -218,6 +219,23 @@ class KafkaStreams:
         self._restore_listener = listener
         if self._leader is not None and self._leader.driver is not None:
             self._leader.driver.restore_listener = listener
+
+    def set_standby_update_listener(self, listener: StandbyUpdateListener) -> None:
+        """Tells ``listener`` how standby copies of stores follow their changelogs.
+
+        This version keeps no standby copies (``num.standby.replicas`` says why), so the listener is
+        accepted and never called. Set it before ``start()``.
+
+        Raises:
+            InvalidStateError: the application has been started.
+        """
+        if self._state is not State.CREATED:
+            raise InvalidStateError(
+                "already-started",
+                f"the application is {self._state.value}: it takes no standby listener any more",
+                fix="set the listener before start()",
+            )
+        self._standby_listener = listener
 
     def restoring(self) -> list[Restore]:
         """The stores that are being read back right now, and how far they are."""
