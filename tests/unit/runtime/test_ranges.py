@@ -104,8 +104,30 @@ def test_an_unfinished_batch_comes_first_even_while_paused() -> None:
 
 def test_without_input_only_the_wall_clock_makes_batches() -> None:
     """Punctuations are due without records, too."""
-    assert planner(FakeAdmin(**{"in": 3})).next() is None
-    assert planner(FakeAdmin(**{"in": 3}), wall_clock=True).next() is not None
+    for wall_clock in (False, True):
+        plans = planner(FakeAdmin(**{"in": 3}), wall_clock=wall_clock)
+        plans.next()
+        assert (plans.next() is not None) == wall_clock
+
+
+def test_the_first_batch_needs_no_input() -> None:
+    """It makes the tasks: stores can be asked before, or without, a first record."""
+    plans = planner(FakeAdmin(**{"in": 3}))
+    assert plans.begins_at == {("in", 0): 3}
+    first = plans.next()
+    assert first is not None
+    assert not first.has_input
+    assert (first.batch, first.start, first.end) == (5, {("in", 0): 3}, {("in", 0): 3})
+    assert plans.next() is None
+
+
+def test_a_paused_application_begins_when_it_goes_on() -> None:
+    """Not even the first batch is planned before."""
+    plans = planner(FakeAdmin(**{"in": 3}))
+    plans.is_paused = True
+    assert plans.next() is None
+    plans.is_paused = False
+    assert plans.next() is not None
 
 
 def test_a_global_table_alone_makes_a_batch() -> None:

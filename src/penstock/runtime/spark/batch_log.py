@@ -34,6 +34,10 @@ class BatchPlan:
     clock_ms: int
     global_ends: Mapping[Part, int]
 
+    @property
+    def has_input(self) -> bool:
+        return self.start != self.end
+
     def to_json(self) -> bytes:
         return json.dumps(
             {

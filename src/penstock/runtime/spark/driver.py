@@ -187,7 +187,8 @@ class Driver:
         frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             received = _collected(frame)
-            call_sinks(self._sinks, frame, plan.batch)
+            if plan.has_input or any(report.has_wall_clock for report in received):
+                call_sinks(self._sinks, frame, plan.batch)
         finally:
             frame.unpersist()
         return received

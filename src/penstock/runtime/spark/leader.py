@@ -53,7 +53,7 @@ from penstock.runtime.spark.topics import (
 )
 from penstock.topology.graph import Graph
 from penstock.topology.json_form import to_dict
-from penstock.topology.nodes import Process, TableTransformValues
+from penstock.topology.nodes import Process, Sink, TableTransformValues
 
 log = logging.getLogger(__name__)
 
@@ -312,12 +312,13 @@ class Leader:
         parts = [(t, n) for t in plan.external_topics for n in range(plan.partitions[t])]
         parts += self._global_parts(plan)
         ends = self.admin.end_offsets(parts, committed=application.exactly_once)
-        position = driver.progress.position or self._committed(parts)
+        if application.exactly_once:
+            # A commit returns before the broker has marked its records as committed.
+            sinks = {n.topic for n in plan.graph.nodes.values() if isinstance(n, Sink)}
+            ends |= self.admin.end_offsets([part for part in parts if part[0] in sinks])
+        assert self._batches is not None
+        position = driver.progress.position or self._batches.begins_at
         return {part: max(ends[part] - position.get(part, 0), 0) for part in parts}
-
-    def _committed(self, parts: list[Part]) -> dict[Part, int]:
-        known = self._log.state.plan if self._log is not None else None
-        return dict(known.start if known is not None else {})
 
 
 def scratch_folder(application_dir: Path) -> Path:

@@ -51,6 +51,9 @@ class BatchPlanner:
         self._last = last
         self._unfinished = unfinished
         self._idling = Idling(inputs.tasks, inputs.max_idle_ms)
+        #: Where the first batch of this life begins.
+        self.begins_at = last.end
+        self._has_begun = False
         self.most_records = min(_FIRST_RECORDS, inputs.max_records)
         #: Whether more was waiting than the last batch could take.
         self.is_behind = False
@@ -59,9 +62,12 @@ class BatchPlanner:
         """Gives the next batch, None if there is nothing to do yet.
 
         A batch that was under way when the last leader died comes first, over the same ranges.
+        The first batch comes with or without input: it makes the tasks and brings their state
+        back, so that stores can be asked, and what is wrong with a task is known at once.
         """
         if self._unfinished is not None:
             self._last, self._unfinished = self._unfinished, None
+            self._has_begun = True
             return self._last
         if self.is_paused:
             return None
@@ -73,8 +79,9 @@ class BatchPlanner:
         tables = self._ends(list(self._inputs.global_parts))
         # A global table alone makes a batch, too: queries see it as of the newest batch.
         is_new = ends != start or tables != last.global_ends
-        if not is_new and not self._inputs.has_wall_clock:
+        if not is_new and self._has_begun and not self._inputs.has_wall_clock:
             return None
+        self._has_begun = True
         clock_ms = max(last.clock_ms, now_ms)
         self._last = BatchPlan(last.batch + 1, start, ends, clock_ms, tables)
         return self._last

@@ -127,8 +127,7 @@ class KafkaStreams:
             self.start()
         deadline = None if timeout is None else time.monotonic() + to_ms(timeout) / 1000
         while self._state.is_running_or_rebalancing:
-            leader = self._leader
-            if leader is not None and leader.driver is not None and not any(leader.lag().values()):
+            if self._is_idle():
                 return True
             if deadline is not None and time.monotonic() > deadline:
                 return False
@@ -136,6 +135,14 @@ class KafkaStreams:
         if self.error is not None:
             raise self.error
         return False
+
+    def _is_idle(self) -> bool:
+        """Whether nothing waits, and the first batch, which makes the tasks, has run."""
+        leader = self._leader
+        if leader is None or leader.driver is None:
+            return False
+        has_begun = self._is_paused or leader.driver.progress.batches > 0
+        return has_begun and not any(leader.lag().values())
 
     def wait(self, timeout: Duration | None = None) -> bool:
         """Waits until the application has ended; false if it still runs after the timeout."""
