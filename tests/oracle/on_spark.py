@@ -141,8 +141,9 @@ class Cluster:
         self._state_dir = state_dir
         self._layout = layout or _ONE
         self._admin = Admin({"bootstrap.servers": servers})
+        # Idempotent: what is sent again for a topic that is not quite there yet keeps its place.
         self._producer = Producer(
-            {"bootstrap.servers": servers, "linger.ms": 1, "partitioner": "murmur2_random"}
+            {"bootstrap.servers": servers, "linger.ms": 1, "enable.idempotence": True}
         )
 
     def verdict(self, index: int, case: Case) -> Verdict:
@@ -195,6 +196,7 @@ class Cluster:
     def _pipe(self, case: Mapping[str, Any], prefix: str) -> dict[Part, int]:
         """Writes all inputs; gives how many went to each partition."""
         counts: dict[Part, int] = {}
+        errors: list[Any] = []
         shift_ms = shift_of(case) or 0
         # Records without a key go round, as in a staged run.
         around = count()
@@ -207,10 +209,11 @@ class Cluster:
             part = (prefix + topic, place)
             self._producer.produce(
                 part[0], value, key, partition=place, timestamp=timestamp + shift_ms,
-                headers=list(headers),
+                headers=list(headers), on_delivery=lambda error, _: errors.append(error),
             )  # fmt: skip
             counts[part] = counts.get(part, 0) + 1
         assert self._producer.flush(30.0) == 0
+        assert not any(errors), f"inputs could not be written: {errors}"
         return counts
 
     def _run(
@@ -293,7 +296,10 @@ class _Unprefixed:
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, str):
-            return value.replace(self._prefix, "").replace(self._application, "app")
+            # Some cases make their text upper-case.
+            for prefix in (self._prefix, self._prefix.upper()):
+                value = value.replace(prefix, "")
+            return value.replace(self._application, "app")
         if isinstance(value, list):
             return [self(each) for each in value]
         if isinstance(value, dict):

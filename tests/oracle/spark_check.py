@@ -32,10 +32,14 @@ def judge(
         return (), None
     staged = _staged(case, layout)
     reason = reason_for(case.data, staged.plan, is_batched=True)
-    if reason is None or "exception" in case.golden:
+    if reason is None or "exception" in case.golden or _both_fail(staged, outcome):
         return tuple(differences), reason
     golden = {"outputs": staged.outputs, "stores": staged.stores}
     return tuple(spark_differences(golden, outcome)), None
+
+
+def _both_fail(staged: Outcome, outcome: Outcome) -> bool:
+    return staged.failure is not None and outcome.failure is not None
 
 
 def _from_staged(case: Case, outcome: Outcome, layout: Staging) -> list[Difference]:
@@ -44,9 +48,7 @@ def _from_staged(case: Case, outcome: Outcome, layout: Staging) -> list[Differen
         # A thread commits its own tasks, whatever becomes of the others.
         missing = Difference("exception", f"expected {staged.failure.error!r}, none raised")
         return [] if outcome.failure is not None else [missing]
-    # Kafka's C client writes no time 0.
-    wanted = [{**each, "timestamp": each["timestamp"] or 1} for each in staged.outputs or []]
-    found = outcome.outputs or []
+    wanted, found = staged.outputs or [], outcome.outputs or []
     if layout.partitions > 1 and may_meet(case.data):
         # Records of one key come from several tasks: their order is nobody's promise.
         wanted, found = sorted(wanted, key=record_text), sorted(found, key=record_text)
@@ -73,7 +75,9 @@ def spark_differences(golden: Mapping[str, Any], outcome: Outcome) -> list[Diffe
         return [Difference("outputs", f"{key} is no part of the golden") for key in wrong]
     if outcome.failure is not None:
         return compare(golden, outcome, ("exception",))
-    differences = committed_differences(golden.get("outputs"), outcome.outputs)
+    # Kafka's C client writes no time 0.
+    written = [{**each, "timestamp": each["timestamp"] or 1} for each in golden["outputs"]]
+    differences = committed_differences(written, outcome.outputs)
     return differences + _store_differences(golden.get("stores") or {}, outcome.stores or {})
 
 
