@@ -9,7 +9,8 @@ from penstock.sql.ast.node import Span
 from penstock.sql.calendar import to_ms
 from penstock.sql.catalog import TimestampColumn
 from penstock.sql.errors import AnalysisError, FunctionError, did_you_mean
-from penstock.sql.functions.date_patterns import pieces_of, read
+from penstock.sql.functions.date_patterns import pieces_of
+from penstock.sql.functions.date_reading import read
 from penstock.sql.schema import Schema
 from penstock.sql.types import BIGINT, STRING, TIMESTAMP
 

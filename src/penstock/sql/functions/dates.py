@@ -8,8 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 from penstock.sql.calendar import DAY_MS, EPOCH, days_of, from_days, from_ms, to_ms
 from penstock.sql.errors import FunctionError
-from penstock.sql.functions.date_patterns import read, read_prefix, write, zone_of
+from penstock.sql.functions.date_patterns import zone_of
+from penstock.sql.functions.date_reading import read, read_date, read_time
+from penstock.sql.functions.date_writing import write, write_date, write_time
 from penstock.sql.functions.declare import scalar
+from penstock.sql.functions.simple_dates import read_simple_date
 
 _UNIT_MS = {
     "MILLISECONDS": 1,
@@ -43,13 +46,13 @@ def format_timestamp_in(ms: int, pattern: str, zone: str) -> str:
 @scalar("FORMAT_DATE", "DATE, STRING -> STRING")
 def format_date(days: int, pattern: str) -> str:
     """Writes a date by a pattern."""
-    return write(_midnight(days), pattern)
+    return write_date(_midnight(days), pattern)
 
 
 @scalar("FORMAT_TIME", "TIME, STRING -> STRING")
 def format_time(ms: int, pattern: str) -> str:
     """Writes a time of day by a pattern."""
-    return write(EPOCH + timedelta(milliseconds=ms), pattern)
+    return write_time(EPOCH + timedelta(milliseconds=ms), pattern)
 
 
 @scalar("PARSE_TIMESTAMP", "STRING, STRING -> TIMESTAMP")
@@ -66,13 +69,13 @@ def parse_timestamp_in(text: str, pattern: str, zone: str) -> int:
 @scalar("PARSE_DATE", "STRING, STRING -> DATE")
 def parse_date(text: str, pattern: str) -> int:
     """Reads a date by a pattern."""
-    return days_of(read_prefix(text, pattern).date())
+    return read_simple_date(text, pattern)
 
 
 @scalar("PARSE_TIME", "STRING, STRING -> TIME")
 def parse_time(text: str, pattern: str) -> int:
     """Reads a time of day by a pattern."""
-    return to_ms(read(text, pattern)) % DAY_MS
+    return to_ms(read_time(text, pattern)) % DAY_MS
 
 
 @scalar("FROM_UNIXTIME", "BIGINT -> TIMESTAMP")
@@ -176,7 +179,7 @@ def datetostring(days: int, pattern: str) -> str:
 @scalar("STRINGTODATE", "STRING, STRING -> INTEGER")
 def stringtodate(text: str, pattern: str) -> int:
     """Reads a date by a pattern as days since 1970; PARSE_DATE gives a date."""
-    return days_of(read(text, pattern).date())
+    return days_of(read_date(text, pattern).date())
 
 
 @scalar("TIMESTAMPTOSTRING", "BIGINT, STRING -> STRING")
