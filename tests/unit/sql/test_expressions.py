@@ -86,7 +86,7 @@ def test_nulls(text: str, result: Any) -> None:
         ("STRUCT(A := 1) <> STRUCT(A := 2)", True),
         ("'a_c' LIKE 'a!_c' ESCAPE '!'", True),
         ("'abc' LIKE 'a!_c' ESCAPE '!'", False),
-        ("'a\nc' LIKE 'a%c'", True),
+        ("'a\nc' LIKE 'a%c'", False),
         ("'a.c' NOT LIKE 'a_c'", False),
         ("2 IN (1, '2.0')", True),
         ("'2' IN (1, 2)", True),
@@ -120,6 +120,11 @@ def test_comparisons(text: str, result: bool) -> None:
         ("CASE WHEN FALSE THEN 1 END", None),
         ("CASE WHEN TRUE THEN 1 ELSE 1 / 0 END", 1),
         ("COALESCE(PARSE_DATE('x', 'yyyy'), PARSE_DATE('1970', 'yyyy'))", 0),
+        ("COALESCE(CAST('x' AS INT), 5)", 5),
+        ("CAST('x' AS INT) IS NULL", True),
+        ("CAST(NULL AS STRING) + 'x'", "nullx"),
+        ("CAST(NULL AS STRING) || 'x'", "x"),
+        ("'a!' LIKE 'a!' ESCAPE '!'", None),
     ],
 )
 def test_parts_and_branches(text: str, result: Any) -> None:

@@ -34,6 +34,7 @@ def test_key_can_be_renamed_and_copied() -> None:
         ("SELECT id, id AS again, price FROM orders", "repeated-key"),
         ("SELECT id FROM orders", "no-value-columns"),
         ("SELECT id, price, item AS price FROM orders", "duplicate-column"),
+        ("SELECT *, id FROM orders", "repeated-key"),
         ("SELECT id, NULL AS n FROM orders", "null-column"),
         ("SELECT id, rowtime FROM orders", "reserved-name"),
         ("SELECT id, price AS rowtime FROM orders", "reserved-name"),

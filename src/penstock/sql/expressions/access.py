@@ -34,8 +34,17 @@ def compile_cast(node: ast.Cast, scope: Scope, compile_node: Any) -> Compiled:
         cast = caster(value.type, target)
     except SqlTypeError as error:
         raise SqlTypeError(error.code, error.message, error.fix, span=node.span) from None
-    evaluate = value.evaluate
-    return Compiled(target, lambda row: cast(evaluate(row)))
+    evaluate, log = value.evaluate, scope.log
+
+    def cast_value(row: Row) -> Any:
+        try:
+            return cast(evaluate(row))
+        # A value that cannot be cast is NULL here already, so that COALESCE can replace it.
+        except Exception as error:  # noqa: BLE001
+            log(format_expression(node), error)
+            return None
+
+    return Compiled(target, cast_value)
 
 
 def compile_at_time_zone(node: ast.AtTimeZone, scope: Scope, compile_node: Any) -> Compiled:

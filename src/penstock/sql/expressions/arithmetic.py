@@ -34,7 +34,9 @@ def compile_binary(node: ast.Binary, scope: Scope, compile_node: Any) -> Compile
         return _concatenation(node, left, right)
     type_ = _result_type(node, left.type, right.type)
     lift = strict if scope.lambda_columns else lifted
-    if type_ in (STRING, BYTES):
+    if type_ == STRING:
+        return Compiled(STRING, _joined(left.evaluate, right.evaluate))
+    if type_ == BYTES:
         return Compiled(type_, lift(operator.add, left.evaluate, right.evaluate))
     wide = wider_number(left.type, right.type)
     if not isinstance(wide, DecimalType):
@@ -53,6 +55,16 @@ def _concatenation(node: ast.Binary, left: Compiled, right: Compiled) -> Compile
     a, b = left.evaluate, right.evaluate
     empty: Any = "" if type_ == STRING else b""
     return Compiled(type_, lambda row: (a(row) or empty) + (b(row) or empty))
+
+
+def _joined(left: Evaluate, right: Evaluate) -> Evaluate:
+    """Joins two texts with ``+``, which is Java's: it writes a NULL as the word null."""
+
+    def evaluate(row: Row) -> str:
+        a, b = left(row), right(row)
+        return ("null" if a is None else a) + ("null" if b is None else b)
+
+    return evaluate
 
 
 def _result_type(node: ast.Binary, left: SqlType | None, right: SqlType | None) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import chain
-from penstock.sql.errors import SqlTypeError
+from penstock.sql.errors import FunctionError, SqlTypeError
 from penstock.sql.expressions.coercion import coerce_list
 from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
 from penstock.sql.format_expression import format_expression
@@ -79,20 +79,26 @@ def compile_like(node: ast.Like, scope: Scope, compile_node: Any) -> Compiled:
     return Compiled(BOOLEAN, evaluate)
 
 
+# Wildcards stay within a line, as the dot of Java's regular expressions does.
+_IN_LINE = "[^\\n\\r\\x85\\u2028\\u2029]"
+
+
 @lru_cache(maxsize=256)
 def _like(pattern: str, escape: str | None) -> Callable[[str], re.Match[str] | None]:
     parts, position = [], 0
     while position < len(pattern):
         char = pattern[position]
-        if char == escape and position + 1 < len(pattern):
+        if char == escape:
             position += 1
+            if position == len(pattern):
+                raise FunctionError("bad-pattern", f"LIKE pattern {pattern!r} ends with its escape")
             parts.append(re.escape(pattern[position]))
         elif char == "%":
-            parts.append(".*")
+            parts.append(f"{_IN_LINE}*")
         else:
-            parts.append("." if char == "_" else re.escape(char))
+            parts.append(_IN_LINE if char == "_" else re.escape(char))
         position += 1
-    return re.compile("".join(parts), re.DOTALL).fullmatch
+    return re.compile("".join(parts)).fullmatch
 
 
 def compile_in(node: ast.In, scope: Scope, compile_node: Any) -> Compiled:

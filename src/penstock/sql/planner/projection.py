@@ -195,7 +195,7 @@ def _key_names(stage: Stage, items: list[SelectColumn], analysis: Analysis) -> d
         index = _key_index(stage, item)
         if index is None:
             continue
-        if index in names.values() and item.alias not in names:
+        if index in names.values():
             raise AnalysisError(
                 "repeated-key",
                 f"key column {format_expression(stage.key_refs[index])} is in the SELECT twice",
