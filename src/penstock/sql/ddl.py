@@ -23,6 +23,7 @@ from penstock.sql.planner.sink import (
     default_wrap,
     validate_formats,
 )
+from penstock.sql.planner.upgrade import check_redefinition
 from penstock.sql.properties import CREATE_PROPERTIES, WithProperties, read_properties
 from penstock.sql.schema import HEADERS_TYPE, SYSTEM_COLUMNS, Schema, SourceColumn
 from penstock.sql.timestamps import check_timestamp
@@ -74,6 +75,10 @@ class Definitions:
         source = replace(source, value_format=replace(source.value_format, wrap=wrap))
         source = with_inferred_columns(source, self.registry)
         source = self._complete(source, wrap, statement)
+        old = self.catalog.sources.get(source.name)
+        if old is not None:
+            is_made_by_query = bool(self.catalog.queries_writing(old.name))
+            check_redefinition(statement, old, source, is_made_by_query=is_made_by_query)
         self._check_topic(source, properties, statement.span)
         self.catalog.sources[source.name] = source
         return source

@@ -26,6 +26,8 @@ NUMBERS: list[tuple[str, Any]] = [
     ("TRUNC(-1.99, 1)", Decimal("-1.90")),
     ("TRUNC(1.99E0, 1)", 1.9),
     ("SIGN(-2.5)", -1),
+    ("POWER(0, -1)", math.inf),
+    ("POWER(-10, 309)", -math.inf),
     ("SQRT(4)", 2.0),
     ("CBRT(27)", 3.0),
     ("POWER(2, 10)", 1024.0),

@@ -43,3 +43,38 @@ def test_change_that_state_would_not_survive_is_refused(first: str, second: str)
     others = ORDERS.replace("orders", "others")
     error = refusal(ORDERS, others, ITEMS, first, replaced(second))
     assert error.code == "cannot-upgrade"
+
+
+DEFINED = "CREATE STREAM s (k INT KEY, a INT, b BIGINT) WITH (KAFKA_TOPIC='s', FORMAT='JSON');"
+
+
+def test_definition_may_grow_at_its_end() -> None:
+    """Columns behind the others hurt no query that reads the old ones."""
+    engine = engine_of(DEFINED, replaced(DEFINED.replace("BIGINT", "BIGINT, c INT")))
+    assert columns_of(engine, "S") == "K INTEGER KEY, A INTEGER, B BIGINT, C INTEGER"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a INT, b BIGINT", "a INT"),
+        ("a INT, b BIGINT", "b BIGINT, a INT"),
+        ("a INT", "a BIGINT"),
+        ("k INT", "k BIGINT"),
+        ("'s'", "'other'"),
+        ("FORMAT='JSON'", "KEY_FORMAT='JSON', VALUE_FORMAT='AVRO'"),
+        ("FORMAT='JSON'", "FORMAT='JSON', TIMESTAMP='b'"),
+        ("STREAM s (k INT KEY", "TABLE s (k INT PRIMARY KEY"),
+    ],
+)
+def test_definition_that_changes_otherwise_is_refused(old: str, new: str) -> None:
+    """Queries that read the stream were planned for the columns and formats it has."""
+    assert refusal(DEFINED, replaced(DEFINED.replace(old, new))).code == "cannot-upgrade"
+
+
+def test_definition_does_not_replace_a_query() -> None:
+    """What a query makes is replaced by another query, not by columns over its topic."""
+    redefined = (
+        "CREATE OR REPLACE STREAM x (id INT KEY, price INT) WITH (KAFKA_TOPIC='X', FORMAT='JSON');"
+    )
+    assert refusal(ORDERS, FIRST, redefined).code == "cannot-upgrade"

@@ -193,10 +193,17 @@ def cbrt(value: float) -> float:
 
 
 @scalar("POWER", "DOUBLE, DOUBLE -> DOUBLE")
-@ieee
 def power(base: float, exponent: float) -> float:
     """Gives a number to the power of another."""
-    return math.pow(base, exponent)
+    is_odd = exponent % 2 == 1 and math.isfinite(exponent)
+    try:
+        return math.pow(base, exponent)
+    except ValueError:
+        # Zero to a negative power is infinite; a root of a negative number is none.
+        infinity = math.copysign(math.inf, base) if is_odd else math.inf
+        return infinity if base == 0 else math.nan
+    except OverflowError:
+        return -math.inf if base < 0 and is_odd else math.inf
 
 
 @scalar("LN", "DOUBLE -> DOUBLE")

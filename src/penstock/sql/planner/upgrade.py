@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.sql.ast.statements import CreateAsSelect
+from penstock.sql.ast.statements import CreateAsSelect, CreateSource
 from penstock.sql.catalog import DataSource
 from penstock.sql.errors import AnalysisError
 from penstock.sql.planner.plan import QueryPlan, columns_used, steps_of
@@ -35,12 +35,32 @@ def check_upgrade(
             old_plan.step, new_plan.step
         )
     if reason is not None:
-        raise AnalysisError(
-            "cannot-upgrade",
-            f"{statement.name} cannot be replaced: {reason}",
-            fix=f"DROP {statement.kind} {statement.name} and create it anew",
-            span=statement.span,
-        )
+        raise _refusal(statement, old, reason)
+
+
+def check_redefinition(
+    statement: CreateSource, old: DataSource, new: DataSource, *, is_made_by_query: bool
+) -> None:
+    """Refuses a new definition that the queries over the old one could not read on with.
+
+    Columns may be added at the end; everything else stays.
+    """
+    reason = "a query makes it" if is_made_by_query else _schema_change(old, new)
+    if reason is None and old.timestamp != new.timestamp:
+        reason = "its TIMESTAMP column changes"
+    if reason is not None:
+        raise _refusal(statement, old, reason)
+
+
+def _refusal(
+    statement: CreateAsSelect | CreateSource, old: DataSource, reason: str
+) -> AnalysisError:
+    return AnalysisError(
+        "cannot-upgrade",
+        f"{statement.name} cannot be replaced: {reason}",
+        fix=f"DROP {old.kind} {statement.name} and create it anew",
+        span=statement.span,
+    )
 
 
 def _schema_change(old: DataSource, new: DataSource) -> str | None:
