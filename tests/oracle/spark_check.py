@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -75,10 +75,14 @@ def spark_differences(golden: Mapping[str, Any], outcome: Outcome) -> list[Diffe
         return [Difference("outputs", f"{key} is no part of the golden") for key in wrong]
     if outcome.failure is not None:
         return compare(golden, outcome, ("exception",))
-    # Kafka's C client writes no time 0.
-    written = [{**each, "timestamp": each["timestamp"] or 1} for each in golden["outputs"]]
-    differences = committed_differences(written, outcome.outputs)
+    wanted, found = _writable(golden["outputs"]), _writable(outcome.outputs or [])
+    differences = committed_differences(wanted, found)
     return differences + _store_differences(golden.get("stores") or {}, outcome.stores or {})
+
+
+def _writable(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Kafka's C client writes no time 0, but the millisecond after it."""
+    return [{**each, "timestamp": each["timestamp"] or 1} for each in records]
 
 
 def _store_differences(
