@@ -75,6 +75,26 @@ def test_group_offsets_are_visible_to_kafkas_tools(
     assert kafka_admin.group_offsets(application_id)[source, 0] == 7
 
 
+def test_sparks_pages_name_what_runs_after_subtopologies(
+    spark: Any, streams_of: Make, new_topic: Any, produce: Write, application_id: str
+) -> None:
+    """The description of a batch names all of them, each step of its query the one it runs."""
+    source, sink = new_topic("lines"), new_topic("counts")
+    produce(source, (None, "a b"))
+    with streams_of(counts(source, sink)) as streams:
+        assert streams.run_until_idle("120s")
+    # Spark's own pages ask here; there is no public way.
+    found = spark._jsparkSession.sharedState().statusStore().executionsList()
+    executions = [found.apply(number) for number in range(found.size())]
+    mine = [each for each in executions if each.description().startswith(f"{application_id}, ")]
+    assert mine
+    for each in mine:
+        assert f"sub-topology 0 ({source}) → 1 (" in each.description()
+        plan = each.physicalPlanDescription()
+        assert f"sub-topology 0 ({source})" in plan
+        assert "sub-topology 1 (" in plan
+
+
 def test_states_are_reported_in_order(streams_of: Make, new_topic: Any) -> None:
     """CREATED, REBALANCING, RUNNING, PENDING_SHUTDOWN, NOT_RUNNING."""
     streams = streams_of(counts(new_topic("lines"), new_topic("counts")))

@@ -180,7 +180,10 @@ class Driver:
         for stage in range(self._application.plan.stages):
             if stage:
                 frame = frame.repartitionById(slots, col("slot"))
-            frame = frame.mapInArrow(self._stage(self._order(plan, stage)), SPARK_SCHEMA)
+            step = self._stage(self._order(plan, stage))
+            # What Spark's page of the query calls this step.
+            step.__name__ = self._application.plan.stage_title(stage)
+            frame = frame.mapInArrow(step, SPARK_SCHEMA)
         if not self._sinks:
             return _collected(frame)
         # The rows for the sinks are computed once, together with the reports.
@@ -273,6 +276,8 @@ class Driver:
     def stop(self, query: StreamingQuery | None) -> None:
         """Ends the query after the batch that is under way; no other one begins."""
         self._closing.set()
+        # A batch that still waits for the workers has not begun.
+        self._is_warm.set()
         with self.lock:
             if query is not None and query.isActive:
                 query.stop()
@@ -297,6 +302,8 @@ def _collected(frame: DataFrame) -> list[Report]:
 
 class _StageFunction:
     """What a Spark task runs. Pickled with every batch, so it carries only the order."""
+
+    __name__ = "penstock"
 
     def __init__(self, broadcast: Any, key: str, order: Order | Release | WarmUp) -> None:
         self._broadcast = broadcast

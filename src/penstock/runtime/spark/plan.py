@@ -49,13 +49,16 @@ class Plan:
 
     def title(self) -> str:
         """Names the sub-topologies in the order in which they run: ``0 (orders) → 1 (counts)``."""
-        stages = [
-            " + ".join(
-                f"{run.subtopology} ({', '.join(run.topics)})" for run in self.runs_of(number)
-            )
-            for number in range(self.stages)
-        ]
+        stages = [self._listed(number) for number in range(self.stages)]
         return f"sub-topology {' → '.join(stages)}"
+
+    def stage_title(self, stage: int) -> str:
+        """Names the sub-topologies that run in one stage."""
+        return f"sub-topology {self._listed(stage)}"
+
+    def _listed(self, stage: int) -> str:
+        runs = self.runs_of(stage)
+        return " + ".join(f"{run.subtopology} ({', '.join(run.topics)})" for run in runs)
 
     def tasks(self, subtopology: int) -> int:
         """How many tasks a sub-topology has: its largest input decides."""
