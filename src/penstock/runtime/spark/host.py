@@ -69,8 +69,7 @@ def _let_go(host: SlotHost | None, key: str, number: int, order: Release) -> Non
 def ask_slot(key: str, number: int, question: tuple[Any, ...]) -> Any:
     """Asks the owner of a slot on this machine something else: a query of its state, say."""
     with _connect(key, number, patience_s=1.0) as connection:
-        _send(connection, question)
-        return _answer(_receive(connection))
+        return _answer(_exchange(connection, number, question))
 
 
 class SlotHost:
@@ -153,8 +152,7 @@ def _ask_owner(
     key: str, number: int, order: Order, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     with _connect(key, number, patience_s=_CONNECT_SECONDS) as connection:
-        _send(connection, ("run", order, _packed(batches)))
-        data = _answer(_receive(connection))
+        data = _answer(_exchange(connection, number, ("run", order, _packed(batches))))
     if data:
         yield from pa.ipc.open_stream(data)
 
@@ -172,6 +170,19 @@ def _connect(key: str, number: int, *, patience_s: float) -> Connection:
                     fix="restart the application; the batch runs again",
                 ) from error
             time.sleep(0.05)
+
+
+def _exchange(connection: Connection, number: int, question: tuple[Any, ...]) -> Any:
+    try:
+        _send(connection, question)
+        return _receive(connection)
+    except (EOFError, OSError) as error:
+        # Spark ends a worker when any task in it fails, also one of another application.
+        raise StreamsError(
+            "worker-lost",
+            f"the worker that owns slot {number} ended while it was asked: {error!r}",
+            fix="nothing of the batch was lost: it runs again; look for out-of-memory kills",
+        ) from error
 
 
 def _send(connection: Connection, message: Any) -> None:
