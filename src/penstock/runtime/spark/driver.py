@@ -279,8 +279,11 @@ class Driver:
         # A batch that still waits for the workers has not begun.
         self._is_warm.set()
         with self.lock:
-            if query is not None and query.isActive:
-                query.stop()
+            # The batch that was under way has ended. The lock is given back, because a call from
+            # Spark that had just planned a batch waits for it, and the query for that call.
+            pass
+        if query is not None and query.isActive:
+            query.stop()
 
     def release(self, slots: int) -> None:
         """Lets every slot bring its state to disk and go."""
