@@ -75,6 +75,8 @@ class KafkaStreams:
         self._listener: StateListener | None = None
         self._handler: UncaughtHandler = lambda error: ExceptionResponse.SHUTDOWN_CLIENT
         self._changed = threading.Condition()
+        #: Held while a life begins or ends: what is closed as it begins must end all the same.
+        self._turning = threading.RLock()
         self._leader: Leader | None = None
         self._spark: SparkSession | None = None
         self._owns_spark = False
@@ -308,6 +310,11 @@ class KafkaStreams:
     # Inside
 
     def _bring_up(self) -> None:
+        with self._turning:
+            if not self._closing.is_set():
+                self._begin_life()
+
+    def _begin_life(self) -> None:
         with ThreadPoolExecutor(1, "penstock-prepare") as pool:
             prepared = pool.submit(self._prepare)
             # Spark belongs to the caller's thread: there the session is the active one.
@@ -413,15 +420,17 @@ class KafkaStreams:
         self._to(State.NOT_RUNNING)
 
     def _tear_down(self, *, is_clean: bool) -> None:
-        self._stop_leader(is_clean=is_clean)
-        if self._owns_spark and self._spark is not None:
-            self._spark.stop()
-        self._spark = None
+        with self._turning:
+            self._stop_leader(is_clean=is_clean)
+            if self._owns_spark and self._spark is not None:
+                self._spark.stop()
+            self._spark = None
 
     def _stop_leader(self, *, is_clean: bool) -> None:
-        leader, self._leader = self._leader, None
-        if leader is not None:
-            leader.stop(is_clean=is_clean)
+        with self._turning:
+            leader, self._leader = self._leader, None
+            if leader is not None:
+                leader.stop(is_clean=is_clean)
 
     def _set_threads(self) -> None:
         driver = self._leader.driver if self._leader is not None else None
