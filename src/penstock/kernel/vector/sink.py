@@ -67,15 +67,20 @@ class SinkColumns(Step[Sink]):
         own_keys = [b"" if key is None else key[:-_START_BYTES] for key in keys]
         has_key = np.array([key is not None for key in keys], bool)
         partitions = np.where(has_key, partitions_for(own_keys, count), _ANY)
-        for partition in np.unique(partitions).tolist():
-            places = np.flatnonzero(partitions == partition)
+        found = np.unique(partitions).tolist()
+        where = [None if partition == _ANY else partition for partition in found]
+        if len(found) == 1:
+            self._collector.send_columns(self._topic, keys, values, timestamps, headers, *where)
+            return
+        for number, partition in zip(found, where, strict=True):
+            places = np.flatnonzero(partitions == number)
             self._collector.send_columns(
                 self._topic,
                 taken(keys, places),
                 taken(values, places),
                 taken(timestamps, places),
                 None if headers is None else taken(headers, places),
-                None if partition == _ANY else partition,
+                partition,
             )
 
     def resources(self) -> set[str]:

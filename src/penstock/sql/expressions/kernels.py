@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType
+from penstock.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, ArrayType, SqlType
 
 Kernel = Callable[..., Any]
 
@@ -64,10 +64,18 @@ def _concat(*texts: Any) -> Any:
     return pc.binary_join_element_wise(*texts, "", null_handling="skip")
 
 
+def _split(texts: Any, delimiter: Any) -> Any:
+    # An empty delimiter cuts after every character, and Arrow takes the same one for all rows.
+    if not isinstance(delimiter, pa.Scalar) or not delimiter.as_py():
+        raise ValueError("Arrow cannot split at this")
+    return pc.split_pattern(texts, delimiter.as_py())
+
+
 _SIMPLE = (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING)
 
 FUNCTION_KERNELS: dict[tuple[str, SqlType], FunctionKernel] = {
     ("LEN", STRING): FunctionKernel(pc.utf8_length, INTEGER),
+    ("SPLIT", STRING): FunctionKernel(_split, ArrayType(STRING), least=2, most=2),
     ("CONCAT", STRING): FunctionKernel(_concat, STRING, most=None),
     **{("COALESCE", t): FunctionKernel(pc.coalesce, most=None) for t in _SIMPLE},
     **{("IFNULL", t): FunctionKernel(pc.coalesce, least=2, most=2) for t in _SIMPLE},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -35,7 +36,23 @@ def values_over_rows(node: Expression, scope: Scope) -> OverRows:
     if found is None:
         evaluate, used = compile_expression(node, scope).evaluate, places_used(node, scope)
         return lambda rows: [evaluate(row) for row in narrowed(rows, used)]
-    return lambda rows: _from_arrow(_run(found, rows, scope), found.type)
+    return lambda rows: column_of_array(_run(found, rows, scope), found.type)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayOverRows:
+    """An expression that Arrow computes, as it has it."""
+
+    type: SqlType
+    evaluate: Callable[[Rows], Any]
+
+
+def array_over_rows(node: Expression, scope: Scope) -> ArrayOverRows | None:
+    """Gives the expression as Arrow computes it; None if it does not."""
+    found = None if isinstance(node, ColumnRef) else _kernels(node, scope)
+    if found is None:
+        return None
+    return ArrayOverRows(found.type, lambda rows: _run(found, rows, scope))
 
 
 def mask_over_rows(node: Expression, scope: Scope) -> Callable[[Rows], Mask]:
@@ -102,7 +119,8 @@ class _Arrays(Sequence[Any]):
         return to_array(list(self._rows.column(place)), self._types[place])
 
 
-def _from_arrow(array: Any, type_: SqlType) -> Items:
+def column_of_array(array: Any, type_: SqlType) -> Items:
+    """The values of an Arrow array; texts that come again and again are kept once."""
     if type_ in (BIGINT, DOUBLE, INTEGER) and not array.null_count:
         numbers: list[Any] = array.to_numpy().tolist()
         return numbers

@@ -36,12 +36,10 @@ class ColumnCodec:
     keeps_bytes: Callable[[Encoded], bool] = _never
 
 
-def rows_of(values: Sequence[Any], width: int) -> Rows | None:
-    """The values as columns; None if one of them is no row."""
+def rows_of(values: Sequence[Any], width: int) -> Rows:
+    """The same rows as columns."""
     if isinstance(values, Rows):
         return values
-    if None in values:
-        return None
     return Rows([partial(_column, values, place) for place in range(width)], len(values))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -38,21 +39,36 @@ def _decoder(columns: Sequence[Field], delimiter: str) -> Callable[[Encoded], Ro
     width = len(readers)
 
     def decode(data: Encoded) -> Rows | None:
-        lines = [item.decode(errors="replace") for item in data]  # type: ignore[union-attr]
-        text = "\n".join(lines)
-        if '"' in text or "\r" in text or text.count("\n") != len(lines) - 1 or "" in lines:
+        joined = b"\n".join(data)  # type: ignore[arg-type]
+        if not _are_plain_lines(joined, len(data)):
             return None
-        if text.count(delimiter) != len(lines) * (width - 1):
+        text = joined.decode()
+        # A quote counts at the beginning of a value only.
+        if text[0] == '"' or '\n"' in text or f'{delimiter}"' in text:
             return None
-        if width == 1:
-            return Rows([_read(lines, readers[0])], len(lines))
-        cells = [line.split(delimiter) for line in lines]
+        if text.count(delimiter) != len(data) * (width - 1):
+            return None
+        if width == 1 and readers[0] is None:
+            return Rows([partial(str.split, text, "\n")], len(data))
+        cells = [line.split(delimiter) for line in text.split("\n")]
         if set(map(len, cells)) != {width}:
             return None
         texts = zip(*cells, strict=True)
-        return Rows([_read(c, r) for c, r in zip(texts, readers, strict=True)], len(lines))
+        return Rows([_read(c, r) for c, r in zip(texts, readers, strict=True)], len(data))
 
     return decode
+
+
+def _are_plain_lines(joined: bytes, count: int) -> bool:
+    """Whether these are so many lines, of which none is empty."""
+    return (
+        joined.count(b"\n") == count - 1
+        and b"\r" not in joined
+        and b"\n\n" not in joined
+        and not joined.startswith(b"\n")
+        and not joined.endswith(b"\n")
+        and len(joined) > 0
+    )
 
 
 def _read(texts: Items, read: Read | None) -> Items:

@@ -118,8 +118,9 @@ class RowSerde(Serde[Row]):
 
     def encode_column(self, values: Sequence[Any]) -> Encoded | None:
         encode = self._columns.encode
-        rows = None if encode is None else rows_of(values, len(self.row.columns))
-        return None if encode is None or rows is None else encode(rows)
+        if encode is None or None in values:
+            return None
+        return encode(rows_of(values, len(self.row.columns)))
 
     def encode(self, value: Row) -> bytes:
         raise NotImplementedError  # pragma: no cover - every instance has its own

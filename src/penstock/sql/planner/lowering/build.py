@@ -7,14 +7,10 @@ from collections.abc import Callable
 from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.planner.lowering.aggregates import lower_aggregate
 from penstock.sql.planner.lowering.context import Lowering
+from penstock.sql.planner.lowering.explode import lower_explode
 from penstock.sql.planner.lowering.joins import lower_foreign_key_join, lower_join
 from penstock.sql.planner.lowering.pending import Lowered, made
-from penstock.sql.planner.lowering.records import (
-    lower_explode,
-    lower_filter,
-    lower_project,
-    lower_rekey,
-)
+from penstock.sql.planner.lowering.records import lower_filter, lower_project, lower_rekey
 from penstock.sql.planner.lowering.sink import lower_sink
 from penstock.sql.planner.lowering.sources import lower_derived, lower_source
 from penstock.sql.planner.plan import QueryPlan, columns_used, inputs
