@@ -133,6 +133,14 @@ JSON: list[tuple[str, Any]] = [
     ("JSON_CONCAT('[1]', '2')", "[1,2]"),
     ("TO_JSON_STRING(STRUCT(A := 1, B := ARRAY['x', NULL]))", '{"A":1,"B":["x",null]}'),
     ("TO_JSON_STRING(DATE '1970-01-02')", '"1970-01-02"'),
+    ("EXTRACTJSONFIELD('{\"a\":null}', '$.a')", "null"),
+    ("EXTRACTJSONFIELD('{\"a\":[5]}', '$.a.0')", "5"),
+    ("EXTRACTJSONFIELD('{\"0\":5}', '$[0]')", "5"),
+    ("IS_JSON_STRING('{} and more')", True),
+    ("IS_JSON_STRING('1more')", False),
+    ("JSON_ARRAY_CONTAINS('[null]', NULL)", True),
+    ("JSON_ARRAY_CONTAINS('[1.5]', 1.5)", False),
+    ("JSON_ARRAY_CONTAINS('no json', 1)", False),
 ]
 
 COLLECTIONS: list[tuple[str, Any]] = [
