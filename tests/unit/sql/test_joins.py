@@ -186,3 +186,21 @@ def test_keys_with_schemas_have_equal_bytes_on_both_sides() -> None:
     keys = [sink.key_serde.encode((7,)) for sink in sinks if sink.is_internal and sink.key_serde]
     assert len(keys) == 2
     assert keys[0] == keys[1]
+
+
+def test_stores_have_the_numbers_that_ksqldb_counts() -> None:
+    """A table's operators count before those of the streams it is joined with."""
+    create = (
+        "CREATE STREAM x AS SELECT o.id, place, owner FROM orders o"
+        " JOIN shipments s WITHIN 1 HOUR ON o.id = s.id JOIN buyers b ON o.id = b.id;"
+    )
+    buyers = (
+        "CREATE TABLE buyers (id INT PRIMARY KEY, owner VARCHAR)"
+        " WITH (KAFKA_TOPIC='buyers', KEY_FORMAT='JSON', VALUE_FORMAT='JSON');"
+    )
+    stores = engine_of(ORDERS, SHIPMENTS, buyers, create).topology().graph.stores
+    # Six for the table, three for each stream, two for the windows of the join.
+    assert [name for name in stores if "JOIN" in name] == [
+        "KSTREAM-JOINTHIS-0000000014-store",
+        "KSTREAM-JOINOTHER-0000000015-store",
+    ]

@@ -8,7 +8,12 @@ from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.planner.lowering.aggregates import lower_aggregate
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.lowering.explode import lower_explode
-from penstock.sql.planner.lowering.joins import lower_foreign_key_join, lower_join
+from penstock.sql.planner.lowering.joins import (
+    is_stream_table,
+    lower_foreign_key_join,
+    lower_join,
+    number_source,
+)
 from penstock.sql.planner.lowering.pending import Lowered, made
 from penstock.sql.planner.lowering.records import lower_filter, lower_project, lower_rekey
 from penstock.sql.planner.lowering.sink import lower_sink
@@ -54,9 +59,10 @@ def topology_of(
 
 def lower(step: Step, lowering: Lowering) -> Lowered:
     """Lowers a step after the ones before it."""
-    if isinstance(step, JoinStep) and step.right.is_table and not step.left.is_table:
+    if isinstance(step, JoinStep) and is_stream_table(step):
         # The table comes first, so that generated names have the numbers that ksqlDB's have.
         right = made(lower(step.right, lowering))
+        number_source(step.right, lowering)
         return _LOWERINGS[type(step)](step, lowering, made(lower(step.left, lowering)), right)
     before = [lower(each, lowering) for each in inputs(step)]
     if not isinstance(step, FilterStep | ProjectStep | AggregateStep):

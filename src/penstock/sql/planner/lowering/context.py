@@ -64,6 +64,14 @@ class Lowering:
     used: frozenset[ColumnRef] = frozenset()
     builder: StreamsBuilder = field(default_factory=StreamsBuilder)
 
+    def skip_names(self, count: int) -> None:
+        """Leaves out numbers of generated names, where ksqlDB has more operators than we.
+
+        The numbers are seen in the names of topics, which must be those that ksqlDB gives.
+        """
+        for _ in range(count):
+            self.builder._graph.names.new_processor_name("KSTREAM-")
+
     def scope(self, columns: tuple[Column, ...]) -> Scope:
         return Scope(
             columns,

@@ -27,9 +27,15 @@ from penstock.sql.planner.steps import (
 _DAY_MS = 86_400_000
 
 
+def is_stream_table(step: JoinStep) -> bool:
+    return step.right.is_table and not step.left.is_table
+
+
 def lower_join(step: JoinStep, lowering: Lowering, left: Any, right: Any) -> Any:
     """Joins two sides on equal keys."""
-    _number_sources(step, lowering)
+    number_source(step.left, lowering)
+    if not is_stream_table(step):
+        number_source(step.right, lowering)
     if isinstance(left, KStream) and isinstance(right, KStream):
         return _streams(step, lowering, left, right)
     joiner = _joiner(step)
@@ -45,16 +51,12 @@ def lower_join(step: JoinStep, lowering: Lowering, left: Any, right: Any) -> Any
     return _tables(step, left, right, joiner, lowering.value_serde(step))
 
 
-def _number_sources(step: JoinStep, lowering: Lowering) -> None:
-    """Keeps the numbers of generated names, and so of topics, those that ksqlDB gives.
-
-    It has an operator for each source of a join that puts the source's name before its columns.
-    """
-    for side in (step.left, step.right):
-        while isinstance(side, RekeyStep):
-            side = side.input
-        if isinstance(side, SourceStep):
-            lowering.builder._graph.names.new_processor_name("KSTREAM-")
+def number_source(side: Step, lowering: Lowering) -> None:
+    """Counts the operator that ksqlDB has to put a source's name before its columns."""
+    while isinstance(side, RekeyStep):
+        side = side.input
+    if isinstance(side, SourceStep):
+        lowering.skip_names(1)
 
 
 def _tables(

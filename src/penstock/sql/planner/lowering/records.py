@@ -79,6 +79,8 @@ def _rekeyed_table(step: RekeyStep, lowering: Lowering, rows: KTable[Any, Any]) 
         "key_serde": lowering.key_serde(step),
         "value_serde": lowering.value_serde(step),
     }
+    # ksqlDB has a map here that leaves the rows as they are.
+    lowering.skip_names(1)
     changes = rows.to_stream().repartition(name=f"{step.name}-SelectKey", **serdes)
     return changes.to_table(Materialized(name=f"{step.name}-Materialize", **serdes))
 
