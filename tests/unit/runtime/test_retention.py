@@ -10,9 +10,11 @@ from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import ConfigValue
 from penstock.kernel.clocks import Clocks
+from penstock.model.duration import MAX_LONG
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.plan import make_plan
 from penstock.runtime.spark.retention import ChangelogRetention
+from penstock.runtime.spark.topics import changelog_config
 
 DAY_MS = 86_400_000
 NOW_MS = 20_000 * DAY_MS
@@ -36,9 +38,15 @@ class TopicConfigs:
         self.changes.append(self.retention_ms)
 
 
-def retention(broker: TopicConfigs, **store_config: str) -> ChangelogRetention:
+HOURLY = ps.TimeWindows.of_size_and_grace("1h", "1h")
+
+
+def retention(
+    broker: TopicConfigs,
+    windows: ps.TimeWindows | ps.UnlimitedWindows = HOURLY,
+    **store_config: str,
+) -> ChangelogRetention:
     builder = ps.StreamsBuilder()
-    windows = ps.TimeWindows.of_size_and_grace("1h", "1h")
     materialized = ps.Materialized(name="hourly").with_logging_enabled(
         {name.replace("_", "."): value for name, value in store_config.items()}
     )
@@ -90,3 +98,17 @@ def test_what_the_user_has_set_is_left_alone() -> None:
     broker = TopicConfigs(DAY_MS)
     retention(broker, retention_ms=str(DAY_MS)).keep_up(clocks(1), NOW_MS)
     assert broker.changes == []
+
+
+def test_windows_without_an_end_are_kept_as_long_as_kafka_can_count() -> None:
+    """A longer time would be no number of Kafka's, and no topic could be made with it."""
+    broker = TopicConfigs(MAX_LONG)
+    watched = retention(broker, ps.UnlimitedWindows.of())
+    watched.keep_up(clocks(1), NOW_MS)
+    assert broker.changes == []
+    builder = ps.StreamsBuilder()
+    grouped = builder.stream("orders").group_by_key()
+    grouped.windowed_by(ps.UnlimitedWindows.of()).count("all")
+    graph = builder.build().graph
+    config = changelog_config(graph.stores["all"], StreamsConfig({"application.id": "shop"}))
+    assert config["retention.ms"] == str(MAX_LONG)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
+from penstock.model.duration import MAX_LONG
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.plan import Plan
 from penstock.runtime.spark.topics import changelog_config, is_windowed
@@ -52,8 +53,9 @@ class ChangelogRetention:
             ]
             behind_ms = now_ms - min(times, default=now_ms)
             # The usual time has room for events that are a little old.
-            if behind_ms + usual_ms > self._kept(topic, usual_ms) + _DAY_MS // 2:
-                self._keep(topic, usual_ms + behind_ms + max(_DAY_MS, behind_ms // 4))
+            needed_ms = min(usual_ms + behind_ms, MAX_LONG)
+            if needed_ms > self._kept(topic, usual_ms) + _DAY_MS // 2:
+                self._keep(topic, min(needed_ms + max(_DAY_MS, behind_ms // 4), MAX_LONG))
 
     def _kept(self, topic: str, usual_ms: int) -> int:
         return self._kept_ms.get(topic, usual_ms)

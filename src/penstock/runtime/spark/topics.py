@@ -14,6 +14,7 @@ from penstock.config import (
 from penstock.errors import TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic, TopicSpec
+from penstock.model.duration import MAX_LONG
 from penstock.runtime.spark.plan import Plan
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.graph import Graph
@@ -131,8 +132,8 @@ def changelog_config(spec: StoreSpec, config: StreamsConfig) -> dict[str, str]:
     lag_ms = _MIN_COMPACTION_LAG_MS
     if is_windowed(spec):
         settings["cleanup.policy"] = "compact,delete"
-        settings["retention.ms"] = str(spec.retention_ms + extra)
+        settings["retention.ms"] = str(min(spec.retention_ms + extra, MAX_LONG))
     elif spec.kind is StoreKind.VERSIONED_KEY_VALUE:
-        lag_ms = max(lag_ms, spec.history_retention_ms + extra)
+        lag_ms = max(lag_ms, min(spec.history_retention_ms + extra, MAX_LONG))
     settings["min.compaction.lag.ms"] = str(lag_ms)
     return settings | config.with_prefix("topic.") | dict(spec.changelog_config)
