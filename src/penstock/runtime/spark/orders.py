@@ -50,7 +50,12 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """Make the slot and its clients, for batches to come."""
+    """Make the slot and its clients; ``first`` tells how the first batch will begin, if known.
+
+    Its ranges need not end where those of the batch will.
+    """
+
+    first: Order | None = None
 
 
 @dataclass(frozen=True, slots=True)

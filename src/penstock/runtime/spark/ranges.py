@@ -86,6 +86,15 @@ class BatchPlanner:
         self._last = BatchPlan(last.batch + 1, start, ends, clock_ms, tables)
         return self._last
 
+    def first(self) -> BatchPlan | None:
+        """How the next batch will begin; its ends are open. None if its time matters, too."""
+        if self._inputs.has_wall_clock:
+            return None
+        if self._unfinished is not None:
+            return self._unfinished
+        last, tables = self._last, self._ends(list(self._inputs.global_parts))
+        return BatchPlan(last.batch + 1, last.end, last.end, last.clock_ms, tables)
+
     def learn(self, records: int, seconds: float) -> None:
         """Sizes the next full batch by the time that this one took."""
         if records < self.most_records * _FULL or seconds <= 0:

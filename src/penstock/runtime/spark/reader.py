@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, Message, TopicPartition
@@ -39,6 +39,9 @@ class Reader(Protocol):
 
     def read_columns(self, ranges: Mapping[Part, Range]) -> dict[Part, RawColumns]:
         """The same without an object per record."""
+
+    def connect(self, parts: Iterable[Part]) -> None:
+        """Gets in touch with the leaders of these partitions, and reads nothing yet."""
 
     def close(self) -> None: ...
 
@@ -79,6 +82,11 @@ class RangeReader:
         for part, (_, end) in ranges.items():
             self._next[part] = end
         return {part: self._of(part).take(end) for part, (_, end) in ranges.items()}
+
+    def connect(self, parts: Iterable[Part]) -> None:
+        """Asks for the ends, which are nobody's concern here; the connections stay."""
+        for part in parts:
+            self._consumer.get_watermark_offsets(TopicPartition(*part), self._timeout_s)
 
     def close(self) -> None:
         self._consumer.close()

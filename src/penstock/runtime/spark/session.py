@@ -11,8 +11,11 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.config import APPLICATION_ID, NUM_STREAM_THREADS, StreamsConfig
-from penstock.kafka.java import java_home_for_spark
+from penstock.kafka.java import Java, find_java, java_home_for_spark
 from penstock.kafka.machine import set_variable, variable
+from penstock.runtime.spark.class_archive import archive_options
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 #: Small batches often: Spark's defaults are made for large ones seldom.
 _DEFAULTS: dict[str, Any] = {
@@ -22,6 +25,8 @@ _DEFAULTS: dict[str, Any] = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.python.worker.reuse": "true",
+    # Queries with a shorter traceback have workers of their own: a slot would be in the others.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.log.level": "ERROR",
 }
 #: On one machine nobody else has to reach the driver, and it can be made to start quickly.
@@ -29,9 +34,12 @@ _LOCAL: dict[str, Any] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
-    # Records do not pass through the JVM: code that starts quickly is worth more than fast code.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.python.daemon.module": "penstock.runtime.spark.daemon",
 }
+#: Records do not pass through the JVM: code that starts quickly is worth more than fast code.
+_JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+#: Spark starts a JVM only to find out how to start the real one.
+_LAUNCHER_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"
 
 
 def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
@@ -60,9 +68,18 @@ def _for_place(config: StreamsConfig, given: Mapping[str, Any]) -> dict[str, Any
     if variable("PYSPARK_GATEWAY_PORT"):
         # spark-submit has started a JVM with its own settings.
         return {}
-    set_variable("JAVA_HOME", str(java_home_for_spark()))
+    java = find_java()
+    set_variable("JAVA_HOME", str(java_home_for_spark(java)))
+    if not variable("SPARK_LAUNCHER_OPTS"):
+        set_variable("SPARK_LAUNCHER_OPTS", _LAUNCHER_OPTIONS)
     master = str(given.get("spark.master", "") or variable("MASTER") or "")
     if not master:
         slots = max(config[NUM_STREAM_THREADS], os.cpu_count() or 1)
-        return {**_LOCAL, "spark.master": f"local[{slots}]"}
-    return _LOCAL if master.startswith("local[") or master == "local" else {}
+        return {**_local(java, given), "spark.master": f"local[{slots}]"}
+    return _local(java, given) if master.startswith("local[") or master == "local" else {}
+
+
+def _local(java: Java, given: Mapping[str, Any]) -> dict[str, Any]:
+    if _JAVA_OPTIONS in given:
+        return _LOCAL
+    return {**_LOCAL, _JAVA_OPTIONS: " ".join([*_JVM_OPTIONS, *archive_options(java)])}

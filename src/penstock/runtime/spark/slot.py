@@ -26,6 +26,7 @@ from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
+from penstock.runtime.spark.batch_log import LogState
 from penstock.runtime.spark.clients import Clients, KafkaClients
 from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.global_copy import GlobalCopy
@@ -90,18 +91,34 @@ class Slot:
         self._restorer: Reader | None = None
         self._rows = RowBuffer()
         self._last: tuple[int, int] | None = None
+        #: The batch that everything is ready for, and what the batch log said then.
+        self._ready_for: tuple[Order, LogState] | None = None
         self._global = GlobalCopy(application, self._settings, number, self._clients, open_engine)
 
-    def warm_up(self) -> None:
-        """Makes the clients; a writer's first contact with the coordinator takes longest."""
+    def warm_up(self, first: Order | None = None) -> None:
+        """Makes the clients, and the state for a first batch: what needs none of its records."""
         with self.lock:
             if self._writer is None:
                 self._writer = self._clients.writer(self.number)
             if self._reader is None:
                 self._reader = self._clients.reader()
-        # What is there by now stays: no search for garbage has to look at it again.
-        gc.collect()
-        gc.freeze()
+            if first is not None and self._last is None and self._ready_for is None:
+                try:
+                    self._get_ready(first, self._writer, self._reader)
+                except BaseException:
+                    self._fail()
+                    raise
+
+    def _get_ready(self, first: Order, writer: Writer, reader: Reader) -> None:
+        """Opens stores, reads them back and plans the tasks, as the batch would do it itself."""
+        found = self._clients.batch_log()
+        tasks = {task for stage in range(self._plan.stages) for _, task in self._work(stage, first)}
+        with self.reading:
+            self._global.catch_up(first.global_ends)
+            for task in sorted(tasks):
+                self._prepared(task, first, writer)
+        reader.connect(part for part in first.ranges if part[1] % first.slots == self.number)
+        self._ready_for = first, found
 
     # One stage
 
@@ -126,12 +143,7 @@ class Slot:
         order = self._with_markers(order)
         with self.reading:
             self._global.catch_up(order.global_ends)
-        work = [
-            (run, TaskId(run.subtopology, number))
-            for run in self._plan.runs_of(order.stage)
-            for number in range(self._plan.tasks(run.subtopology))
-            if number % order.slots == self.number
-        ]
+        work = self._work(order.stage, order)
         self._release(order)
         with self.reading:
             states = {task: self._prepared(task, order, writer) for _, task in work}
@@ -151,6 +163,15 @@ class Slot:
         for report in reports:
             self._rows.report(report)
 
+    def _work(self, stage: int, order: Order) -> list[tuple[Run, TaskId]]:
+        """The tasks of this slot in a stage."""
+        return [
+            (run, TaskId(run.subtopology, number))
+            for run in self._plan.runs_of(stage)
+            for number in range(self._plan.tasks(run.subtopology))
+            if number % order.slots == self.number
+        ]
+
     def _with_markers(self, order: Order) -> Order:
         """Looks into the batch log itself where the driver's word may be out of date.
 
@@ -159,12 +180,16 @@ class Slot:
         step = (order.batch, order.stage)
         is_next = self._last is not None and self._last < step
         self._last = step
+        ready_for, self._ready_for = self._ready_for, None
         if is_next:
             return order
-        for state in self._tasks.values():
-            # What they hold is not the state before this batch.
-            state.discard()
-        found = self._clients.batch_log()
+        if ready_for is not None and _begins_like(order, ready_for[0]):
+            found = ready_for[1]
+        else:
+            for state in self._tasks.values():
+                # What they hold is not the state before this batch.
+                state.discard()
+            found = self._clients.batch_log()
         return replace(order, done=order.done | found.done(order.batch, order.stage))
 
     def _run_task(
@@ -277,7 +302,7 @@ class Slot:
     def _fail(self) -> None:
         """Leaves nothing of a failed batch behind."""
         self._rows.rows.clear()
-        self._last = None
+        self._last = self._ready_for = None
         for state in self._tasks.values():
             state.discard()
         # They stand somewhere inside the ranges of this batch.
@@ -323,3 +348,11 @@ class Slot:
     @property
     def global_stores(self) -> dict[str, Any]:
         return self._global.stores
+
+
+def _begins_like(order: Order, first: Order) -> bool:
+    """Whether a slot that is ready for the one is ready for the other."""
+    starts = {part: start for part, (start, _) in order.ranges.items()}
+    return (order.batch, order.stage, order.slots) == (first.batch, 0, first.slots) and starts == {
+        part: start for part, (start, _) in first.ranges.items()
+    }

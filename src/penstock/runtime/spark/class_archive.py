@@ -1,0 +1,100 @@
+"""An archive of the classes that Spark loads, with which its JVM starts in half the CPU time.
+
+The JVM writes it when it ends, and checks it when it starts: an archive that does not fit the Java
+or the jars is not used. Recording makes one start slower, which only pays where more starts follow:
+the first one leaves a note, one of the next records. All of it lies in the cache folder, and may be
+deleted at any time.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import pyspark
+
+from penstock.kafka.java import Java
+from penstock.kafka.machine import cache_folder
+
+log = logging.getLogger(__name__)
+
+#: A program that is always killed never writes its archive: at some point nobody tries again.
+_ATTEMPTS = 3
+_UNUSED_S = 30 * 24 * 3600.0
+#: The JVM has its say about archives that do not fit; nobody has to read it.
+_SILENT = "-Xlog:cds*=off"
+
+
+def archive_options(java: Java) -> list[str]:
+    """What to tell the JVM of Spark's driver; nothing where the cache folder cannot be used."""
+    jars = Path(pyspark.__file__).parent / "jars"
+    try:
+        facts = f"{java.home}|{java.version}|{jars}|{jars.stat().st_mtime_ns}"
+        digest = sha256(facts.encode()).hexdigest()[:12]
+        name = f"spark-{pyspark.__version__}-java-{java.version}-{digest}"
+        return ClassArchive(cache_folder() / "classes", name).options()
+    except (OSError, ValueError) as error:
+        log.debug("no archive of Spark's classes: %s", error)
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class ClassArchive:
+    """The archive of one Java and one Spark, by a name that changes with either."""
+
+    folder: Path
+    name: str
+
+    @property
+    def file(self) -> Path:
+        return self.folder / f"{self.name}.jsa"
+
+    @property
+    def _note(self) -> Path:
+        """Says how many starts were to record; it is there after the first start."""
+        return self.folder / f"{self.name}.attempts"
+
+    def options(self) -> list[str]:
+        """Uses the archive, records one, or neither."""
+        if '"' in str(self.folder) or "\\" in str(self.folder):
+            return []
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._adopt()
+        if self.file.exists():
+            # Says when it was last used.
+            os.utime(self.file)
+            return [f'"-XX:SharedArchiveFile={self.file}"', _SILENT]
+        if not self._note.exists():
+            self._note.write_text("0", encoding="ascii")
+            return []
+        attempts = int(self._note.read_text(encoding="ascii") or 0)
+        if attempts >= _ATTEMPTS:
+            return []
+        self._note.write_text(str(attempts + 1), encoding="ascii")
+        fresh = self.folder / f"{self.name}.{os.getpid()}.new"
+        fresh.unlink(missing_ok=True)
+        return [f'"-XX:ArchiveClassesAtExit={fresh}"', _SILENT]
+
+    def _adopt(self) -> None:
+        """Takes what a JVM has finished; nobody was there any more when it did."""
+        for fresh in self.folder.glob(f"{self.name}.*.new"):
+            if is_complete(fresh):
+                fresh.replace(self.file)
+                self._clear_out()
+
+    def _clear_out(self) -> None:
+        """Deletes archives of Javas and Sparks that have not been started for long."""
+        oldest = time.time() - _UNUSED_S
+        for other in self.folder.glob("spark-*"):
+            if other.stat().st_mtime < oldest:
+                other.unlink(missing_ok=True)
+
+
+def is_complete(file: Path) -> bool:
+    """Whether a JVM has written all of an archive: it writes the first bytes last."""
+    with file.open("rb") as opened:
+        return any(opened.read(4))
