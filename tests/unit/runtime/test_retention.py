@@ -112,3 +112,23 @@ def test_windows_without_an_end_are_kept_as_long_as_kafka_can_count() -> None:
     graph = builder.build().graph
     config = changelog_config(graph.stores["all"], StreamsConfig({"application.id": "shop"}))
     assert config["retention.ms"] == str(MAX_LONG)
+
+
+def test_nothing_is_deleted_before_the_first_batch_has_told_its_time() -> None:
+    """A broker that looks right after the first commit would find all of it too old."""
+    broker = TopicConfigs(USUAL_MS)
+    watched = retention(broker)
+    watched.hold()
+    assert broker.retention_ms > 1_000_000 * DAY_MS
+    watched.keep_up(clocks(-1), NOW_MS)
+    assert broker.retention_ms > 1_000_000 * DAY_MS
+    watched.keep_up(clocks(NOW_MS - 400 * DAY_MS), NOW_MS)
+    assert USUAL_MS + 400 * DAY_MS < broker.retention_ms < 1_000 * DAY_MS
+
+
+def test_new_events_bring_the_usual_time_back() -> None:
+    """Also in a later life: the first one may have died before it could do so."""
+    broker = TopicConfigs(USUAL_MS)
+    retention(broker).hold()
+    retention(broker).keep_up(clocks(NOW_MS - 60_000), NOW_MS)
+    assert broker.retention_ms == USUAL_MS

@@ -92,6 +92,8 @@ class Driver:
         #: When the last summary was logged, and the records and batches until then.
         self._summarized = time.monotonic(), 0, 0
         self._retention = ChangelogRetention(application.plan, config, admin)
+        if state.plan is None:
+            self._retention.hold()
         #: How Spark's pages call the jobs and stages of this application.
         self._title = f"{application.id}, {application.plan.title()}"
         self._broadcast = spark.sparkContext.broadcast(packed(application))

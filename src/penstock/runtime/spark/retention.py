@@ -3,7 +3,8 @@
 The broker deletes by the clock on the wall, but windows live by event time. An application that
 works through old records would find its changelog deleted while its windows are still open, and a
 restart without local state would count from zero. So the time a changelog is kept grows with the
-distance between the two clocks; where the user has set it, it stays.
+distance between the two clocks; where the user has set it, it stays. Until the first batch has told
+how old events are, nothing is deleted: a broker may look right after its commit.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ log = logging.getLogger(__name__)
 
 _RETENTION = "retention.ms"
 _DAY_MS = 86_400_000
+#: How long to keep what nobody knows the age of. Not -1, which somebody else may have set.
+_UNTIL_KNOWN_MS = 1 << 60
+_ROOM_MS = _DAY_MS // 2
 
 
 class ChangelogRetention:
@@ -43,6 +47,11 @@ class ChangelogRetention:
                 topic = f"{config[APPLICATION_ID]}-{name}-changelog"
                 self._topics[topic] = part.id, int(changelog_config(spec, config)[_RETENTION])
 
+    def hold(self) -> None:
+        """Has everything kept that the first batch of an application will write."""
+        for topic in self._topics:
+            self._admin.alter_topic_config(topic, {_RETENTION: str(_UNTIL_KNOWN_MS)})
+
     def keep_up(self, clocks: Mapping[TaskId, Clocks], now_ms: int) -> None:
         """Makes every changelog outlive the windows that are open at this event time."""
         for topic, (subtopology, usual_ms) in self._topics.items():
@@ -51,26 +60,28 @@ class ChangelogRetention:
                 for task, noted in clocks.items()
                 if task.subtopology == subtopology and noted["stream_time"] >= 0
             ]
-            behind_ms = now_ms - min(times, default=now_ms)
+            if not times:
+                continue
+            behind_ms, kept_ms = now_ms - min(times), self._kept(topic)
             # The usual time has room for events that are a little old.
             needed_ms = min(usual_ms + behind_ms, MAX_LONG)
-            if needed_ms > self._kept(topic, usual_ms) + _DAY_MS // 2:
+            if behind_ms <= _ROOM_MS and kept_ms == _UNTIL_KNOWN_MS:
+                self._keep(topic, usual_ms)
+            elif needed_ms > kept_ms + _ROOM_MS or kept_ms == _UNTIL_KNOWN_MS:
                 self._keep(topic, min(needed_ms + max(_DAY_MS, behind_ms // 4), MAX_LONG))
+                log.info(
+                    "events are older than %s is kept: %s is now %d days",
+                    topic, _RETENTION, self._kept(topic) // _DAY_MS,
+                )  # fmt: skip
 
-    def _kept(self, topic: str, usual_ms: int) -> int:
-        return self._kept_ms.get(topic, usual_ms)
+    def _kept(self, topic: str) -> int:
+        """How long the broker keeps a changelog; it is asked once."""
+        if topic not in self._kept_ms:
+            found = self._admin.topic_config(topic)[_RETENTION].value
+            kept_ms = int(found) if found is not None else -1
+            self._kept_ms[topic] = kept_ms if kept_ms >= 0 else MAX_LONG
+        return self._kept_ms[topic]
 
     def _keep(self, topic: str, wanted_ms: int) -> None:
-        found = self._admin.topic_config(topic)[_RETENTION].value
-        kept_ms = int(found) if found is not None else -1
-        if kept_ms < 0:
-            # For ever.
-            self._kept_ms[topic] = 1 << 62
-            return
-        if kept_ms < wanted_ms:
-            log.info(
-                "events are older than %s is kept: %s is now %d days",
-                topic, _RETENTION, wanted_ms // _DAY_MS,
-            )  # fmt: skip
-            self._admin.alter_topic_config(topic, {_RETENTION: str(wanted_ms)})
-        self._kept_ms[topic] = max(kept_ms, wanted_ms)
+        self._admin.alter_topic_config(topic, {_RETENTION: str(wanted_ms)})
+        self._kept_ms[topic] = wanted_ms
