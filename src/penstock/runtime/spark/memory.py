@@ -9,7 +9,10 @@ import sys
 _M_TRIM_THRESHOLD = -1
 _M_TOP_PAD = -2
 _M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
 _LARGEST_MMAP_THRESHOLD = 32 * 1024 * 1024
+#: One for Python and one for the threads of the clients, which would have one each.
+_ARENAS = 2
 
 
 def keep_freed_memory() -> None:
@@ -27,3 +30,4 @@ def keep_freed_memory() -> None:
     mallopt(_M_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD)
     mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
     mallopt(_M_TOP_PAD, 16 * 1024 * 1024)
+    mallopt(_M_ARENA_MAX, _ARENAS)
