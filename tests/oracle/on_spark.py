@@ -142,9 +142,9 @@ class Cluster:
         self._state_dir = state_dir
         self._layout = layout or _ONE
         self._admin = Admin({"bootstrap.servers": servers})
-        # Idempotent: what is sent again for a topic that is not quite there yet keeps its place.
+        # One request at a time: what is sent again keeps its place.
         self._producer = Producer(
-            {"bootstrap.servers": servers, "linger.ms": 1, "enable.idempotence": True}
+            {"bootstrap.servers": servers, "linger.ms": 1, "max.in.flight": 1}
         )
 
     def verdict(self, index: int, case: Case) -> Verdict:

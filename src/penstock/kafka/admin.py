@@ -129,6 +129,7 @@ class Admin:
                     raise explained(failure, f"create topic {name!r}", self._bootstrap) from None
                 present.add(name)
         self._await(lambda topics: all(_is_led(topics.get(name)) for name in made), made)
+        self._await_leaders([(name, n) for name in made for n in range(wanted[name].partitions)])
         for name in present:
             found = len(self.topic(name).partitions)
             if found != wanted[name].partitions:
@@ -351,14 +352,15 @@ class Admin:
     def _answer(self, ask: Callable[[], Future[Any]], what: str) -> Any:
         return self._tried(lambda: ask().result(), what)
 
-    def _tried(self, ask: Callable[[], T], what: str) -> T:
-        """Asks again while the broker says that it is not ready yet."""
+    def _tried(self, ask: Callable[[], T], what: str, passing: tuple[int, ...] = ()) -> T:
+        """Asks again while the broker says that it is not ready yet, or a passing error."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
                 return ask()
             except KafkaException as failure:
-                if not is_transient(failure) or time.monotonic() > deadline:
+                is_over = not is_transient(failure) and failure.args[0].code() not in passing
+                if is_over or time.monotonic() > deadline:
                     raise explained(failure, what, self._bootstrap) from None
             time.sleep(0.1)
 
@@ -370,6 +372,20 @@ class Admin:
                 what = f"see the change of {', '.join(sorted(names))}"
                 raise unreachable(what, self._bootstrap, f"waited {self._timeout_s:.0f} s")
             time.sleep(0.02)
+
+    def _await_leaders(self, partitions: Iterable[Partition]) -> None:
+        """Waits until the leaders answer; a broker names them a moment before they are ready.
+
+        A producer that writes in that moment can lose records: the first batch is refused, the
+        next one taken, and the first, sent again, is then taken for a duplicate.
+        """
+        request = {TopicPartition(*each): OffsetSpec.latest() for each in partitions}
+        if request:
+            self._tried(
+                lambda: [f.result() for f in self._client.list_offsets(request).values()],
+                "reach the leaders of new topics",
+                (KafkaError.UNKNOWN_TOPIC_OR_PART,),
+            )
 
 
 def _topic(data: TopicMetadata) -> Topic:
