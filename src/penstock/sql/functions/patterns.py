@@ -1,22 +1,13 @@
-"""Regular expressions, in Java's spelling."""
+"""Functions with regular expressions, which are Java's: see ``java_regex``."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from penstock.sql.functions.declare import scalar
+from penstock.sql.functions.java_regex import java_pattern
 
 _REFERENCE = re.compile(r"\\(.)|\$(\d+)|\$\{(\w+)\}", re.DOTALL)
-_NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
-
-
-@lru_cache(maxsize=512)
-def java_pattern(pattern: str) -> re.Pattern[str]:
-    """Compiles a Java regular expression; Python spells named groups and some classes apart."""
-    spelled = _NAMED_GROUP.sub("(?P<", pattern)
-    spelled = spelled.replace(r"\p{Alpha}", "[A-Za-z]").replace(r"\p{Punct}", r"[!-/:-@\[-`{-~]")
-    return re.compile(spelled.replace(r"\p{L}", r"[^\W\d_]").replace(r"\z", r"\Z"))
 
 
 @scalar("REGEXP_EXTRACT", "STRING, STRING -> STRING")
