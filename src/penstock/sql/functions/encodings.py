@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 import struct
 import uuid
 
@@ -18,17 +19,21 @@ def _decode(text: str, encoding: str) -> bytes:
     """Reads the bytes that a text stands for."""
     match encoding.lower():
         case "hex":
-            # Both 0x41 and X'41' are ways to write a hexadecimal literal.
-            digits = text[2:-1] if text.upper().startswith("X'") else text.removeprefix("0x")
-            return binascii.unhexlify(digits if len(digits) % 2 == 0 else f"0{digits}")
+            return binascii.unhexlify(text)
         case "utf8":
             return text.encode("utf-8")
         case "ascii":
             return text.encode("ascii", "replace")
         case "base64":
-            return base64.b64decode(text, validate=True)
+            return _read_base64(text)
         case _:
             raise FunctionError("bad-argument", f"encoding {encoding!r} is not {_ENCODINGS}")
+
+
+def _read_base64(text: str) -> bytes:
+    # Whatever is not one of the 64 characters is passed over, and padding may be missing.
+    digits = re.sub(r"[^A-Za-z0-9+/]", "", text.partition("=")[0])
+    return base64.b64decode(digits + "=" * (-len(digits) % 4))
 
 
 def _encode(data: bytes, encoding: str) -> str:
@@ -46,22 +51,40 @@ def _encode(data: bytes, encoding: str) -> str:
             raise FunctionError("bad-argument", f"encoding {encoding!r} is not {_ENCODINGS}")
 
 
+def _hex_digits(text: str) -> str:
+    """Takes the marks of a hexadecimal literal off: both 0x41 and X'41' are such."""
+    if text.startswith("0x"):
+        return f"{'0' * (len(text) % 2)}{text[2:]}"
+    is_literal = text[:2].upper() == "X'" and text.endswith("'") and len(text) > 2
+    return text[2:-1] if is_literal else text
+
+
 @scalar("ENCODE", "STRING, STRING, STRING -> STRING")
 def encode(text: str, source: str, target: str) -> str:
     """Writes a text, read in one encoding, in another one."""
+    if source.lower() == target.lower():
+        raise FunctionError("bad-argument", f"ENCODE from {source!r} to itself does nothing")
+    if source.lower() == "hex":
+        text = _hex_digits(text)
     return _encode(_decode(text, source), target)
 
 
 @scalar("TO_BYTES", "STRING, STRING -> BYTES")
 def to_bytes(text: str, encoding: str) -> bytes:
     """Gives the bytes of a text in an encoding."""
+    if encoding.lower() == "hex" and text != text.upper():
+        raise FunctionError("bad-argument", f"{text!r} has hexadecimal digits in lower case")
     return _decode(text, encoding)
 
 
 @scalar("FROM_BYTES", "BYTES, STRING -> STRING")
 def from_bytes(data: bytes, encoding: str) -> str:
     """Gives the text of bytes in an encoding."""
-    return _encode(data, encoding).upper() if encoding.lower() == "hex" else _encode(data, encoding)
+    text = _encode(data, encoding)
+    if encoding.lower() == "base64":
+        # Written as in mails, in lines.
+        return "\r\n".join(text[i : i + 76] for i in range(0, len(text), 76))
+    return text.upper() if encoding.lower() == "hex" else text
 
 
 @scalar("MD5", "STRING -> STRING")

@@ -37,7 +37,9 @@ def len_(value: str | bytes) -> int:
 @scalar("INITCAP", "STRING -> STRING")
 def initcap(text: str) -> str:
     """Writes every word with a capital first and small letters after it."""
-    return re.sub(r"\S+", lambda word: word[0][:1].upper() + word[0][1:].lower(), text)
+    # ksqlDB goes from word to word, so that blanks before the first one are lost.
+    words = re.findall(r"\S+\s*", text.lower())
+    return "".join(word[:1].upper() + word[1:] for word in words)
 
 
 @scalar("REPLACE", "STRING, STRING, STRING -> STRING")

@@ -73,11 +73,13 @@ def url_extract_fragment(url: str) -> str | None:
 
 @scalar("URL_EXTRACT_PARAMETER", "STRING, STRING -> STRING")
 def url_extract_parameter(url: str, name: str) -> str | None:
-    """Gives the value of a parameter in a URL's query."""
-    for pair in (_part(url, 4) or "").split("&"):
-        key, equals, value = pair.partition("=")
-        if equals and unquote(key) == name:
-            return unquote(value)
+    """Gives the value of a parameter in a URL's query, an empty one where it has none."""
+    query = url_extract_query(url)
+    # The query is decoded as a whole first: an encoded & ends a value, too.
+    for pair in [] if query is None else query.split("&"):
+        key, _, value = pair.partition("=")
+        if key == name:
+            return value
     return None
 
 
