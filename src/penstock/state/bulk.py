@@ -47,10 +47,15 @@ class _Bulk:
         return self._cache is None or not self._cache.is_dirty()
 
     def _written(
-        self, keys: Sequence[bytes], rows: Sequence[bytes | None], timestamps: Sequence[int]
+        self,
+        keys: Sequence[bytes],
+        rows: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        values: Sequence[bytes | None] | None,
     ) -> None:
         if self._changelog is not None:
-            values = [None if row is None else row[8:] for row in rows]
+            if values is None:
+                values = [None if row is None else row[8:] for row in rows]
             self._changelog.append_all(keys, values, timestamps)
         if self._cache is not None:
             self._cache.forget()
@@ -74,11 +79,18 @@ class BulkRows(_Bulk):
         return self._engine.multi_get(keys)
 
     def write(
-        self, keys: Sequence[bytes], rows: Sequence[bytes | None], timestamps: Sequence[int]
+        self,
+        keys: Sequence[bytes],
+        rows: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        values: Sequence[bytes | None] | None = None,
     ) -> None:
-        """Replaces rows; a row that is None is deleted. The keys are different from each other."""
+        """Replaces rows; a row that is None is deleted. The keys are different from each other.
+
+        ``values`` are the rows without their times, if the caller has them.
+        """
         self._engine.write(zip(keys, rows, strict=True))
-        self._written(keys, rows, timestamps)
+        self._written(keys, rows, timestamps, values)
 
 
 class BulkWindows(_Bulk):
@@ -99,24 +111,27 @@ class BulkWindows(_Bulk):
         """Whether every window between these can be read and written, in whatever order."""
         return self._windows.keeps(first_start, last_start)
 
-    def read(self, keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
-        return self._windows.get_all(self._window_keys(keys, starts), starts)
+    def read(self, window_keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
+        return self._windows.get_all(window_keys, starts)
 
     def write(
         self,
-        keys: Sequence[bytes],
+        window_keys: Sequence[bytes],
         starts: Sequence[int],
         rows: Sequence[bytes],
         timestamps: Sequence[int],
+        values: Sequence[bytes] | None = None,
     ) -> None:
         """Replaces rows in this order, which decides what has expired by the time it is written.
 
-        The pairs of key and start are different from each other.
+        The window keys are different from each other. ``values`` are the rows without their
+        times, if the caller has them.
         """
-        window_keys = self._window_keys(keys, starts)
         self._windows.put_all(window_keys, rows, starts)
-        self._written(window_keys, rows, timestamps)
+        self._written(window_keys, rows, timestamps, values)
 
-    def _window_keys(self, keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes]:
+    @staticmethod
+    def window_keys(keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes]:
+        """How the windows are called in the store and in its changelog."""
         suffixes = {start: _WINDOW_SUFFIX(start, 0) for start in set(starts)}
         return [key + suffixes[start] for key, start in zip(keys, starts, strict=True)]

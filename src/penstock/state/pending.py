@@ -7,13 +7,15 @@ when the next batch begins, because until then the batch may have to run again.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
 
 from penstock.errors import UnsupportedOperationError
 from penstock.state.bytes_store import BytesStore, Entry, Write
 from penstock.state.closed import cut_off
 from penstock.state.overlay import overlaid
+from penstock.state.recent import UNKNOWN, RecentRows
 from penstock.state.sorted_keys import SortedKeys
 
 #: Keys from here on belong to the store itself; no serde makes a key of 24 bytes 0xff.
@@ -32,13 +34,18 @@ class Checkpoint(NamedTuple):
 class PendingStore:
     """A ``BytesStore`` whose writes stay in memory until ``seal`` and ``apply``.
 
+    Rows of the last batches stay in memory for a while longer: most batches read what those before
+    them wrote, and the map takes five times as long to find it.
+
     Invariant: ``inner`` holds exactly the batch that its checkpoint names.
     """
 
     def __init__(self, inner: BytesStore) -> None:
         self._inner = inner
         self._writes: dict[bytes, bytes | None] = {}
-        self._keys = SortedKeys()
+        #: The keys of the writes in order; None until somebody asks for the order.
+        self._keys: SortedKeys | None = None
+        self._recent = RecentRows()
         self._ranges: list[tuple[bytes, bytes]] = []
         self._sealed: Checkpoint | None = None
         self._is_closed = False
@@ -47,40 +54,52 @@ class PendingStore:
     # The batch's view
 
     def get(self, key: bytes) -> bytes | None:
-        try:
-            return self._writes[key]
-        except KeyError:
+        row = self._writes.get(key, UNKNOWN)
+        if row is UNKNOWN:
             if self._ranges and self._is_deleted(key):
                 return None
-            return self._inner.get(key)
+            row = self._recent.get(key)
+        return self._inner.get(key) if row is UNKNOWN else row
 
     def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         if not self._writes and not self._ranges:
-            return self._inner.multi_get(keys)
-        missing = [k for k in keys if k not in self._writes and not self._is_deleted(k)]
-        found = dict(zip(missing, self._inner.multi_get(missing), strict=True))
-        return [self._writes.get(key) if key in self._writes else found.get(key) for key in keys]
+            return _filled(self._recent.get_all(keys), keys, self._inner.multi_get)
+        rows: list[Any] = [*map(self._writes.get, keys, repeat(UNKNOWN))]
+        if self._ranges:
+            pairs = zip(keys, rows, strict=True)
+            rows = [None if row is UNKNOWN and self._is_deleted(k) else row for k, row in pairs]
+        return _filled(_filled(rows, keys, self._recent.get_all), keys, self._inner.multi_get)
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        if key not in self._writes:
+        if self._keys is not None and key not in self._writes:
             self._keys.add(key)
         self._writes[key] = value
 
     def write(self, writes: Iterable[Write]) -> None:
+        if self._keys is None:
+            self._writes.update(writes)
+            return
         batch = dict(writes)
         self._keys.add_all(batch.keys() - self._writes.keys())
         self._writes.update(batch)
 
     def delete_range(self, start: bytes, end: bytes) -> None:
-        for key in self._keys.between(start, end):
-            self._keys.remove(key)
+        keys = self._ordered()
+        for key in keys.between(start, end):
+            keys.remove(key)
             del self._writes[key]
         self._ranges.append((start, end))
+
+    def _ordered(self) -> SortedKeys:
+        if self._keys is None:
+            self._keys = SortedKeys()
+            self._keys.add_all(set(self._writes))
+        return self._keys
 
     def scan(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[Entry]:
-        keys = list(self._keys.between(start, end))
+        keys = list(self._ordered().between(start, end))
         over = [(key, self._writes[key]) for key in (reversed(keys) if reverse else keys)]
         under = self._inner.scan(start, _below_reserved(end), reverse=reverse)
         if self._ranges:
@@ -102,6 +121,7 @@ class PendingStore:
 
     def close(self) -> None:
         self._is_closed = True
+        self._recent.clear()
         self._inner.close()
 
     # The batch's end
@@ -123,18 +143,22 @@ class PendingStore:
         checkpoint = self._sealed
         self._inner.write([*self._writes.items(), (_CHECKPOINT, _FORMAT.pack(*checkpoint))])
         self.checkpoint = checkpoint
+        for start, end in self._ranges:
+            self._recent.delete_range(start, end)
+        self._recent.add(self._writes)
         self.discard()
 
     def discard(self) -> None:
         """Forgets the writes: the batch failed, or has been applied."""
-        self._writes.clear()
-        self._keys.clear()
+        self._writes = {}
+        self._keys = None
         self._ranges.clear()
         self._sealed = None
 
     def wipe(self) -> None:
         """Empties the map: it belongs to a changelog that no longer exists."""
         self.discard()
+        self._recent.clear()
         self._inner.delete_range(b"", RESERVED + b"\xff")
         self.checkpoint = Checkpoint()
 
@@ -156,6 +180,20 @@ class PendingStore:
 
     def _is_deleted(self, key: bytes) -> bool:
         return any(start <= key < end for start, end in self._ranges)
+
+
+def _filled(
+    rows: list[Any], keys: Sequence[bytes], read: Callable[[Sequence[bytes]], list[Any]]
+) -> list[Any]:
+    """The rows with those that are unknown read from somewhere else."""
+    unknown = [key for key, row in zip(keys, rows, strict=True) if row is UNKNOWN]
+    if not unknown:
+        return rows
+    found = read(unknown)
+    if len(unknown) == len(rows):
+        return found
+    missing = iter(found)
+    return [next(missing) if row is UNKNOWN else row for row in rows]
 
 
 def _below_reserved(end: bytes | None) -> bytes:

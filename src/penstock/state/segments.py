@@ -112,10 +112,20 @@ class Segments:
 
     def get_all(self, times: Sequence[int], keys: Sequence[bytes]) -> list[bytes | None]:
         """Reads each key from the segment of its time."""
-        prefixes = {time: segment_prefix(self.segment_of(time)) for time in set(times)}
-        return self.store.multi_get(
-            [prefixes[time] + key for time, key in zip(times, keys, strict=True)]
-        )
+        # Nothing was ever written after stream time, which every write moves on.
+        prefixes = {
+            time: segment_prefix(self.segment_of(time))
+            for time in set(times)
+            if time <= self.stream_time
+        }
+        wanted = [
+            prefixes[time] + key for time, key in zip(times, keys, strict=True) if time in prefixes
+        ]
+        found = self.store.multi_get(wanted) if wanted else []
+        if len(wanted) == len(keys):
+            return found
+        rows = iter(found)
+        return [next(rows) if time in prefixes else None for time in times]
 
     def put_all(self, times: Sequence[int], keys: Sequence[bytes], values: Sequence[bytes]) -> int:
         """Writes entries with different keys; gives how many had expired when their turn came.
@@ -158,6 +168,9 @@ class Segments:
 
     def get(self, time: int, key: bytes) -> bytes | None:
         """Reads from the segment of that time, hidden or not."""
+        if time > self.stream_time:
+            # Nothing was written there: every write moves stream time on.
+            return None
         prefix = self._prefixes.get(self.segment_of(time))
         return None if prefix is None else self.store.get(prefix + key)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from penstock.errors import UnsupportedOperationError
@@ -84,3 +86,57 @@ def test_queries_cannot_write(inner: MemoryStore) -> None:
     view = CommittedView(PendingStore(inner))
     with pytest.raises(UnsupportedOperationError, match="read-only"):
         view.put(b"a", b"x")
+
+
+class _Counting(MemoryStore):
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[bytes] = []
+
+    def get(self, key: bytes) -> bytes | None:
+        self.asked.append(key)
+        return super().get(key)
+
+    def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.asked.extend(keys)
+        return super().multi_get(keys)
+
+
+def _applied(store: PendingStore, batch: int) -> None:
+    store.seal(Checkpoint(batch, 0))
+    store.apply()
+
+
+def test_what_the_last_batches_wrote_is_not_read_from_the_map() -> None:
+    """A row is written by one batch and read by the next: finding it on disk would cost more."""
+    inner = _Counting()
+    store = PendingStore(inner)
+    store.write([(b"a", b"1"), (b"gone", None)])
+    _applied(store, 0)
+    inner.asked.clear()
+    assert store.multi_get([b"a", b"gone", b"other"]) == [b"1", None, None]
+    assert (store.get(b"a"), store.get(b"gone")) == (b"1", None)
+    assert inner.asked == [b"other"]
+
+
+def test_rows_in_memory_go_with_their_range() -> None:
+    """A segment that expires takes its rows along, wherever they are kept."""
+    store = PendingStore(MemoryStore())
+    store.write([(b"a", b"1"), (b"b", b"2")])
+    _applied(store, 0)
+    store.delete_range(b"a", b"b")
+    assert store.multi_get([b"a", b"b"]) == [None, b"2"]
+    _applied(store, 1)
+    assert store.multi_get([b"a", b"b"]) == [None, b"2"]
+    store.wipe()
+    assert store.multi_get([b"a", b"b"]) == [None, None]
+
+
+def test_a_failed_batch_leaves_the_rows_of_those_before() -> None:
+    """What is in memory is what the map holds."""
+    store = PendingStore(MemoryStore())
+    store.put(b"a", b"1")
+    _applied(store, 0)
+    store.put(b"a", b"2")
+    store.discard()
+    assert store.get(b"a") == b"1"

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.kernel.vector.batch import Batch, Column, NotProvenError, Places, Times
+from penstock.kernel.vector.batch import Batch, Column, NotProvenError, Times
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.fold_forms import fold_of
 from penstock.kernel.vector.folds import ColumnFold, ReduceFold, Through
 from penstock.kernel.vector.functions import PURE_REDUCERS
 from penstock.kernel.vector.gathered import Gathered
-from penstock.kernel.vector.grouping import Groups, grouped
+from penstock.kernel.vector.grouping import Groups, by_last_change, grouped
 from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
 from penstock.kernel.vector.step import NotVectorisableError, Step, require_known, vectorises
 from penstock.model.pure import is_pure
-from penstock.model.rows import taken
 from penstock.serde.base import Serde
 from penstock.state.bulk import BulkRows
 from penstock.topology.nodes import Aggregate, Reduce
@@ -72,7 +71,8 @@ class FoldColumns(Step[Any]):
         rows, store = self._rows, self.node.store or ""
         settled(rows)
         key_serde, serde = rows.keys.serde, rows.values.serde
-        groups, timestamps = grouped(records.keys), records.timestamps
+        # In the order in which a cache would write and send them.
+        groups, timestamps = by_last_change(grouped(records.keys)), records.timestamps
         states: Sequence[Any]
         states, times = read_rows(effects.read(store, rows, groups.keys), serde, self._fold.start)
         through = self._check_states(records.items, states)
@@ -85,11 +85,10 @@ class FoldColumns(Step[Any]):
         newest = np.maximum(times, groups.newest(timestamps))
         values = encoded_states(serde, states)
         written = written_rows(newest, values)
-        effects.write(store, rows, groups.keys, written, newest.tolist())
+        effects.write(store, rows, groups.keys, written, newest.tolist(), values)
         if changes is None:
-            order = np.argsort(groups.last_places())
             keys = Column(encoded=groups.keys, serde=key_serde, is_input=False)
-            changes = last_changes(records, groups, keys, states, values, serde, newest, order)
+            changes = last_changes(records, groups, keys, states, values, serde, newest)
         self.forward(changes, effects)
 
     def resources(self) -> set[str]:
@@ -162,22 +161,19 @@ def last_changes(
     values: Sequence[bytes],
     serde: Serde[Any],
     newest: Times,
-    order: Places,
 ) -> Batch:
-    """What a cache sends at the commit: each group as it is in the store, with its last headers."""
+    """What a cache sends at the commit: each group as it is in the store, with its last headers.
+
+    The groups are in the order of their last records.
+    """
     headers = records.headers
     if headers is not None:
-        last = groups.last_places()[order].tolist()
-        headers = [headers[place] for place in last]
-    places = order.tolist()
+        headers = [headers[place] for place in groups.last_places().tolist()]
     # A cache reads back what it wrote, and so turns an int in a store of doubles into a float.
     changed = Column(
-        taken(states, order) if getattr(serde, "keeps_values", False) else None,
-        [values[n] for n in places],
-        serde,
-        is_input=False,
+        states if getattr(serde, "keeps_values", False) else None, values, serde, is_input=False
     )
-    return Batch(keys.take(places), changed, newest[order], headers)
+    return Batch(keys, changed, newest, headers)
 
 
 def running_changes(

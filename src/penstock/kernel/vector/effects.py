@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,6 +12,7 @@ from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.record import Headers
 from penstock.state.bulk import BulkRows
+from penstock.state.bytes_store import Write
 
 
 @runtime_checkable
@@ -38,6 +39,8 @@ class Effects:
     _skipped: set[tuple[str, int, int]] = field(default_factory=set)
     #: Rows that this batch has decided on, by store: reads within the batch see them.
     _rows: dict[str, dict[bytes, bytes | None]] = field(default_factory=dict)
+    #: The newest of them, which nobody has read yet.
+    _unread: dict[str, list[Iterable[Write]]] = field(default_factory=dict)
 
     def add(self, action: Callable[[], None]) -> None:
         self._actions.append(action)
@@ -68,6 +71,8 @@ class Effects:
     def read(self, store: str, rows: BulkRows, keys: Sequence[bytes]) -> list[bytes | None]:
         """Rows as the batch sees them at this point."""
         found = rows.read(keys)
+        for writes in self._unread.pop(store, ()):
+            self._rows.setdefault(store, {}).update(writes)
         written = self._rows.get(store)
         if not written:
             return found
@@ -80,9 +85,11 @@ class Effects:
         keys: Sequence[bytes],
         written: Sequence[bytes | None],
         timestamps: Sequence[int],
+        values: Sequence[bytes | None] | None = None,
     ) -> None:
-        self._rows.setdefault(store, {}).update(zip(keys, written, strict=True))
-        self.add(lambda: rows.write(keys, written, timestamps))
+        """Replaces rows; ``values`` are the rows without their times, if they are known."""
+        self._unread.setdefault(store, []).append(zip(keys, written, strict=True))
+        self.add(lambda: rows.write(keys, written, timestamps, values))
 
     def apply(self, dropped: Counter[tuple[str, str]]) -> None:
         for action in self._actions:

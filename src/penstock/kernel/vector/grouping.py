@@ -14,7 +14,7 @@ from penstock.model.coded_bytes import CodedBytes
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """``codes`` says for each record which of the ``keys`` it has; keys are in order of arrival."""
+    """``codes`` says for each record which of the ``keys`` it has."""
 
     codes: Places
     keys: list[bytes]
@@ -25,7 +25,8 @@ class Groups:
     def last_places(self) -> Places:
         """For each key, where its last record is."""
         last = np.zeros(len(self), np.int64)
-        np.maximum.at(last, self.codes, np.arange(len(self.codes)))
+        # Of several records with the same key the last one stays.
+        last[self.codes] = np.arange(len(self.codes))
         return last
 
     def newest(self, timestamps: Times) -> Times:
@@ -48,12 +49,26 @@ def grouped(keys: Sequence[bytes | None]) -> Groups:
     return Groups(codes, encoded.dictionary.to_pylist())
 
 
-def grouped_windows(groups: Groups, starts: Times) -> tuple[Groups, Places, Times]:
-    """Groups by key and window: with, for each group, the number of its key and its start."""
+def by_last_change(groups: Groups) -> Groups:
+    """The same groups, with the keys in the order in which they come for the last time."""
+    order = np.argsort(groups.last_places())
+    return Groups(_numbers(order)[groups.codes], [groups.keys[n] for n in order.tolist()])
+
+
+def grouped_windows(groups: Groups, starts: Times) -> tuple[Groups, Times]:
+    """Groups by key and window, in the order of their last records, and the start of each."""
     distinct, windows = np.unique(starts, return_inverse=True)
-    pairs, first, codes = np.unique(
-        groups.codes * len(distinct) + windows, return_index=True, return_inverse=True
-    )
-    owners = pairs // len(distinct)
+    pairs, codes = np.unique(groups.codes * len(distinct) + windows, return_inverse=True)
+    last = np.zeros(len(pairs), np.int64)
+    last[codes] = np.arange(len(codes))
+    order = np.argsort(last)
+    owners, places = np.divmod(pairs[order], len(distinct))
     keys = [groups.keys[n] for n in owners.tolist()]
-    return Groups(codes.astype(np.int64), keys), owners, starts[first]
+    return Groups(_numbers(order)[codes], keys), distinct[places]
+
+
+def _numbers(order: Places) -> Places:
+    """For each item the place that the order gives it."""
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.arange(len(order))
+    return numbers

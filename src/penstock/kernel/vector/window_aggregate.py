@@ -109,10 +109,12 @@ class WindowAggregateColumns(Step[WindowAggregate]):
             # Behind a cache all reads come before all writes. Here they would take turns.
             raise NotProvenError("windows of the batch expire while others are written")
         key_serde, serde = rows.keys.serde, rows.values.serde
-        groups, _, group_starts = grouped_windows(grouped(gathered.keys), starts)
+        # In the order in which a cache would write and send them.
+        groups, group_starts = grouped_windows(grouped(gathered.keys), starts)
         at = group_starts.tolist()
+        window_keys = rows.window_keys(groups.keys, at)
         states: Sequence[Any]
-        states, times = read_rows(rows.read(groups.keys, at), serde, self._fold.start)
+        states, times = read_rows(rows.read(window_keys, at), serde, self._fold.start)
         through = self._check_states(gathered.items, states)
         changes = None
         if not rows.is_cached:
@@ -124,27 +126,13 @@ class WindowAggregateColumns(Step[WindowAggregate]):
             states = self._fold.finals(gathered.items, groups, states, through)
         newest = np.maximum(times, groups.newest(gathered.timestamps))
         values = encoded_states(serde, states)
-        order: Places = np.argsort(groups.last_places())
-        self._write(groups.keys, at, written_rows(newest, values), newest.tolist(), order, effects)
+        written = written_rows(newest, values)
+        effects.add(lambda: rows.write(window_keys, at, written, newest.tolist(), values))
         if changes is None:
             base = Column(encoded=groups.keys, serde=key_serde, is_input=False)
             keys = WindowedColumn(base, at, self._windows.size_ms)
-            changes = last_changes(gathered, groups, keys, states, values, serde, newest, order)
+            changes = last_changes(gathered, groups, keys, states, values, serde, newest)
         self.forward(changes, effects)
-
-    def _write(
-        self,
-        keys: list[bytes],
-        starts: list[int],
-        rows: list[bytes],
-        times: list[int],
-        order: Places,
-        effects: Effects,
-    ) -> None:
-        """Writes in the order in which a cache would: by the last change of each."""
-        places = order.tolist()
-        columns = [[column[n] for n in places] for column in (keys, starts, rows, times)]
-        effects.add(lambda: self._rows.write(*columns))
 
     def resources(self) -> set[str]:
         return {f"store {self.node.store!r}"}

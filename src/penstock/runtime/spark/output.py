@@ -14,6 +14,7 @@ from penstock.kafka.clients import new_producer
 from penstock.kernel.settings import TaskSettings
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
+from penstock.runtime.spark.changelog_buffer import ChangelogBuffer
 from penstock.runtime.spark.orders import Part
 from penstock.runtime.spark.plan import Plan
 from penstock.runtime.spark.rows import FOR_SPARK, RowBuffer, encode_headers
@@ -33,7 +34,7 @@ FAST_WRITING: dict[str, Any] = {
     "partitioner": "murmur2_random",
     "enable.idempotence": True,
 }
-#: Tells to which batch a changelog record belongs, so that a replay can leave it out.
+#: Tells where the changelog records of a batch begin, so that a replay can leave them out.
 BATCH_HEADER = "penstock.batch"
 #: Limits for the steps of a commit.
 _OFFSETS_S, _COMMIT_S = 15.0, 60.0
@@ -279,7 +280,6 @@ class TaskOutput:
             for name in run.topics
             if plan.is_internal(name)
         }
-        self._logged: dict[str, dict[Any, tuple[bytes, bytes | None, int]]] = {}
         self._versioned = {
             name
             for name, spec in plan.graph.stores.items()
@@ -291,6 +291,10 @@ class TaskOutput:
             for name, spec in plan.graph.stores.items()
             if spec.kind is StoreKind.TIME_ORDERED_BUFFER and not spec.persistent
         }
+        logged = ChangelogBuffer(self._versioned)
+        self.log, self.log_all, self._logged = logged.log, logged.log_all, logged
+        runs = [run for run in plan.runs if run.subtopology == task.subtopology]
+        self._runs_once = len(runs) == 1
         self.batch = 0
         self.is_replay = False
         self.sent = 0
@@ -348,41 +352,31 @@ class TaskOutput:
         shuffled = self._shuffled.get(topic)
         return self.writer.partitions(topic) if shuffled is None else shuffled.partitions
 
-    def log(self, store: str, key: bytes, value: bytes | None, timestamp: int) -> None:
-        entries = self._logged.setdefault(store, {})
-        # What a versioned put does depends on those before it; elsewhere the last value counts.
-        place = len(entries) if store in self._versioned else key
-        entries[place] = (key, value, timestamp)
-
-    def log_all(
-        self,
-        store: str,
-        keys: Sequence[bytes],
-        values: Sequence[bytes | None],
-        timestamps: Sequence[int],
-    ) -> None:
-        """The same for many keys of a store that is not versioned."""
-        entries = self._logged.setdefault(store, {})
-        entries.update(zip(keys, zip(keys, values, timestamps, strict=True), strict=True))
-
     def write_changelogs(self, ends: dict[str, int]) -> int:
         """Sends the collected changelog records; ``ends`` learns each changelog's next offset."""
-        batch = (BATCH_HEADER, self.batch.to_bytes(8, "big"))
-        count = 0
-        for store, entries in self._logged.items():
-            topic = self._settings.changelog_topic(store)
-            headers = (batch, *self._versions.get(store, ()))
-            if not entries:
-                continue
-            count += len(entries)
-            _, (key, value, timestamp) = entries.popitem()
-            if entries:
-                keys, values, times = zip(*entries.values(), strict=True)
-                self.writer.send_all(topic, keys, values, times, headers, self._task.partition)
+        mark = (BATCH_HEADER, self.batch.to_bytes(8, "big"))
+        count, partition = 0, self._task.partition
+        for store, logged in self._logged.take():
+            topic, last = self._settings.changelog_topic(store), len(logged.keys) - 1
+            count += last + 1
+            version = self._versions.get(store, ())
+            first = (mark, *version)
+            others = first if self._marks_all(store) else version
+            if last > 0:
+                self.writer.send(topic, *logged.at(0), first, partition)
+                self.writer.send_all(topic, *logged.between(1, last), others, partition)
             noted = _noting(ends, store)
-            self.writer.send(topic, key, value, timestamp, headers, self._task.partition, noted)
-        self._logged.clear()
+            headers = others if last > 0 else first
+            self.writer.send(topic, *logged.at(last), headers, partition, noted)
         return count
+
+    def _marks_all(self, store: str) -> bool:
+        """Whether a batch may log a key of the store twice.
+
+        Then the first of its records may be compacted away before the last, and all of them have
+        to tell the batch.
+        """
+        return not self.writer.is_transactional or not self._runs_once or store in self._versioned
 
     def forget_changelogs(self) -> None:
         self._logged.clear()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice
+from itertools import compress, count, islice
+from operator import ne
 from typing import Any
 
 from confluent_kafka import Message
@@ -56,8 +57,12 @@ class ReceivedColumns:
 
 def runs_of(messages: list[Message]) -> Iterator[tuple[Part, list[Message]]]:
     """Cuts messages where the partition changes; a consumer gives long runs of each."""
+    if not messages:
+        return
     ends = _changes([message.partition() for message in messages])
-    ends |= _changes([message.topic() for message in messages])
+    topics = [message.topic() for message in messages]
+    if topics.count(topics[0]) < len(topics):
+        ends |= _changes(topics)
     start = 0
     for end in sorted(ends | {len(messages)}):
         if start < end:
@@ -67,8 +72,8 @@ def runs_of(messages: list[Message]) -> Iterator[tuple[Part, list[Message]]]:
 
 def _changes(items: list[Any]) -> set[int]:
     """The places of items that are not like the one before."""
-    following = zip(items, islice(items, 1, None), strict=False)
-    return {at for at, (one, other) in enumerate(following, 1) if one != other}
+    following = map(ne, items, islice(items, 1, None))
+    return {*compress(count(1), following)}
 
 
 def _part(message: Message) -> Part:

@@ -176,7 +176,9 @@ class TaskState:
                 engine.wipe()
             start = 0 if engine is None else engine.checkpoint.changelog_offset
             offsets = range(max(start, low), end)
-            self._replay(store, engine, topic, offsets, order, reader, as_read)
+            self._replay(
+                store, engine, topic, offsets, order, reader, as_read, is_own=source is None
+            )
         self.output.forget_changelogs()
 
     @staticmethod
@@ -197,6 +199,8 @@ class TaskState:
         order: Order,
         reader: Reader,
         as_read: Callable[[RawRecord], RawRecord | None] | None,
+        *,
+        is_own: bool,
     ) -> None:
         part = (topic, self.task_id.partition)
         progress = Restore(store.name, *part, offsets.start, offsets.stop, offsets.start, 0)
@@ -206,7 +210,10 @@ class TaskState:
         for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
             stop = min(start + _RESTORE_CHUNK, offsets.stop)
             records = reader.read({part: (start, stop)})[part]
-            fitting = [r for r in records if not _belongs_to(r, order.batch)]
+            skipped = start if has_reached_batch else stop
+            if is_own and not has_reached_batch:
+                skipped = _begin_of(records, order.batch, stop)
+            fitting = [r for r in records if r.offset < skipped]
             if as_read is not None:
                 fitting = [r for r in map(as_read, fitting) if r is not None]
             store.restore((r.key, r.value, r.timestamp) for r in fitting if r.key is not None)
@@ -214,13 +221,12 @@ class TaskState:
             store.flush()
             progress = replace(progress, position=stop, records=progress.records + len(fitting))
             self.restores[store.name] = progress
-            skipped = next((r.offset for r in records if _belongs_to(r, order.batch)), stop)
             if engine is not None and not has_reached_batch:
                 # What the batch itself had logged is not in the store yet: a crash before the
                 # batch is applied must find it again.
                 engine.seal(Checkpoint(order.batch - 1, skipped))
                 engine.apply()
-                has_reached_batch = skipped < stop
+            has_reached_batch = has_reached_batch or skipped < stop
         # Together with the batch the store holds the whole changelog.
         self._ends[store.name] = offsets.stop
         if offsets:
@@ -350,8 +356,7 @@ def _close(engine: PendingStore, complete: int) -> None:
         engine.close()
 
 
-def _belongs_to(record: RawRecord, batch: int) -> bool:
-    for name, value in record.headers:
-        if name == BATCH_HEADER and value is not None:
-            return int.from_bytes(value, "big") == batch
-    return False
+def _begin_of(records: Sequence[RawRecord], batch: int, stop: int) -> int:
+    """The offset from which on all changelog records are of this batch; ``stop`` if none is."""
+    mark = (BATCH_HEADER, batch.to_bytes(8, "big"))
+    return next((r.offset for r in records if r.headers and mark in r.headers), stop)

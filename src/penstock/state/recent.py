@@ -1,0 +1,72 @@
+"""Rows that were written lately, in memory: a copy of a part of what an ordered map holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+#: Stands for a row that only the map itself can tell.
+UNKNOWN: Any = object()
+#: How much memory the rows of one store may take, in bytes.
+_MOST_BYTES = 16 * 1024 * 1024
+#: What Python needs for a row besides its bytes: two objects and a place in a dict.
+_OVERHEAD = 170
+
+Rows = dict[bytes, bytes | None]
+
+
+class RecentRows:
+    """The rows of the last batches, as many as fit. A row of None is known not to exist.
+
+    They are kept in two halves: when the new one is full it becomes the old one, whose rows go.
+    """
+
+    __slots__ = ("_most_bytes", "_new", "_old", "_row_bytes")
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._row_bytes = 0
+        self._new: Rows = {}
+        self._old: Rows = {}
+
+    def get(self, key: bytes) -> Any:
+        """The row, or ``UNKNOWN``."""
+        row = self._new.get(key, UNKNOWN)
+        return self._old.get(key, UNKNOWN) if row is UNKNOWN else row
+
+    def get_all(self, keys: Sequence[bytes]) -> list[Any]:
+        """For each key its row, or ``UNKNOWN``."""
+        if not self._old:
+            return [*map(self._new.get, keys, repeat(UNKNOWN))]
+        # A default is looked up whether it is needed or not: still cheaper than a call per key.
+        return [*map(self._new.get, keys, map(self._old.get, keys, repeat(UNKNOWN)))]
+
+    def add(self, rows: Rows) -> None:
+        """Takes the rows of a batch, which the caller gives away."""
+        if not rows:
+            return
+        length = sum(map(len, rows)) + sum(map(len, filter(None, rows.values())))
+        self._row_bytes = max(self._row_bytes, _OVERHEAD + length // len(rows))
+        if not self._fits(self._new, rows, self._most_bytes // 2):
+            self._new, self._old = {}, self._new
+        if not self._fits(self._old, rows, self._most_bytes):
+            self._old = {}
+        if not self._fits(self._new, rows, self._most_bytes):
+            self.clear()
+        elif self._new:
+            self._new.update(rows)
+        else:
+            self._new = rows
+
+    def _fits(self, known: Rows, more: Rows, most_bytes: int) -> bool:
+        # A key that comes again counts twice here, which only makes room a little earlier.
+        return (len(known) + len(more)) * self._row_bytes <= most_bytes
+
+    def delete_range(self, start: bytes, end: bytes) -> None:
+        for rows in (self._new, self._old):
+            for key in [key for key in rows if start <= key < end]:
+                del rows[key]
+
+    def clear(self) -> None:
+        self._new, self._old = {}, {}
