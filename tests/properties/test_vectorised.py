@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
+from penstock.runtime.spark.output import BATCH_HEADER
 from penstock.topology.graph import Graph
 from tests.properties.runs import SOME
 from tests.runtime.memory_kafka import MemoryKafka
@@ -19,6 +20,9 @@ from tests.runtime.staged import StagedApplication
 
 Build = Callable[[ps.StreamsBuilder], None]
 amount = ps.col("n")
+#: A stack is that of the code that ran. The number of a batch is on the first record that it
+#: logs, whichever key that has: there is no order between keys.
+_OTHER_HEADERS = ("__streams.errors.stacktrace", BATCH_HEADER)
 
 
 def stateless(builder: ps.StreamsBuilder) -> None:
@@ -234,8 +238,7 @@ def _records(kafka: MemoryKafka) -> dict[Any, list[Any]]:
     found: dict[Any, list[Any]] = {}
     for record in kafka.committed:
         if record.topic not in ("in", "table") and "penstock-batches" not in record.topic:
-            # A stack is that of the code that ran, and only that may differ.
-            headers = [h for h in record.headers if h[0] != "__streams.errors.stacktrace"]
+            headers = [h for h in record.headers if h[0] not in _OTHER_HEADERS]
             kept = (record.partition, record.value, record.timestamp, headers)
             found.setdefault((record.topic, record.key), []).append(kept)
     return found

@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers
+
+if TYPE_CHECKING:
+    # Records one at a time need no numpy, which takes a while to import.
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: Times as whoever has made them has them.
+Timestamps: TypeAlias = "Sequence[int] | NDArray[np.int64]"
+
+
+def listed(times: Timestamps) -> Sequence[int]:
+    """Times one by one, as Python's own numbers."""
+    to_list: Any = getattr(times, "tolist", None)
+    return times if to_list is None else to_list()  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +36,7 @@ class RawColumns:
     topic: str
     partition: int
     offsets: Sequence[int]
-    timestamps: Sequence[int]
+    timestamps: Timestamps
     keys: Sequence[bytes | None]
     values: Sequence[bytes | None]
     headers: Sequence[Headers] | None = None
@@ -47,21 +61,22 @@ class RawColumns:
         """The records at these places, in this order."""
         return RawColumns(
             self.topic, self.partition,
-            [self.offsets[n] for n in places], [self.timestamps[n] for n in places],
+            [self.offsets[n] for n in places], picked(self.timestamps, places),
             picked(self.keys, places), picked(self.values, places),
             None if self.headers is None else [self.headers[n] for n in places],
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[RawRecord]:
         fields = zip(
-            repeat(self.topic), repeat(self.partition), self.offsets, self.timestamps, self.keys,
-            self.values, repeat(()) if self.headers is None else self.headers, strict=False,
+            repeat(self.topic), repeat(self.partition), self.offsets, listed(self.timestamps),
+            self.keys, self.values, repeat(()) if self.headers is None else self.headers,
+            strict=False,
         )  # fmt: skip
         # A plain tuple of this shape does as well, and costs a third.
         return cast("Iterator[RawRecord]", fields)
 
 
-def picked(column: Sequence[bytes | None], places: Sequence[int]) -> Sequence[bytes | None]:
+def picked(column: Any, places: Sequence[int]) -> Any:
     """The items at these places; a column that has a cheaper way of its own takes that."""
     take: Any = getattr(column, "take", None)
     return [column[n] for n in places] if take is None else take(places)

@@ -18,11 +18,16 @@ def partitions_for(keys: Sequence[bytes], partitions: int) -> NDArray[np.int64]:
     [2, 6, 2]
     """
     encoded = pa.array(keys, pa.binary()).dictionary_encode()
-    different = encoded.dictionary.to_pylist()
+    places = partitions_of(encoded.dictionary.to_pylist(), partitions)
+    found: NDArray[np.int64] = places[encoded.indices.to_numpy()]
+    return found
+
+
+def partitions_of(keys: Sequence[bytes], partitions: int) -> NDArray[np.int64]:
+    """The same for keys that are different from each other."""
     if partitions < 1:
         partition_for(b"", partitions)
-    places = (murmur2_all(different) & 0x7FFF_FFFF).astype(np.int64) % partitions
-    found: NDArray[np.int64] = places[encoded.indices.to_numpy()]
+    found: NDArray[np.int64] = (murmur2_all(keys) & 0x7FFF_FFFF).astype(np.int64) % partitions
     return found
 
 

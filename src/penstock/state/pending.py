@@ -22,6 +22,8 @@ from penstock.state.sorted_keys import SortedKeys
 RESERVED = b"\xff" * 24
 _CHECKPOINT = RESERVED + b"checkpoint"
 _FORMAT = struct.Struct(">qq")
+#: From so many deleted ranges on, the keys of a batch are put in order.
+_FEW_RANGES = 8
 
 
 class Checkpoint(NamedTuple):
@@ -84,10 +86,15 @@ class PendingStore:
         self._writes.update(batch)
 
     def delete_range(self, start: bytes, end: bytes) -> None:
-        keys = self._ordered()
-        for key in keys.between(start, end):
-            keys.remove(key)
-            del self._writes[key]
+        if self._keys is None and len(self._ranges) < _FEW_RANGES:
+            # Looking at every key once costs less than putting them in order.
+            for key in [key for key in self._writes if start <= key < end]:
+                del self._writes[key]
+        else:
+            keys = self._ordered()
+            for key in keys.between(start, end):
+                keys.remove(key)
+                del self._writes[key]
         self._ranges.append((start, end))
 
     def _ordered(self) -> SortedKeys:

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.kernel.raw_columns import listed
 from penstock.model.partitioning import partition_for
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.rows import RowBuffer, split_stage
@@ -23,7 +24,9 @@ def received(shuffled: ShuffledTopic) -> list[Any]:
     rows: list[tuple[Any, ...]] = list(shuffled.rows(TaskId(0, 3), 2))
     assert all(row[0] == row[3] % 2 for row in rows), "a partition belongs to one slot"
     sent, _ = split_stage(RowBuffer(rows).batches(), 1)
-    return sorted((s.partition, s.first_sequence, s.keys, s.values, s.timestamps) for s in sent)
+    return sorted(
+        (s.partition, s.first_sequence, s.keys, s.values, [*listed(s.timestamps)]) for s in sent
+    )
 
 
 @given(keys=KEYS, partitions=st.integers(1, 5))

@@ -20,7 +20,6 @@ from penstock.kernel.vector.codecs import (
     takes_all,
     tells_apart,
 )
-from penstock.model.coded import coded_texts
 from penstock.model.coded_bytes import CodedBytes
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
@@ -211,12 +210,6 @@ def input_column(data: Encoded, serde: Serde[Any]) -> Column:
         if isinstance(serde, ColumnSerde):
             return Column(encoded=data, serde=serde)
     return Column(encoded=list(data), serde=serde)
-
-
-def text_column(texts: Sequence[Any]) -> Column:
-    """A column of values; texts that come again and again are kept once."""
-    coded = coded_texts(texts)
-    return Column(texts) if coded is None else CodedColumn(coded.codes, Column(coded.different))
 
 
 class WindowedColumn(Column):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.kernel.raw_columns import RawColumns
+from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.kernel.vector.batch import NotProvenError
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.planner import ColumnPlan, plan_columns
@@ -84,7 +83,7 @@ class ColumnTask:
             source.run(_together(source, parts), effects, may_skip=len(parts) == 1)
 
     def _run_in_turns(self, inputs: Sequence[Input], effects: Effects) -> None:
-        runs = turns([records.timestamps for _, records in inputs])
+        runs = turns([listed(records.timestamps) for _, records in inputs])
         total = sum(len(records) for _, records in inputs)
         if len(runs) > len(inputs) and total < len(runs) * _SHORT_TURN:
             raise NotProvenError("inputs take turns too often")
@@ -104,7 +103,7 @@ def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
         parts[0].topic, parts[0].partition,
         # They are of several queues, and of no use to nodes without a context.
         range(sum(len(part) for part in parts)),
-        [*chain.from_iterable(part.timestamps for part in parts)],
+        np.concatenate([np.asarray(part.timestamps, np.int64) for part in parts]),
         keys,
         values,
         _headers(parts),
@@ -114,7 +113,7 @@ def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
     begins = np.cumsum([0, *(len(part) for part in parts)])
     order = [
         int(begins[number]) + place
-        for number, first, after in turns([part.timestamps for part in parts])
+        for number, first, after in turns([listed(part.timestamps) for part in parts])
         for place in range(first, after)
     ]
     return whole.take(order)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from penstock.kernel.raw_columns import RawColumns
+import numpy as np
+
+from penstock.kernel.raw_columns import RawColumns, Timestamps, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.record import Headers
@@ -24,7 +26,7 @@ class ColumnCollector(Protocol):
         topic: str,
         keys: Encoded,
         values: Encoded,
-        timestamps: Sequence[int],
+        timestamps: Timestamps,
         headers: Sequence[Headers] | None,
         partition: int | None = None,
     ) -> None: ...
@@ -53,12 +55,13 @@ class Effects:
     def newest(self, records: RawColumns) -> int:
         """The highest time among records that were not left out, -1 if there is none."""
         if not self._skipped:
-            return max(records.timestamps)
+            times = records.timestamps
+            return int(times.max()) if isinstance(times, np.ndarray) else max(times)
         topic, partition = records.topic, records.partition
         return max(
             (
                 time
-                for offset, time in zip(records.offsets, records.timestamps, strict=True)
+                for offset, time in zip(records.offsets, listed(records.timestamps), strict=True)
                 if (topic, partition, offset) not in self._skipped
             ),
             default=-1,

@@ -14,11 +14,11 @@ from penstock.kernel.vector.batch import (
     NotProvenError,
     Places,
     RepeatedColumn,
-    text_column,
 )
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.functions import flat_of, lists_of
 from penstock.kernel.vector.step import Step, vectorises
+from penstock.kernel.vector.vocabulary import Vocabulary
 from penstock.topology.nodes import FlatMapValues
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class FlatMapValuesColumns(Step[FlatMapValues]):
         super().__init__(node, task)
         self._lists = lists_of(node.fn, "its function", with_key=node.with_key)
         self._flat = flat_of(node.fn, with_key=node.with_key)
+        self._vocabulary = Vocabulary()
 
     def process(self, batch: Batch, effects: Effects) -> None:
         found = None if self._flat is None else self._flat(batch)
@@ -49,7 +50,8 @@ class FlatMapValuesColumns(Step[FlatMapValues]):
         counts = np.fromiter(map(len, found), np.int64, len(found))
         rows = np.repeat(np.arange(len(found)), counts)
         lists: Iterable[Iterable[object]] = found
-        self._forward_at(rows, batch, text_column([*chain.from_iterable(lists)]), effects)
+        values = self._vocabulary.column([*chain.from_iterable(lists)])
+        self._forward_at(rows, batch, values, effects)
 
     def _forward_at(
         self, rows: Places | None, batch: Batch, values: Column, effects: Effects
@@ -61,3 +63,10 @@ class FlatMapValuesColumns(Step[FlatMapValues]):
         if headers is not None:
             headers = [headers[row] for row in rows.tolist()]
         self.forward(Batch(keys, values, batch.timestamps[rows], headers), effects)
+
+    def finish(self, effects: Effects) -> None:
+        self.reset()
+        super().finish(effects)
+
+    def reset(self) -> None:
+        self._vocabulary = Vocabulary()

@@ -47,9 +47,9 @@ class SinkColumns(Step[Sink]):
         keys = values = batch.keys.encoded(self._key)
         if batch.values is not batch.keys or self._value != self._key:
             values = batch.values.encoded(self._value)
-        timestamps, headers = batch.timestamps.tolist(), batch.headers
+        timestamps, headers = batch.timestamps, batch.headers
         if isinstance(self._key, TimeWindowedSerde):
-            effects.add(lambda: self._send_windows(keys, values, timestamps, headers))
+            effects.add(lambda: self._send_windows(keys, values, timestamps.tolist(), headers))
             return
         effects.add(
             lambda: self._collector.send_columns(self._topic, keys, values, timestamps, headers)

@@ -58,7 +58,7 @@ class SourceColumns(Step[Source]):
 
     def _decoded(self, raw: RawColumns) -> Batch:
         """The batch; raises if a record would be skipped or refused."""
-        timestamps = np.array(raw.timestamps, np.int64)
+        timestamps = np.asarray(raw.timestamps, np.int64)
         if len(timestamps) and timestamps.min() < 0:
             raise NotProvenError("a record has a negative timestamp")
         keys = input_column(raw.keys, self._key)

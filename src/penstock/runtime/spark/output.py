@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_producer
+from penstock.kernel.raw_columns import Timestamps, listed
 from penstock.kernel.settings import TaskSettings
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
@@ -325,7 +326,7 @@ class TaskOutput:
         topic: str,
         keys: Sequence[bytes | None],
         values: Sequence[bytes | None],
-        timestamps: Sequence[int],
+        timestamps: Timestamps,
         headers: Sequence[Headers] | None,
         partition: int | None = None,
     ) -> None:
@@ -334,14 +335,14 @@ class TaskOutput:
         is_placed = shuffled is not None and partition is not None
         if headers is not None or is_placed or topic.startswith(SPARK_TOPIC):
             each = [()] * len(keys) if headers is None else headers
-            for record in zip(keys, values, timestamps, each, strict=True):
+            for record in zip(keys, values, listed(timestamps), each, strict=True):
                 self.send(topic, *record, partition)
         elif shuffled is not None:
             shuffled.add_all(self._sequence + 1, keys, values, timestamps)
             self._sequence += len(keys)
         elif not self.is_replay:
             self.sent += len(keys)
-            self.writer.send_all(topic, keys, values, timestamps, partition=partition)
+            self.writer.send_all(topic, keys, values, listed(timestamps), partition=partition)
 
     def pack_rows(self) -> None:
         """Turns what goes to later stages into rows, at the end of a run."""

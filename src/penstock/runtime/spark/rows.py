@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
-from penstock.kernel.raw_columns import RawColumns
+from penstock.kernel.raw_columns import RawColumns, Timestamps
 from penstock.model.coded_bytes import CodedBytes, joined_columns
 
 #: Rows with this stage are reports to the driver; every stage hands them on.
@@ -79,7 +79,7 @@ class Bundle:
     """Records on their way to one partition, as columns. Headers are encoded already."""
 
     sequence: int
-    timestamps: Sequence[int] = field(default_factory=list)
+    timestamps: Timestamps = field(default_factory=list)
     keys: Sequence[bytes | None] = field(default_factory=list)
     values: Sequence[bytes | None] = field(default_factory=list)
     #: None: no record has any.
@@ -125,7 +125,7 @@ def unpacked(data: bytes) -> Bundle:
     keys = values = _column(batch.column("key"))
     if "value" in batch.schema.names:
         values = _column(batch.column("value"))
-    return Bundle(0, batch.column("timestamp").to_pylist(), keys, values, headers)
+    return Bundle(0, batch.column("timestamp").to_numpy(), keys, values, headers)
 
 
 @dataclass(slots=True)
@@ -159,7 +159,7 @@ class Sent:
     subtopology: int
     task: int
     first_sequence: int
-    timestamps: list[int]
+    timestamps: Timestamps
     keys: Sequence[bytes | None]
     values: Sequence[bytes | None]
     headers: Sequence[bytes | None]
@@ -222,7 +222,7 @@ def _sent(upstream: tuple[str, int, int, int], rows: list[ShuffleRow]) -> Sent:
     return Sent(
         *upstream,
         first_sequence=rows[0].sequence,
-        timestamps=[time for bundle in bundles for time in bundle.timestamps],
+        timestamps=np.concatenate([np.asarray(each.timestamps, np.int64) for each in bundles]),
         keys=keys,
         values=values,
         headers=headers,

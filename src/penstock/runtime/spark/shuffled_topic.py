@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernel.raw_columns import picked
+from penstock.kernel.raw_columns import Timestamps
 from penstock.model.coded_bytes import CodedBytes, joined_columns
 from penstock.model.partitioning import partition_for
-from penstock.model.partitioning_columns import partitions_for
+from penstock.model.partitioning_columns import partitions_for, partitions_of
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.plan import Plan
 from penstock.runtime.spark.rows import Bundle, ShuffleRow
@@ -22,13 +22,14 @@ _RECORDS_PER_ROW = 200_000
 
 
 #: Place in the sequence of the first record, keys, values, timestamps.
-_Piece = tuple[int, Sequence[bytes | None], Sequence[bytes | None], Sequence[int]]
+_Piece = tuple[int, Sequence[bytes | None], Sequence[bytes | None], Timestamps]
 
 
-def _cut(column: Sequence[bytes | None], places: list[int]) -> Sequence[bytes | None]:
+def _cut(column: Sequence[bytes | None], places: NDArray[np.int64]) -> Sequence[bytes | None]:
     """The items at these places, without bytes that only other partitions need."""
-    found = picked(column, places)
-    return found.used() if isinstance(found, CodedBytes) else found
+    if isinstance(column, CodedBytes):
+        return column.take(places).used()
+    return [column[n] for n in places.tolist()]
 
 
 class _Open:
@@ -94,7 +95,7 @@ class ShuffledTopic:
         sequence: int,
         keys: Sequence[bytes | None],
         values: Sequence[bytes | None],
-        timestamps: Sequence[int],
+        timestamps: Timestamps,
     ) -> None:
         """Takes many records without headers; the first has this place in the sequence."""
         self._pieces.append((sequence, keys, values, timestamps))
@@ -108,25 +109,23 @@ class ShuffledTopic:
         keys = joined_columns(key_parts)
         are_keys = all(v is k for k, v in zip(key_parts, value_parts, strict=True))
         values = keys if are_keys else joined_columns(value_parts)
-        times = np.concatenate([np.array(each, np.int64) for each in time_parts])
+        times = np.concatenate([np.asarray(each, np.int64) for each in time_parts])
         counted = [np.arange(len(each)) + n for n, each in zip(firsts, time_parts, strict=True)]
         sequence, places = np.concatenate(counted), self._partitions_of(keys)
         for partition in np.unique(places).tolist():
             (chosen,) = np.nonzero(places == partition)
             for start in range(0, len(chosen), _RECORDS_PER_ROW):
                 rows = chosen[start : start + _RECORDS_PER_ROW]
-                where = rows.tolist()
-                its_keys = _cut(keys, where)
-                its_values = its_keys if values is keys else _cut(values, where)
-                first = int(sequence[where[0]])
-                bundle = Bundle(first, times[rows].tolist(), its_keys, its_values)
+                its_keys = _cut(keys, rows)
+                its_values = its_keys if values is keys else _cut(values, rows)
+                bundle = Bundle(int(sequence[rows[0]]), times[rows], its_keys, its_values)
                 self._full.append((partition, bundle))
 
     def _partitions_of(self, keys: Sequence[bytes | None]) -> NDArray[np.int64]:
         if not isinstance(keys, CodedBytes):
             return partitions_for([key or b"" for key in keys], self.partitions)
         # A record without a key has the code -1, which is the last place.
-        return partitions_for([*keys.different, b""], self.partitions)[keys.codes]
+        return partitions_of([*keys.different, b""], self.partitions)[keys.codes]
 
     def rows(self, task: TaskId, slots: int) -> Iterator[ShuffleRow]:
         """What was taken since the last call, each row for the slot that has its partition."""
