@@ -8,7 +8,19 @@ from typing import Any
 from penstock.sql.casting import texter
 from penstock.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
-from penstock.sql.types import ArrayType, Field, MapType, SqlType, StructType
+from penstock.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    ArrayType,
+    DecimalType,
+    Field,
+    MapType,
+    SqlType,
+    StructType,
+)
 from penstock.sql.values import distinct, key_of
 from penstock.topology.java_order import string_hash
 
@@ -112,7 +124,8 @@ def array_sort_by(array: list[Any] | None, direction: str | None) -> list[Any] |
 def _joinable(types: Sequence[Any]) -> Any:
     """Joins the elements of an array into a text, with a comma or another delimiter."""
     element = types[0].element if isinstance(types[0], ArrayType) else None
-    write = (texter(element) if element else None) or str
+    is_plain = isinstance(element, DecimalType) or element in _JOINED
+    write = (texter(element) if element and is_plain else None) or _not_joined
 
     def join(array: list[Any] | None, delimiter: str | None = ",") -> str | None:
         if array is None:
@@ -123,11 +136,15 @@ def _joinable(types: Sequence[Any]) -> Any:
     return join
 
 
-_JOINED = ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "STRING")
+def _not_joined(value: Any) -> str:
+    raise FunctionError("bad-argument", f"ARRAY_JOIN does not write {value!r}")
+
+
+_JOINED = frozenset((BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING))
 scalar(
     "ARRAY_JOIN",
-    *(f"ARRAY<{t}> -> STRING" for t in _JOINED),
-    *(f"ARRAY<{t}>, STRING -> STRING" for t in _JOINED),
+    "ARRAY<A> -> STRING",
+    "ARRAY<A>, STRING -> STRING",
     takes_null=True,
     is_typed=True,
 )(_joinable)

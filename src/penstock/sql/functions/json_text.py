@@ -197,12 +197,17 @@ def _inner_form(type_: SqlType) -> Callable[[Any], str]:
             return lambda values: f"[{','.join(item(value) for value in values)}]"
         case MapType(_, value_type):
             inner = _form(value_type)
-            return lambda m: f"{{{','.join(f'{_write(str(k))}:{inner(v)}' for k, v in m.items())}}}"
+            return lambda m: _object([(str(k), inner(v)) for k, v in m.items()])
         case StructType(fields):
-            forms = [(field.name, _write(field.name), _form(field.type)) for field in fields]
-            return lambda s: f"{{{','.join(f'{key}:{form(s.get(n))}' for n, key, form in forms)}}}"
+            forms = [(field.name, _form(field.type)) for field in fields]
+            return lambda s: _object([(name, form(s.get(name))) for name, form in forms])
         case _:
             return _SCALAR_FORMS.get(type_, _plain)
+
+
+def _object(entries: list[tuple[str, str]]) -> str:
+    """Writes an object; ksqlDB sorts its entries, so that equal values have equal texts."""
+    return f"{{{','.join(f'{_write(key)}:{form}' for key, form in sorted(entries))}}}"
 
 
 _SCALAR_FORMS: dict[SqlType, Callable[[Any], str]] = {

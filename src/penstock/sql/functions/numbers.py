@@ -73,7 +73,7 @@ def floor_decimal(value: Decimal) -> Decimal:
     return _at_scale(_scaled(value, 0, ROUND_FLOOR), value)
 
 
-@scalar("ROUND", "DOUBLE -> BIGINT", "BIGINT -> BIGINT", "INTEGER -> INTEGER")
+@scalar("ROUND", "DOUBLE -> BIGINT", "BIGINT -> BIGINT", "INTEGER -> BIGINT")
 def round_(value: Any) -> int:
     """Rounds to the nearest whole number, halves towards positive infinity."""
     if isinstance(value, int):
@@ -106,7 +106,7 @@ def round_decimal_to(value: Decimal, places: int) -> Decimal:
     return _at_scale(_rounded(value, places), value)
 
 
-@scalar("TRUNC", "DOUBLE -> BIGINT", "BIGINT -> BIGINT", "INTEGER -> INTEGER")
+@scalar("TRUNC", "DOUBLE -> BIGINT", "BIGINT -> BIGINT", "INTEGER -> BIGINT")
 def trunc(value: Any) -> int:
     """Cuts a number towards zero, to a whole number or to so many places."""
     return value if isinstance(value, int) else java.saturate(value, java.MIN_LONG, java.MAX_LONG)

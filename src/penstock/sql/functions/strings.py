@@ -66,40 +66,42 @@ def _start(length: int, position: int) -> int:
     return max(0, min(position - 1, length))
 
 
-@scalar("INSTR", "STRING, STRING -> INTEGER")
-def instr(text: str, part: str) -> int:
+@scalar("INSTR", "STRING, STRING -> INTEGER", takes_null=True)
+def instr(text: str | None, part: str | None) -> int | None:
     """Gives the position of a part, 0 when there is none; from a position, the n-th one."""
-    return text.find(part) + 1
+    return instr_nth(text, part, 1, 1)
 
 
-@scalar("INSTR", "STRING, STRING, INTEGER -> INTEGER")
-def instr_from(text: str, part: str, position: int) -> int:
+@scalar("INSTR", "STRING, STRING, INTEGER -> INTEGER", takes_null=True)
+def instr_from(text: str | None, part: str | None, position: int | None) -> int | None:
     return instr_nth(text, part, position, 1)
 
 
-@scalar("INSTR", "STRING, STRING, INTEGER, INTEGER -> INTEGER")
-def instr_nth(text: str, part: str, position: int, occurrence: int) -> int:
-    if position == 0 or occurrence < 1:
+@scalar("INSTR", "STRING, STRING, INTEGER, INTEGER -> INTEGER", takes_null=True)
+def instr_nth(
+    text: str | None, part: str | None, position: int | None, occurrence: int | None
+) -> int | None:
+    if position is None or occurrence is None:
+        return None
+    # Nothing is nowhere in it.
+    if text is None or part is None or position == 0 or abs(position) > len(text):
         return 0
-    if position < 0:
-        return _last_occurrence(text, part, len(text) + position, occurrence)
-    found = position - 2
+    if position > 0:
+        return _occurrence(text, part, position - 1, occurrence) + 1
+    # Backwards, the part must end at that position or before it.
+    found = _occurrence(text[::-1], part[::-1], -position - 1, occurrence)
+    return len(text) - found - len(part) + 1 if found >= 0 else 0
+
+
+def _occurrence(text: str, part: str, start: int, occurrence: int) -> int:
+    if occurrence < 1:
+        return -1
+    found = start - 1
     for _ in range(occurrence):
         found = text.find(part, found + 1)
         if found < 0:
-            return 0
-    return found + 1
-
-
-def _last_occurrence(text: str, part: str, end: int, occurrence: int) -> int:
-    found = end + 1
-    for _ in range(occurrence):
-        if found <= 0:
-            return 0
-        found = text.rfind(part, 0, found - 1 + len(part))
-        if found < 0:
-            return 0
-    return found + 1
+            return -1
+    return found
 
 
 @scalar("LPAD", "STRING, INTEGER, STRING -> STRING", "BYTES, INTEGER, BYTES -> BYTES")
