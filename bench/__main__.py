@@ -16,9 +16,9 @@ from bench import kernel as kernel_alone
 from bench.alone import WORKLOADS as ALONE
 from bench.alone import measure_alone
 from bench.chart import bar_chart
-from bench.compare import compare
+from bench.compare import STYLES, compare
 from bench.latency import measure
-from bench.peers import ENGINES, Peers
+from bench.peers import ENGINES, OURS, Peers
 from bench.profiling import profile
 from bench.slot import WAYS, measure_slot
 from bench.workloads import SHARED, WORKLOADS
@@ -75,7 +75,7 @@ def slot(
     repeat: Annotated[int, typer.Option(help="The best of so many runs counts.")] = 2,
     json: JsonFile = None,
 ) -> None:
-    """CPU per record of a worker alone: lambdas, expressions, and expressions over columns."""
+    """CPU per record of a worker alone: by style, record at a time or over columns."""
     table = Table(title=f"one slot, {records:,} records in {batches} batches: CPU µs per record")
     for column in ("workload", *(f"{style}, vectorize {mode}" for style, mode in WAYS)):
         table.add_column(column, justify="left" if column == "workload" else "right")
@@ -156,6 +156,7 @@ def compare_command(
     rounds: Annotated[int, typer.Option(help="Medians are over so many rounds.")] = 3,
     workloads: Annotated[str, typer.Option(help="Some of them.")] = ",".join(SHARED),
     engines: Annotated[str, typer.Option(help="The peers to run.")] = ",".join(ENGINES),
+    styles: Annotated[str, typer.Option(help="How ours is written.")] = ",".join(STYLES),
     results: Annotated[Path, typer.Option(help="Where figures and plot go.")] = RESULTS,
 ) -> None:
     """Ours next to Java Kafka Streams, PySpark and Quix, in one run on one broker."""
@@ -164,12 +165,13 @@ def compare_command(
         console.print("no peers found: name their folder with PENSTOCK_PEERS")
         raise typer.Exit(2)
     able = []
-    for engine in engines.split(","):
+    for engine in filter(None, engines.split(",")):
         missing = peers.missing(engine)
         if missing is None:
-            able.append(engine)
+            able.append((engine, ""))
         else:
             console.print(f"without {engine}: {missing}")
+    able += [(OURS, style) for style in filter(None, styles.split(","))]
     found = compare(peers, able, workloads.split(","), records, rounds, _tell)
     names = list(dict.fromkeys(cell.engine for cell in found))
     table = Table(title=f"{records:,} records, {rounds} rounds, exactly once")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench.peers import OURS, Peers
+from bench.peers import Peers
 
 BASE = "ks-eos"
-#: How ours is written: with expressions, or with plain functions.
-STYLES = ("expressions", "lambda")
+#: How ours is written: with expressions, with plain functions, or in SQL.
+STYLES = ("expressions", "lambda", "sql")
 #: Cores that others may use before a run counts as disturbed, as in the peers' bench.
 _QUIET = 0.3
 
@@ -40,14 +40,17 @@ class Cell:
 
 def compare(
     peers: Peers,
-    engines: Sequence[str],
+    contenders: Sequence[tuple[str, str]],
     workloads: Sequence[str],
     records: int,
     rounds: int,
     report: Report,
 ) -> list[Cell]:
-    """Runs every engine on every workload, round by round, so that noise falls on all alike."""
-    contenders = [(engine, "") for engine in engines] + [(OURS, style) for style in STYLES]
+    """Runs every engine on every workload, round by round, so that noise falls on all alike.
+
+    Args:
+        contenders: Each engine and how its program is written, for which only ours has a choice.
+    """
     rows: list[dict[str, Any]] = []
     with peers.broker() as variables:
         for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""CPU per record of one slot, without Spark and Kafka: lambdas, expressions, and over columns."""
+"""CPU per record of one slot, without Spark and Kafka: by style, record at a time or in columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 from bench.one_slot import OneSlot
 
 #: Style of the workload and ``penstock.vectorize``.
-WAYS = (("lambda", "off"), ("expressions", "off"), ("expressions", "on"))
+WAYS = (
+    ("lambda", "off"), ("expressions", "off"), ("expressions", "on"), ("sql", "off"), ("sql", "on"),
+)  # fmt: skip
 _WARM_UP = 2_000
 
 

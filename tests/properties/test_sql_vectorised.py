@@ -16,10 +16,17 @@ from tests.properties.test_vectorised import CONFIGS, EVENTS, Event, run_graph
 SOURCES = """
 CREATE STREAM i (k VARCHAR KEY, n DOUBLE, s VARCHAR)
     WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE STREAM whole (k VARCHAR KEY, n INTEGER, s VARCHAR)
+    WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE STREAM lines (k VARCHAR KEY, line VARCHAR)
+    WITH (KAFKA_TOPIC='in', VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='TAB', PARTITIONS=1);
+CREATE STREAM cells (k VARCHAR KEY, first VARCHAR, second VARCHAR)
+    WITH (KAFKA_TOPIC='in', VALUE_FORMAT='DELIMITED', PARTITIONS=1);
 CREATE TABLE t (k VARCHAR PRIMARY KEY, n DOUBLE, s VARCHAR)
     WITH (KAFKA_TOPIC='table', VALUE_FORMAT='JSON', PARTITIONS=1);
 """
 OUT = "WITH (KAFKA_TOPIC='out', VALUE_FORMAT='JSON')"
+DELIMITED = "WITH (KAFKA_TOPIC='out', VALUE_FORMAT='DELIMITED')"
 QUERIES = {
     "stateless": f"""CREATE STREAM o {OUT} AS
         SELECT k, n * 2 AS m, CASE WHEN n > 3 THEN 'many' ELSE s END AS size FROM i WHERE n > 0""",
@@ -29,6 +36,26 @@ QUERIES = {
         SELECT k, SUM(n) AS total, AVG(n) AS mean, MIN(s) AS least, COLLECT_LIST(n) AS seen,
             COUNT(DISTINCT s) AS kinds
         FROM i GROUP BY k""",
+    "spans": f"""CREATE TABLE o {OUT} AS
+        SELECT k, COUNT(*) AS c, MAX(n) - MIN(n) AS span FROM i GROUP BY k""",
+    "averages": f"""CREATE TABLE o {DELIMITED} AS
+        SELECT s, AVG(n) AS mean, MAX(n) AS most, SUM(n) AS total, COUNT(k) AS c
+        FROM i WHERE n > -2 GROUP BY s""",
+    "expressions": """CREATE TABLE o WITH (KAFKA_TOPIC='out', FORMAT='JSON') AS
+        SELECT s + '!' AS t, n * 2 AS m, COUNT(*) AS c, MIN(k) AS least
+        FROM i GROUP BY s + '!', n * 2""",
+    "whole": f"""CREATE TABLE o {OUT} AS
+        SELECT k, SUM(n * 300000000) AS total, AVG(n) AS mean, COLLECT_SET(s) AS kinds
+        FROM whole GROUP BY k""",
+    "lines": f"""CREATE TABLE o {DELIMITED} AS
+        SELECT word, COUNT(*) AS c
+        FROM (SELECT k, EXPLODE(SPLIT(line, ':')) AS word FROM lines) x GROUP BY word""",
+    "cells": f"""CREATE STREAM o {DELIMITED} AS
+        SELECT k, second, LEN(first) AS size, first FROM cells WHERE LEN(second) > 0""",
+    "window_averages": f"""CREATE TABLE o {OUT} AS
+        SELECT k, AVG(n) AS mean, MIN(s) AS least, WINDOWSTART AS since, COUNT(*) AS c FROM i
+        WINDOW TUMBLING (SIZE 30 SECONDS, GRACE PERIOD 10 SECONDS)
+        WHERE n > -2 GROUP BY k""",
     "repartitioned": f"""CREATE TABLE o {OUT} AS
         SELECT w, COUNT(*) AS c FROM (SELECT k, EXPLODE(SPLIT(s, 'b')) AS w FROM i) x GROUP BY w""",
     "windows": f"""CREATE TABLE o {OUT} AS

@@ -138,6 +138,14 @@ def table(builder: ps.StreamsBuilder) -> None:
     rows.to_stream().map_values(amount).to("out", key_serde="string", value_serde="json")
 
 
+def table_filtered(builder: ps.StreamsBuilder) -> None:
+    """A table without a store has no old values: every row that fails is a tombstone."""
+    rows = builder.table("in", key="string", value="json")
+    rows.filter(ps.value.is_not_null() & (ps.col("s") == "a")).to_stream().to(
+        "out", key_serde="string", value_serde="json"
+    )
+
+
 def global_joined(builder: ps.StreamsBuilder) -> None:
     rows = builder.global_table("table", materialized="rows", key="string", value="json")
     stream = builder.stream("in", key="string", value="json")
@@ -149,7 +157,7 @@ def global_joined(builder: ps.StreamsBuilder) -> None:
 BUILDS = [
     stateless, divided, merged, moved, counts, repartitioned, sums, doubles, windows, hopping,
     reduced, joined,
-    left_joined, table, global_joined,
+    left_joined, table, table_filtered, global_joined,
 ]  # fmt: skip
 #: What may be missing, of another type than expected, or no JSON at all.
 VALUES = st.sampled_from(

@@ -2,7 +2,8 @@
 
 Runs cases of the SQL dialect through the public engine, without Kafka and Spark, and prints what
 disagrees, a table per file, and how many agree. ``--spark`` runs them on Spark against a broker;
-``--sample N`` takes N of them, the same ones each time.
+``--columns`` asks instead whether columns change anything. ``--sample N`` takes N of them, the
+same ones each time.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import multiprocessing
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tests.sqlcases.cases import Case, case_files, cases_in
+from tests.sqlcases.in_columns import check_in_columns
 from tests.sqlcases.run import check
 from tests.sqlcases.verdict import Verdict
 
@@ -37,7 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.spark:
             verdicts = _on_spark(wanted, options.sample)
         else:
-            verdicts = _verdicts(_sampled(wanted, options.sample), options.jobs)
+            run = check_in_columns if options.columns else check
+            verdicts = _verdicts(_sampled(wanted, options.sample), options.jobs, run)
     finally:
         logging.disable(logging.NOTSET)
     _report(verdicts, verbose=options.verbose, table=not options.no_table)
@@ -57,6 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=1, help="processes to run cases in")
     parser.add_argument("--log", action="store_true", help="keep the log of processing errors")
     parser.add_argument("--spark", action="store_true", help="run on Spark and a real broker")
+    parser.add_argument(
+        "--columns", action="store_true", help="run queries over columns and record at a time"
+    )
     parser.add_argument("--sample", type=int, metavar="N", help="take N cases, not all")
     parser.add_argument("--no-table", action="store_true", help="leave the table per file out")
     return parser
@@ -91,12 +97,14 @@ def _on_spark(cases: list[Case], size: int | None) -> list[Verdict]:
 _STATEMENTS: dict[tuple[str, str], list[str]] = {}
 
 
-def _verdicts(cases: list[Case], jobs: int) -> list[Verdict]:
+def _verdicts(
+    cases: list[Case], jobs: int, run: Callable[[Case], Verdict] = check
+) -> list[Verdict]:
     _STATEMENTS.update({(case.file, case.name): case.statements for case in cases})
     if jobs <= 1 or len(cases) < 2:
-        return [check(case) for case in cases]
+        return [run(case) for case in cases]
     with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        return pool.map(check, cases, chunksize=8)
+        return pool.map(run, cases, chunksize=8)
 
 
 def _report(verdicts: Iterable[Verdict], *, verbose: bool, table: bool) -> None:

@@ -58,17 +58,21 @@ class ScriptTopics:
             self.records[record.topic].append(record)
         for query in self.engine.local().queries:
             try:
-                self._run_query(query, written)
+                self.run_query(query, self._read_by(query, written))
             finally:
                 query.close()
 
-    def _run_query(self, query: LocalQuery, inputs: list[ProducedRecord]) -> None:
+    def _read_by(self, query: LocalQuery, inputs: list[ProducedRecord]) -> list[ProducedRecord]:
         given = {record.topic for record in inputs}
         own = [record for record in inputs if record.topic in query.topics]
         for topic in query.topics:
             if topic not in given:
                 own.extend(self.records[topic])
-        for record in own:
+        return own
+
+    def run_query(self, query: LocalQuery, records: list[ProducedRecord]) -> None:
+        """Takes what a query reads through it; what it writes is there for later queries."""
+        for record in records:
             for produced in query.pipe(*record[:5]):
                 self.records[produced.topic].append(produced)
 
