@@ -37,11 +37,10 @@ def test_without_an_installed_spark_the_zip_files_stay() -> None:
 def test_what_is_imported_before_a_fork_starts_no_thread() -> None:
     """A thread would be missing in the workers, with whatever it held locked."""
     program = """
-import importlib, json, os
+import json, os
 from penstock.runtime.spark import daemon
 os.environ.update(daemon._NO_THREADS)
-for name in daemon._NEEDED:
-    importlib.import_module(name)
+daemon.import_all()
 print(json.dumps(daemon._has_threads()))
 """
     environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}

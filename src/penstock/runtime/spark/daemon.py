@@ -35,8 +35,7 @@ def main() -> None:
     for name, value in _NO_THREADS.items():
         set_variable(name, variable(name) or value)
     try:
-        for name in _NEEDED:
-            importlib.import_module(name)
+        import_all()
     except Exception:  # noqa: BLE001 - the workers meet the same, and can say so
         _become_plain()
     if _has_threads():
@@ -45,6 +44,14 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     importlib.import_module("pyspark.daemon").manager()
+
+
+def import_all() -> None:
+    """Imports what a slot will need, also what libraries import only later."""
+    for name in _NEEDED:
+        importlib.import_module(name)
+    # When it makes its first array, Arrow looks for pandas: a third of a second where there is one.
+    importlib.import_module("pyarrow").array([0])
 
 
 def without_archives(path: list[str]) -> list[str]:

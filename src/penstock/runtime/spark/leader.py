@@ -43,6 +43,7 @@ from penstock.runtime.spark.offsets import start_offsets
 from penstock.runtime.spark.orders import Application, Part
 from penstock.runtime.spark.plan import Plan, make_plan
 from penstock.runtime.spark.ranges import BatchPlanner, Inputs
+from penstock.runtime.spark.shipping import fresh_path
 from penstock.runtime.spark.state_lock import StateLock
 from penstock.runtime.spark.to_spark import spark_sinks
 from penstock.runtime.spark.topics import (
@@ -114,6 +115,8 @@ class Leader:
         self._scratch = scratch_folder(self.application_dir)
         shutil.rmtree(self._scratch, ignore_errors=True)
         self._scratch.mkdir(mode=0o700, parents=True)
+        # Whoever packs the application asks for it, at a time when everything waits for that.
+        fresh_path()
         plan = self._plan()
         self.admin.create_topics(internal_topics(plan, self._config))
         self.application = self._application(plan)

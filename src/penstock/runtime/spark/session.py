@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.config import APPLICATION_ID, NUM_STREAM_THREADS, StreamsConfig
@@ -47,14 +49,32 @@ def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
     if _is_running():
         return SparkSession.builder.getOrCreate(), False
     given = {name: value for name, value in config.items() if name.startswith("spark.")}
-    builder = SparkSession.builder.appName(config[APPLICATION_ID])
-    for name, value in {**_DEFAULTS, **_for_place(config, given), **given}.items():
-        builder = builder.config(name, value)
+    settings = {**_DEFAULTS, **_for_place(config, given), **given}
+    settings = {name: _text(value) for name, value in settings.items()}
+    settings.setdefault("spark.app.name", config[APPLICATION_ID])
     if not variable("PYSPARK_PYTHON"):
         set_variable("PYSPARK_PYTHON", sys.executable)
-    session = builder.getOrCreate()
+    context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+    # While Spark loads what it needs for queries.
+    threading.Thread(target=_start_workers, args=(context,), daemon=True).start()
+    session = SparkSession.builder.config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel(str(given.get("spark.log.level", "ERROR")))
     return session, True
+
+
+def _start_workers(context: SparkContext) -> None:
+    """Has Spark start its Python processes, which takes a while and needs no application."""
+    slots = context.defaultParallelism
+    with contextlib.suppress(Exception):
+        context.parallelize(range(slots), slots).mapPartitions(_nothing).count()
+
+
+def _nothing(items: Iterable[int]) -> Iterable[int]:
+    return ()
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _is_running() -> bool:

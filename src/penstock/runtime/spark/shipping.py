@@ -70,14 +70,14 @@ def _is_found(top_level: str) -> bool:
     if top_level in sys.stdlib_module_names:
         return True
     try:
-        return PathFinder.find_spec(top_level, list(_fresh_path())) is not None
+        return PathFinder.find_spec(top_level, list(fresh_path())) is not None
     except (ImportError, ValueError):
         return False
 
 
 @cache
-def _fresh_path() -> tuple[str, ...]:
-    """What a fresh interpreter searches, without the folder it was started in."""
+def fresh_path() -> tuple[str, ...]:
+    """What a fresh interpreter searches, without the folder it was started in; asked once."""
     program = "import json, sys; print(json.dumps(sys.path[1:]))"
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
