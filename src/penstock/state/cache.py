@@ -71,6 +71,10 @@ class RecordCache:
     def resize(self, max_bytes: int) -> None:
         """Changes the budget; when it shrinks, caches give up one entry each, in turn."""
         self.max_bytes = max_bytes
+        self.keep(max_bytes)
+
+    def keep(self, max_bytes: int) -> None:
+        """Gives up what is beyond this size; after a flush nothing is passed on by that."""
         while self.size_bytes > max_bytes and self._caches:
             for cache in list(self._caches.values()):
                 if self.size_bytes > max_bytes:

@@ -256,3 +256,17 @@ def test_size_is_always_the_sum_of_the_entries(
             store.clear()
         assert cache.size_bytes == sum(entry[SIZE] for _, entry in store.range(None, None))
         assert cache.size_bytes <= max_bytes
+
+
+def test_after_a_flush_a_cache_shrinks_without_a_word() -> None:
+    """The oldest uses go, nothing is passed on, and the budget stays."""
+    cache, store, flushed = open_cache(10_000)
+    for key in (b"a", b"b", b"c"):
+        store.put(key, b"1")
+    cache.flush()
+    flushed.entries.clear()
+    cache.keep(cache.size_bytes - 1)
+    assert flushed.entries == []
+    assert [key for key in (b"a", b"b", b"c") if store.get(key) is not None] == [b"b", b"c"]
+    cache.keep(0)
+    assert (len(store), cache.size_bytes, cache.max_bytes) == (0, 0, 10_000)

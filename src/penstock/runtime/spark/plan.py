@@ -65,6 +65,11 @@ class Plan:
         topics = [t for run in self.runs if run.subtopology == subtopology for t in run.topics]
         return max(self.partitions[topic] for topic in topics)
 
+    @cached_property
+    def task_count(self) -> int:
+        """The tasks of all sub-topologies; one where only global tables are kept."""
+        return sum(self.tasks(part) for part in {run.subtopology for run in self.runs}) or 1
+
     def consumer_of(self, topic: str) -> tuple[int, int]:
         """The stage and the sub-topology that read an internal topic."""
         run = next(run for run in self.runs if topic in run.topics)

@@ -15,7 +15,7 @@ from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.source import SourceDecoder
-from penstock.kernel.stores import TaskStores, task_store_specs
+from penstock.kernel.stores import TaskStores, open_cache, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.kernel.vector.column_task import column_task
 from penstock.model.task_id import TaskId
@@ -25,6 +25,7 @@ from penstock.runtime.spark.plan import Plan
 from penstock.runtime.spark.reader import Reader
 from penstock.runtime.spark.rows import Sent
 from penstock.state.bytes_store import BytesStore
+from penstock.state.cache import RecordCache
 from penstock.state.pending import Checkpoint, PendingStore
 from penstock.state.rocks import OpenEngine, open_rocks
 from penstock.topology.nodes import Source
@@ -93,6 +94,7 @@ class TaskState:
         self._sources = self._source_by_topic()
         self._stores: TaskStores | None = None
         self.kernel: StreamTask | None = None
+        self._cache: RecordCache | None = None
 
     # Getting ready
 
@@ -114,12 +116,14 @@ class TaskState:
         for engine in self._engines.values():
             engine.discard()
         nodes = [name for name in self._plan.graph.nodes if name in self._part.nodes]
+        self._cache = open_cache(self._settings)
         self._stores = TaskStores(
             task_store_specs(self._plan.graph, nodes),
             settings=self._settings,
             engine=self._engine,
             changelog=self._changelog,
             global_stores=self._global_stores,
+            cache=self._cache,
         )
         self.kernel = StreamTask(
             self.task_id, self._plan.graph, nodes, settings=self._settings, collector=self.output,
@@ -283,6 +287,10 @@ class TaskState:
         assert self.batch is not None
         for name, engine in self._engines.items():
             engine.seal(Checkpoint(self.batch, self._end_of(name, engine)))
+        if self._cache is not None:
+            # A batch may use all of the setting. Between batches, where a cache only spares
+            # reading, the tasks share it: else an application of many would hold it many times.
+            self._cache.keep(self._settings.cache_max_bytes // self._plan.task_count)
 
     def _end_of(self, store: str, engine: PendingStore) -> int:
         return self._ends.get(store, engine.checkpoint.changelog_offset)
