@@ -167,6 +167,7 @@ class Cluster:
         application = f"{_RUN}-{next(_numbers)}"
         prefix = f"{application}__"
         plain = _Unprefixed(application, prefix)
+        counts: dict[Part, int] = {}
         try:
             with phase_of(outcome, "build"):
                 topology = build_topology(with_prefix(case, prefix), [])

@@ -79,11 +79,12 @@ def _sorted(records: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
 def _partition_differences(one: StagedOutcome, many: StagedOutcome) -> list[Difference]:
     """Every key has the same records in the same order; records without a key have no order."""
     for outcome in (one, many):
-        outcome.outputs = sorted(outcome.outputs or [], key=_null_keys_by_text)
+        outcome.outputs = sorted(outcome.outputs or [], key=null_keys_by_text)
     return _disturbed_differences(one, many)
 
 
-def _null_keys_by_text(record: Mapping[str, Any]) -> str:
+def null_keys_by_text(record: Mapping[str, Any]) -> str:
+    """An order that leaves records with a key where they are."""
     return "" if record["key"] is not None else record_text(record)
 
 

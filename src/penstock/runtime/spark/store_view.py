@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import UnknownStoreError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from penstock.runtime.spark.leader import Leader
 
 _TIMESTAMPED = (StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW)
+_OF_OPERATORS = (StoreKind.OUTER_JOIN, StoreKind.FOREIGN_KEY_SUBSCRIPTION)
 
 
 class StoreView:
@@ -140,7 +142,13 @@ class StoreView:
 
     def _merged(self, method: str, *arguments: Any) -> Iterator[tuple[Any, Any]]:
         parts = [self._ask(part, method, *arguments) for part in range(self._partitions)]
-        for key, value in heapq.merge(*parts, key=lambda entry: self._order(entry[0])):
+        # Keys of an operator's own stores are none that the store's serde writes.
+        entries = (
+            chain(*parts)
+            if self._spec.kind in _OF_OPERATORS
+            else heapq.merge(*parts, key=lambda entry: self._order(entry[0]))
+        )
+        for key, value in entries:
             yield key, self._plain(value)
 
     def _order(self, key: Any) -> Any:
