@@ -76,6 +76,8 @@ STRINGS: list[tuple[str, Any]] = [
     ("INSTR('corporate floor', 'or', 3, 2)", 14),
     ("INSTR('corporate floor', 'or', -3, 2)", 2),
     ("INSTR('abc', 'x')", 0),
+    (r"CHR('\u004bxy')", "Kxy"),
+    (r"CHR('\ud83d\udccf')", "\U0001f4cf"),
     ("INSTR(CAST(NULL AS STRING), 'b')", 0),
     ("INSTR('abcabc', 'bc', -1)", 5),
     ("INSTR('abcabc', 'bc', -2)", 2),
@@ -174,6 +176,7 @@ JSON: list[tuple[str, Any]] = [
 
 COLLECTIONS: list[tuple[str, Any]] = [
     ("ARRAY_LENGTH(ARRAY[1, 2])", 2),
+    ("AS_MAP(ARRAY['a', 'b'], ARRAY[1])", {"a": 1, "b": None}),
     ("ARRAY_JOIN(ARRAY[DATE '1970-01-01'])", None),
     ("ARRAY_CONTAINS(ARRAY[1, 2], 2)", True),
     ("ARRAY_DISTINCT(ARRAY[2, 1, 2])", [2, 1]),
@@ -244,6 +247,7 @@ DATES: list[tuple[str, Any]] = [
     ("PARSE_TIME('01:00 PM', 'hh:mm a')", 46_800_000),
     ("UNIX_TIMESTAMP(FROM_UNIXTIME(5))", 5),
     ("UNIX_DATE(FROM_DAYS(5))", 5),
+    ("CONVERT_TZ(TIMESTAMP '1970-06-01T00:00:00', '+01:00', 'UTC')", 151 * 86_400_000 - 3_600_000),
     ("CONVERT_TZ(FROM_UNIXTIME(0), 'UTC', 'Asia/Tokyo')", 32_400_000),
     ("DATEADD(MONTHS, 1, DATE '1970-01-31')", 58),
     ("DATESUB(DAY, 1, DATE '1970-01-01')", -1),

@@ -162,8 +162,9 @@ def slice_(array: list[Any] | None, first: int | None, last: int | None) -> list
 
 @scalar("AS_MAP", "ARRAY<STRING>, ARRAY<A> -> MAP<STRING, A>")
 def as_map(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
-    """Makes a map of an array of keys and one of values; the shorter one says how many."""
-    return dict(zip(keys, values, strict=False))
+    """Makes a map of an array of keys and one of values; a key without a value has NULL."""
+    missing = [None] * (len(keys) - len(values))
+    return dict(zip(keys, [*values, *missing], strict=False))
 
 
 @scalar("MAP_KEYS", "MAP<STRING, A> -> ARRAY<STRING>")

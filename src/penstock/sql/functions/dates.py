@@ -115,8 +115,9 @@ def unix_date_now() -> int:
 @scalar("CONVERT_TZ", "TIMESTAMP, STRING, STRING -> TIMESTAMP")
 def convert_tz(ms: int, source: str, target: str) -> int:
     """Moves the clock time of a timestamp from one time zone to another."""
-    local = from_ms(ms).replace(tzinfo=zone_of(source))
-    return to_ms(local.astimezone(zone_of(target)).replace(tzinfo=UTC))
+    # The offsets are those of the timestamp itself, as if its clock time were that of UTC.
+    offsets = [_zoned(ms, zone).utcoffset() or timedelta() for zone in (source, target)]
+    return ms + (offsets[1] - offsets[0]) // timedelta(milliseconds=1)
 
 
 def _months_later(moment: datetime, months: int) -> datetime:

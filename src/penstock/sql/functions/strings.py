@@ -170,11 +170,11 @@ def chr_(code: int) -> str | None:
 
 @scalar("CHR", "STRING -> STRING")
 def chr_escaped(escaped: str) -> str | None:
-    if not re.fullmatch(r"(\\u[0-9a-fA-F]{4})+", escaped):
+    if not re.match(r"\\u[0-9a-fA-F]{4}", escaped):
         return None
-    units = [int(code, 16) for code in escaped.split("\\u")[1:]]
-    raw = b"".join(unit.to_bytes(2, "big") for unit in units)
-    return raw.decode("utf-16-be", "surrogatepass")
+    text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), escaped)
+    # Two escapes may stand for the halves of one character.
+    return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
 
 
 @scalar("FIELD", "STRING, STRING... -> INTEGER", takes_null=True)
