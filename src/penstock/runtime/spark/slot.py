@@ -42,8 +42,12 @@ from penstock.state.rocks import OpenEngine, open_rocks
 
 log = logging.getLogger(__name__)
 
-#: Names this worker process.
-WORKER = f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+_PLACE = f"{os.uname().nodename}-{uuid.uuid4().hex[:8]}"
+
+
+def worker_name() -> str:
+    """Names this worker process; asked each time, because workers are forked after the import."""
+    return f"{_PLACE}-{os.getpid()}"
 
 
 @contextmanager
@@ -215,8 +219,8 @@ class Slot:
         dropped = dict(kernel.dropped_records)
         kernel.dropped_records.clear()
         return Report(
-            task, order.stage, self.number, WORKER, count, state.output.sent, logged, restores,
-            time.monotonic() - started, kernel.clocks(), dropped,
+            task, order.stage, self.number, worker_name(), count, state.output.sent, logged,
+            restores, time.monotonic() - started, kernel.clocks(), dropped,
             kernel.has_wall_clock_punctuations,
         )  # fmt: skip
 
@@ -278,7 +282,7 @@ class Slot:
 
     def _writer_for(self, order: Order) -> Writer:
         last_owner = order.owners.get(self.number)
-        if self._writer is not None and last_owner not in (None, WORKER):
+        if self._writer is not None and last_owner not in (None, worker_name()):
             # Another worker had this slot meanwhile and has fenced this producer.
             self._writer = None
         if self._writer is not None and not self._writer.is_usable:
