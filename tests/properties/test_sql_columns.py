@@ -116,3 +116,10 @@ def test_columns_equal_rows(node: Any, table: list[tuple[Any, ...]]) -> None:
 def test_common_expressions_use_arrow(text: str, table: list[tuple[Any, ...]]) -> None:
     """These run without leaving Arrow, and still agree."""
     assert check(parse_expression(text), table)
+
+
+def test_a_map_with_a_null_key_is_no_column() -> None:
+    """Arrow has no such maps; whoever runs a query then goes on record by record."""
+    nothing = [to_array([None], type_) for type_ in TYPES]
+    with pytest.raises(SqlError, match="no-column-value"):
+        compile_columns(parse_expression("MAP(A := A)"), SCOPE).evaluate(nothing, 1)

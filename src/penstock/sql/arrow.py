@@ -61,8 +61,17 @@ def arrow_type(type_: SqlType) -> Any:
 
 
 def to_array(values: Sequence[Any], type_: SqlType) -> Any:
-    """Gives an Arrow array of SQL values."""
-    return pa.array(values, arrow_type(type_), from_pandas=False)
+    """Gives an Arrow array of SQL values.
+
+    Raises:
+        SqlTypeError: a value is one that Arrow cannot hold, such as a map with a NULL key.
+    """
+    try:
+        return pa.array(values, arrow_type(type_), from_pandas=False)
+    except pa.ArrowInvalid as error:
+        raise SqlTypeError(
+            "no-column-value", f"a column of {type_} is not possible: {error}"
+        ) from None
 
 
 def to_values(array: Any, type_: SqlType) -> list[Any]:
