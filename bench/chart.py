@@ -66,7 +66,7 @@ def _group(
         colour = _COLOURS[number % len(_COLOURS)]
         parts.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{_BAR - 4}" height="{height:.1f}"'
-            f' fill="{colour}"><title>{escape(name)}: {value:,.0f}</title></rect>'
+            f' fill="{colour}"><title>{escape(name)}: {_short(value)}</title></rect>'
         )
         parts.append(
             f'<text x="{x + (_BAR - 4) / 2:.1f}" y="{y - 4:.1f}" text-anchor="middle"'
@@ -79,4 +79,7 @@ def _group(
 
 
 def _short(value: float) -> str:
+    if value < 100:
+        # Ratios and seconds.
+        return f"{value:.2g}"
     return f"{value / 1000:.0f}k" if value >= 10_000 else f"{value:,.0f}"
