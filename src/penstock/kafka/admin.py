@@ -50,6 +50,13 @@ from penstock.kafka.errors import UnknownGroupError
 
 T = TypeVar("T")
 
+#: What a broker says of a partition that it has been told to lead, but does not lead yet.
+_NOT_LEADING_YET = (
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.FENCED_LEADER_EPOCH,
+)
+
 
 class Admin:
     """A connection that manages one cluster. Safe to share between threads.
@@ -384,7 +391,7 @@ class Admin:
             self._tried(
                 lambda: [f.result() for f in self._client.list_offsets(request).values()],
                 "reach the leaders of new topics",
-                (KafkaError.UNKNOWN_TOPIC_OR_PART,),
+                _NOT_LEADING_YET,
             )
 
 
