@@ -104,6 +104,14 @@ class KafkaLog:
             producer.produce(self._topic, value, key, partition=0, on_delivery=delivered)
         producer.commit_transaction(self._timeout_s)
         self._written = max(ends, default=0)
+        # The broker answers before it has marked the records: until then others do not see them.
+        deadline = time.monotonic() + self._timeout_s
+        partition = TopicPartition(self._topic, 0)
+        while time.monotonic() < deadline:
+            _, end = self._consumer.get_watermark_offsets(partition, timeout=self._timeout_s)
+            if int(end) >= self._written:
+                return
+            time.sleep(0.01)
 
     def _new_producer(self) -> Producer:
         name = f"penstock-registry-{self._topic}"
