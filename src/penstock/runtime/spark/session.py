@@ -41,7 +41,7 @@ _LOCAL: dict[str, Any] = {
 #: Records do not pass through the JVM: code that starts quickly is worth more than fast code.
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 #: Spark starts a JVM only to find out how to start the real one.
-_LAUNCHER_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"
+_LAUNCHER_OPTIONS = " ".join([*_JVM_OPTIONS, "-Xshare:auto"])
 
 
 def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:

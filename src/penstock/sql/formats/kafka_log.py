@@ -106,11 +106,7 @@ class KafkaLog:
         self._written = max(ends, default=0)
         # The broker answers before it has marked the records: until then others do not see them.
         deadline = time.monotonic() + self._timeout_s
-        partition = TopicPartition(self._topic, 0)
-        while time.monotonic() < deadline:
-            _, end = self._consumer.get_watermark_offsets(partition, timeout=self._timeout_s)
-            if int(end) >= self._written:
-                return
+        while self._visible_end(deadline) < self._written and time.monotonic() < deadline:
             time.sleep(0.01)
 
     def _new_producer(self) -> Producer:
@@ -119,7 +115,7 @@ class KafkaLog:
 
     def news(self) -> Iterator[LogRecord]:
         deadline = time.monotonic() + self._timeout_s
-        end = self._end(deadline)
+        end = max(self._visible_end(deadline), self._written)
         if self._place >= end:
             return
         self._consumer.assign([TopicPartition(self._topic, 0, self._place or OFFSET_BEGINNING)])
@@ -144,13 +140,13 @@ class KafkaLog:
             if not is_end and key is not None:
                 yield key, message.value()
 
-    def _end(self, deadline: float) -> int:
-        """Gives the log's end; a topic that was just made may have no leader for a moment."""
+    def _visible_end(self, deadline: float) -> int:
+        """Where what anyone can read ends; a new topic may have no leader for a moment."""
         partition = TopicPartition(self._topic, 0)
         while True:
             try:
                 _, end = self._consumer.get_watermark_offsets(partition, timeout=self._timeout_s)
-                return max(int(end), self._written)
+                return int(end)
             except KafkaException as failure:
                 if not is_transient(failure) or time.monotonic() > deadline:
                     reason = failure.args[0].str()

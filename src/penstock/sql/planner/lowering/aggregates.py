@@ -22,7 +22,7 @@ from penstock.model.windows import SessionWindows
 from penstock.sql.functions.aggregates import same
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.grouping import bind
-from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm, rows_in
+from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm, is_known, rows_in
 from penstock.sql.planner.lowering.context import Lowering, Row, RowFunction
 from penstock.sql.planner.lowering.pending import PendingRows, PendingTable, made
 from penstock.sql.planner.lowering.rows import row_serde
@@ -205,8 +205,9 @@ def _regrouped_columns(
         new = group(rows)
         known = np.ones(len(rows), bool)
         for column in new.columns():
-            if None in column:
-                known &= np.fromiter((item is not None for item in column), bool, len(column))
+            mask = is_known(column)
+            if mask is not None:
+                known &= mask
         if not known.all():
             chosen = np.flatnonzero(known)
             places = chosen if places is None else places[chosen]
