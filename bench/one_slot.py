@@ -115,6 +115,8 @@ class MemoryReader:
 
     def connect(self, parts: Iterable[Part]) -> None: ...
 
+    def read_ahead(self) -> None: ...
+
     def close(self) -> None:
         return None
 

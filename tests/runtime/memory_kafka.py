@@ -200,6 +200,8 @@ class MemoryReader:
 
     def connect(self, parts: Iterable[Part]) -> None: ...
 
+    def read_ahead(self) -> None: ...
+
     def close(self) -> None:
         return None
 

@@ -1,44 +1,22 @@
 """Messages of a consumer become columns, cut at the offsets that a batch asks for."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from confluent_kafka import Message
 
 from penstock.kernel.raw_columns import columns_of
 from penstock.kernel.record_queue import RawRecord
 from penstock.runtime.spark.received import ReceivedColumns, runs_of
 
 
-@dataclass
-class FakeMessage:
-    """As much of a consumer's message as is asked for."""
-
-    at: int
-    where: tuple[str, int] = ("in", 0)
-    noted: Any = None
-
-    def topic(self) -> str:
-        return self.where[0]
-
-    def partition(self) -> int:
-        return self.where[1]
-
-    def offset(self) -> int:
-        return self.at
-
-    def timestamp(self) -> tuple[int, int]:
-        return 1, self.at * 10
-
-    def key(self) -> bytes:
-        return b"k%d" % self.at
-
-    def value(self) -> None:
-        return None
-
-    def headers(self) -> Any:
-        return self.noted
+def message(at: int, where: tuple[str, int] = ("in", 0), noted: Any = None) -> Message:
+    return Message(
+        topic=where[0], partition=where[1], offset=at, timestamp=(1, at * 10), key=b"k%d" % at,
+        headers=noted,
+    )  # fmt: skip
 
 
-def received(*messages: Any) -> ReceivedColumns:
+def received(*messages: Message) -> ReceivedColumns:
     columns = ReceivedColumns("in", 0)
     columns.add(list(messages))
     return columns
@@ -46,7 +24,7 @@ def received(*messages: Any) -> ReceivedColumns:
 
 def test_take_leaves_later_records_for_the_next_batch() -> None:
     """The end of a range is an offset, and offsets have gaps."""
-    columns = received(*map(FakeMessage, (3, 4, 7, 9)))
+    columns = received(*map(message, (3, 4, 7, 9)))
     assert list(columns.take(8)) == [
         ("in", 0, at, at * 10, b"k%d" % at, None, ()) for at in (3, 4, 7)
     ]
@@ -57,15 +35,15 @@ def test_take_leaves_later_records_for_the_next_batch() -> None:
 
 def test_headers_are_kept_where_a_record_has_some() -> None:
     """A column of headers exists only for records that have any."""
-    columns = received(FakeMessage(0), FakeMessage(1, noted=[("a", b"1")]))
+    columns = received(message(0), message(1, noted=[("a", b"1")]))
     assert columns.take(2).headers == [(), (("a", b"1"),)]
-    assert received(FakeMessage(0)).take(2).headers is None
+    assert received(message(0)).take(2).headers is None
 
 
 def test_runs_end_where_topic_or_partition_changes() -> None:
     """Partition 1 of one topic is not partition 1 of another."""
     parts = [("a", 0), ("a", 0), ("a", 1), ("b", 1), ("a", 1)]
-    messages: Any = [FakeMessage(at, part) for at, part in enumerate(parts)]
+    messages = [message(at, part) for at, part in enumerate(parts)]
     assert [(part, [m.offset() for m in run]) for part, run in runs_of(messages)] == [
         (("a", 0), [0, 1]), (("a", 1), [2]), (("b", 1), [3]), (("a", 1), [4]),
     ]  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, Message, TopicPartition
@@ -12,6 +14,7 @@ from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
+from penstock.runtime.spark.memory import no_garbage_collection
 from penstock.runtime.spark.orders import Part
 from penstock.runtime.spark.received import ReceivedColumns, runs_of
 
@@ -30,6 +33,12 @@ _BATCH = 20_000
 #: A call that asks for more than there is waits so long: never ask for more than is missing.
 _PATIENCE_S = 0.01
 Range = tuple[int, int]
+#: A batch of fewer records is no backlog, and leaves nothing to read ahead.
+_BACKLOG = 20_000
+#: What lies in lists is no longer limited by the consumer's own queues.
+_MOST_AHEAD = 100_000
+#: Whoever wants to read waits for the end of such a step.
+_AHEAD_BATCH = 5_000
 
 
 class Reader(Protocol):
@@ -44,7 +53,40 @@ class Reader(Protocol):
     def connect(self, parts: Iterable[Part]) -> None:
         """Gets in touch with the leaders of these partitions, and reads nothing yet."""
 
+    def read_ahead(self) -> None:
+        """Goes on reading beside other work, for the next call; only a backlog is worth it."""
+
     def close(self) -> None: ...
+
+
+class ReadAhead:
+    """A thread that takes records for the next batch while nobody else wants any."""
+
+    def __init__(self, take: Callable[[int], int]) -> None:
+        self._take = take
+        self._is_over = threading.Event()
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="penstock-read-ahead", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        left = _MOST_AHEAD
+        try:
+            with no_garbage_collection():
+                while left > 0 and not self._is_over.is_set():
+                    taken = self._take(min(left, _AHEAD_BATCH))
+                    if not taken:
+                        return
+                    left -= taken
+        except Exception as error:  # noqa: BLE001 - it belongs to whoever reads next
+            self._error = error
+
+    def end(self) -> None:
+        """Comes back when the thread has ended; raises what went wrong in it."""
+        self._is_over.set()
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
 
 
 class RangeReader:
@@ -60,6 +102,8 @@ class RangeReader:
         self._received: dict[Part, ReceivedColumns] = {}
         self._next: dict[Part, int] = {}
         self._ends: dict[Part, int] = {}
+        self._last_count = 0
+        self._ahead: ReadAhead | None = None
 
     def read(self, ranges: Mapping[Part, Range]) -> dict[Part, list[RawRecord]]:
         """Gives the records of every range, in offset order."""
@@ -68,6 +112,7 @@ class RangeReader:
 
     def read_columns(self, ranges: Mapping[Part, Range]) -> dict[Part, RawColumns]:
         """Gives the records of every range as columns, in offset order."""
+        self._end_ahead()
         self._seek(ranges)
         todo = {part: end for part, (start, end) in ranges.items() if start < end}
         self._forget_complete(todo)
@@ -82,21 +127,41 @@ class RangeReader:
                 raise self._stuck(todo)
         for part, (_, end) in ranges.items():
             self._next[part] = end
-        return {part: self._of(part).take(end) for part, (_, end) in ranges.items()}
+        found = {part: self._of(part).take(end) for part, (_, end) in ranges.items()}
+        self._last_count = sum(map(len, found.values()))
+        return found
+
+    def read_ahead(self) -> None:
+        """Goes on reading in a thread until the next call, or until nothing is there."""
+        if self._last_count >= _BACKLOG and self._ahead is None:
+            self._ahead = ReadAhead(self._take_ahead)
+
+    def _take_ahead(self, most: int) -> int:
+        messages = self._consumer.consume(most, _PATIENCE_S)
+        self._accept(messages)
+        return len(messages)
+
+    def _end_ahead(self) -> None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            ahead.end()
 
     def connect(self, parts: Iterable[Part]) -> None:
         """Asks for the ends, which are nobody's concern here; the connections stay."""
+        self._end_ahead()
         for part in parts:
             self._consumer.get_watermark_offsets(TopicPartition(*part), self._timeout_s)
 
     def close(self) -> None:
+        with contextlib.suppress(StreamsError):
+            # Nobody reads what it was for.
+            self._end_ahead()
         self._consumer.close()
 
     def _accept(self, messages: list[Message]) -> None:
         # Not with count(): an error that is compared with None raises another one.
-        without_record = [message for message in messages if message.error() is not None]
-        if without_record:
-            self._note_ends(without_record)
+        if any(map(Message.error, messages)):
+            self._note_ends([message for message in messages if message.error() is not None])
             messages = [message for message in messages if message.error() is None]
         for part, run in runs_of(messages):
             self._of(part).add(run)

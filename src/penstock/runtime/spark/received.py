@@ -34,11 +34,11 @@ class ReceivedColumns:
 
     def add(self, messages: list[Message]) -> None:
         """Takes messages of this partition; one pass per field costs least."""
-        self._offsets += [message.offset() for message in messages]  # type: ignore[misc]
-        self._timestamps += [message.timestamp()[1] for message in messages]
-        self._keys += [message.key() for message in messages]
-        self._values += [message.value() for message in messages]
-        self._headers += [message.headers() for message in messages]
+        self._offsets += map(Message.offset, messages)  # type: ignore[arg-type]
+        self._timestamps += [time for _, time in map(Message.timestamp, messages)]
+        self._keys += map(Message.key, messages)
+        self._values += map(Message.value, messages)
+        self._headers += map(Message.headers, messages)
 
     def take(self, end: int) -> RawColumns:
         """Gives the records before that offset and keeps the others."""
@@ -59,8 +59,8 @@ def runs_of(messages: list[Message]) -> Iterator[tuple[Part, list[Message]]]:
     """Cuts messages where the partition changes; a consumer gives long runs of each."""
     if not messages:
         return
-    ends = _changes([message.partition() for message in messages])
-    topics = [message.topic() for message in messages]
+    ends = _changes([*map(Message.partition, messages)])
+    topics = [*map(Message.topic, messages)]
     if topics.count(topics[0]) < len(topics):
         ends |= _changes(topics)
     start = 0

@@ -7,14 +7,12 @@ the order on to the owner over a local socket.
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +29,7 @@ from penstock.runtime.spark.clients import Clients, KafkaClients
 from penstock.runtime.spark.faults import fault_point, set_faults
 from penstock.runtime.spark.global_copy import GlobalCopy
 from penstock.runtime.spark.markers import write_marker, write_plan
-from penstock.runtime.spark.memory import keep_freed_memory
+from penstock.runtime.spark.memory import keep_freed_memory, no_garbage_collection
 from penstock.runtime.spark.orders import Application, Order, Report, Restore
 from penstock.runtime.spark.output import TaskOutput, Writer
 from penstock.runtime.spark.plan import Run
@@ -48,21 +46,6 @@ _PLACE = f"{os.uname().nodename}-{uuid.uuid4().hex[:8]}"
 def worker_name() -> str:
     """Names this worker process; asked each time, because workers are forked after the import."""
     return f"{_PLACE}-{os.getpid()}"
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Lets the search for circles wait: it would walk over all records of the batch many times.
-
-    That is half the time of reading them. What a batch leaves behind is found after it.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class Slot:
@@ -132,7 +115,7 @@ class Slot:
         yield from others
         with self.lock:
             try:
-                with _no_garbage_collection():
+                with no_garbage_collection():
                     self._run(order, shuffled)
             except BaseException:
                 self._fail()
@@ -244,6 +227,9 @@ class Slot:
             if task not in order.done and (topic, task.partition) in order.ranges
         }
         fault_point("written", order)
+        if self._reader is not None:
+            # Nothing is computed until the next order comes.
+            self._reader.read_ahead()
         writer.commit(offsets, order.group)
         if not writer.is_transactional:
             return
