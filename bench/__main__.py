@@ -103,12 +103,20 @@ def latency(
     with broker(bootstrap) as servers:
         found = measure(servers, workload, rate, seconds, warm, commit_ms)
     table = Table(title=f"{workload} at {rate:,}/s for {seconds:.0f} s, commit {commit_ms} ms")
-    for column in ("p50 ms", "p95 ms", "p99 ms", "max ms", "answered", "first answer s"):
+    for column in (
+        "p50 ms",
+        "p95 ms",
+        "p99 ms",
+        "max ms",
+        "answered",
+        "first answer s",
+        "batch p50/p95 ms",
+    ):
         table.add_column(column, justify="right")
     table.add_row(
         f"{found.p50_ms:,.0f}", f"{found.p95_ms:,.0f}", f"{found.p99_ms:,.0f}",
         f"{found.max_ms:,.0f}", f"{found.answered:,} of {found.sent:,}",
-        f"{found.first_answer_s:.1f}",
+        f"{found.first_answer_s:.1f}", f"{found.batch_p50_ms}/{found.batch_p95_ms}",
     )  # fmt: skip
     console.print(table)
     _write(json, found.to_dict())

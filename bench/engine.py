@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 import time
 from typing import Any
 
@@ -67,6 +68,34 @@ def first_batch_ms(streams: KafkaStreams) -> int:
     return began
 
 
+class BatchTimes:
+    """How long batches took, noted beside a program that runs until it is told to end."""
+
+    def __init__(self, streams: KafkaStreams) -> None:
+        self._streams = streams
+        self._seconds: list[float] = []
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        known = 0
+        while True:
+            time.sleep(0.01)
+            leader = self._streams._leader
+            if leader is None or leader.driver is None:
+                continue
+            progress = leader.driver.progress
+            if progress.batches != known:
+                known = progress.batches
+                self._seconds.append(progress.last_batch_seconds)
+
+    def tell(self) -> None:
+        # Classes are loaded and code is compiled in the first half.
+        later = sorted(self._seconds[len(self._seconds) // 2 :])
+        if later:
+            median, slow = later[len(later) // 2], later[len(later) * 95 // 100]
+            print(f"BATCHES {len(later)} {median * 1000:.0f} {slow * 1000:.0f}", flush=True)
+
+
 def main(arguments: list[str]) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("py4j").setLevel(logging.ERROR)
@@ -76,7 +105,9 @@ def main(arguments: list[str]) -> None:
     topics = Topics(given["INPUT_TOPIC"], given["OUTPUT_TOPIC"], given["TABLE_TOPIC"])
     streams = KafkaStreams(build(given["WORKLOAD"], topics, style), settings(given))
     if os.environ.get("MODE") == "latency":
+        times = BatchTimes(streams)
         streams.run()
+        times.tell()
         return
     mark("STARTED", time.time_ns() // 1_000_000)
     streams.start()

@@ -7,6 +7,7 @@ it was handed to the producer is its latency. The same method as the peers' ``la
 from __future__ import annotations
 
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -41,6 +42,9 @@ class Latency:
     p95_ms: float
     p99_ms: float
     max_ms: float
+    #: Of the second half of the batches, without the wait for input.
+    batch_p50_ms: int | None
+    batch_p95_ms: int | None
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
@@ -94,21 +98,27 @@ def measure(
                    "bench-users", tag, folder]  # fmt: skip
         variables = {**os.environ, "MODE": "latency", "COMMIT_MS": str(commit_ms)}
         variables.setdefault("STYLE", "lambda")
-        engine = subprocess.Popen(command, cwd=_ROOT, env=variables, start_new_session=True)
+        said = Path(folder, "said.txt")
+        with said.open("wb") as out:
+            engine = subprocess.Popen(
+                command, cwd=_ROOT, env=variables, stdout=out, start_new_session=True
+            )
         try:
             sent, first_s = _feed(bootstrap, source, watch, engine, rate, seconds + warm_s)
         finally:
             _end(engine)
             watch.stop()
+        batches = re.search(r"^BATCHES \d+ (\d+) (\d+)$", said.read_text(), re.MULTILINE)
     admin.delete_topics([source, sink])
     keys = [b"k%d" % n for n in range(int(warm_s * rate), len(sent))]
     found = sorted((watch.seen[key] - sent[key]) * 1000 for key in keys if key in watch.seen)
-    if len(found) < 100:
+    if len(found) < min(100, len(keys)):
         raise RuntimeError(f"only {len(found)} of {len(keys)} records were answered")
     cuts = statistics.quantiles(found, n=100)
     return Latency(
         workload, rate, seconds, commit_ms, round(first_s, 1), len(keys), len(found),
         round(cuts[49], 1), round(cuts[94], 1), round(cuts[98], 1), round(found[-1], 1),
+        int(batches[1]) if batches else None, int(batches[2]) if batches else None,
     )  # fmt: skip
 
 
