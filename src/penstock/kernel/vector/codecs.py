@@ -14,6 +14,7 @@ import orjson
 
 from penstock.serde.base import Serde
 from penstock.serde.json import JsonSerde, has_long_number
+from penstock.serde.json_column import dumped
 from penstock.serde.primitives import (
     BooleanSerde,
     BytesSerde,
@@ -157,7 +158,7 @@ def _encode_strings(values: Sequence[Any]) -> list[bytes | None]:
 
 def _encode_json(values: Sequence[Any]) -> list[bytes | None] | None:
     # Of orjson's own null and of one that stands for NaN nobody can tell which it is.
-    data = [*map(orjson.dumps, values)]
+    data = dumped(values)
     return None if b"".join(data).count(b"null") else data  # type: ignore[return-value]
 
 

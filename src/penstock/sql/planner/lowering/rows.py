@@ -19,6 +19,7 @@ from penstock.kernel.vector.codecs import Encoded
 from penstock.model.coded_bytes import CodedBytes
 from penstock.model.rows import Rows
 from penstock.serde.base import Serde
+from penstock.serde.json_column import dumped
 from penstock.sql.formats.column_codec import rows_of
 from penstock.sql.formats.columns import parts
 from penstock.sql.types import (
@@ -100,7 +101,7 @@ class InternalRowSerde(Serde[tuple[Any, ...]]):
         rows = rows_of(values, len(self.types))
         columns = zip(rows.columns(), self.types, strict=True)
         written = [_each_item(column, _writer(type_)) for column, type_ in columns]
-        return [*map(orjson.dumps, zip(*written, strict=True))]
+        return dumped([*zip(*written, strict=True)])
 
     def __post_init__(self) -> None:
         vars(self).update(encode=_encoder(self.types), decode=_decoder(self.types))
