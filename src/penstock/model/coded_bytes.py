@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress
+from itertools import chain, compress
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from penstock.model.coded import Coded
 
@@ -31,19 +33,27 @@ def coded_together(parts: Sequence[CodedBytes]) -> CodedBytes:
     if all(part.different is parts[0].different for part in parts):
         # They were cut from the same column.
         return CodedBytes(np.concatenate([part.codes for part in parts]), parts[0].different)
-    numbers: dict[bytes, int] = {}
-    codes = []
-    for part in parts:
-        mine = [numbers.setdefault(each, len(numbers)) for each in part.different]
-        codes.append(np.array([*mine, -1], np.int64)[part.codes])
-    return CodedBytes(np.concatenate(codes), list(numbers))
+    numbers, different = _numbered([*chain.from_iterable(part.different for part in parts)])
+    mine = np.split(numbers, np.cumsum([len(part.different) for part in parts])[:-1])
+    codes = [np.append(each, -1)[part.codes] for each, part in zip(mine, parts, strict=True)]
+    return CodedBytes(np.concatenate(codes), different)
 
 
 def joined_columns(parts: Sequence[Sequence[bytes | None]]) -> Sequence[bytes | None]:
-    """Several columns one after the other, coded if all of them are."""
+    """Several columns one after the other, coded if most of their rows are."""
     if len(parts) == 1:
         return parts[0]
     coded = [part for part in parts if isinstance(part, CodedBytes)]
-    if len(coded) == len(parts):
-        return coded_together(coded)
-    return [item for part in parts for item in part]
+    if not coded or sum(map(len, coded)) * 2 < sum(map(len, parts)):
+        return [item for part in parts for item in part]
+    # The end of a batch may be too short to be worth it by itself.
+    return coded_together(
+        [part if isinstance(part, CodedBytes) else CodedBytes(*_numbered(part)) for part in parts]
+    )
+
+
+def _numbered(items: Sequence[bytes | None]) -> tuple[NDArray[np.int64], list[bytes]]:
+    """For each item the number of its bytes, -1 for None, and the different ones."""
+    coded = pa.array(items, pa.large_binary()).dictionary_encode()
+    codes = coded.indices.fill_null(-1).to_numpy().astype(np.int64)
+    return codes, coded.dictionary.to_pylist()

@@ -27,10 +27,22 @@ def test_coded_column_reads_like_a_list(items: list[bytes | None], at: int) -> N
 
 @given(parts=st.lists(ITEMS, min_size=1, max_size=4))
 def test_joined_columns_follow_each_other(parts: list[list[bytes | None]]) -> None:
-    """Coded ones stay coded, with one number for the same bytes; mixed ones become a list."""
+    """Coded ones stay coded, with one number for the same bytes."""
     whole = [item for part in parts for item in part]
     joined = joined_columns([coded(part) for part in parts])
     assert isinstance(joined, CodedBytes)
     assert list(joined) == whole
     assert len(set(joined.different)) == len(joined.different)
     assert list(joined_columns([*parts, coded([])])) == whole
+
+
+@given(parts=st.lists(ITEMS, min_size=1, max_size=4), rest=ITEMS)
+def test_joined_columns_are_coded_if_most_rows_are(
+    parts: list[list[bytes | None]], rest: list[bytes | None]
+) -> None:
+    """A short end that is not worth it does not undo what the others have saved."""
+    whole = [item for part in parts for item in part]
+    joined = joined_columns([*map(coded, parts), rest])
+    assert list(joined) == [*whole, *rest]
+    assert isinstance(joined, CodedBytes) == (len(whole) >= len(rest))
+    assert not isinstance(joined_columns([*parts, rest]), CodedBytes)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernel.vector.codecs import (
-    ColumnSerde,
     Encoded,
     decode_all,
     encode_all,
+    has_columns,
     keeps_bytes,
     same_bytes,
     takes_all,
@@ -207,7 +207,7 @@ def input_column(data: Encoded, serde: Serde[Any]) -> Column:
     if isinstance(data, CodedBytes):
         if tells_apart(serde):
             return CodedColumn(data.codes, Column(encoded=data.different, serde=serde))
-        if isinstance(serde, ColumnSerde):
+        if has_columns(serde):
             return Column(encoded=data, serde=serde)
     return Column(encoded=list(data), serde=serde)
 

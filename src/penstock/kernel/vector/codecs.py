@@ -7,7 +7,7 @@ item that the serde refuses raises what the serde raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast
 
 import numpy as np
 import orjson
@@ -30,7 +30,6 @@ from penstock.serde.primitives import (
 Encoded = Sequence[bytes | None]
 
 
-@runtime_checkable
 class ColumnSerde(Protocol):
     """What a serde may offer to whoever has whole columns; all of it equals item by item.
 
@@ -53,6 +52,11 @@ class ColumnSerde(Protocol):
 
     def encode_column(self, values: Sequence[Any]) -> Encoded | None:
         """The bytes of each value; None, or an error, if that is better found out one by one."""
+
+
+def has_columns(serde: Serde[Any]) -> bool:
+    """Whether a serde takes whole columns; asking for its protocol takes too long for that."""
+    return hasattr(serde, "keeps_bytes")
 
 
 #: Serdes that depend on their input alone and do nothing else; of others nobody knows.
@@ -115,8 +119,8 @@ def keeps_bytes(serde: Serde[Any], data: Encoded) -> bool:
     """Whether decoding and encoding again gives the same bytes for all of these."""
     if isinstance(serde, BytesSerde):
         return True
-    if isinstance(serde, ColumnSerde):
-        return serde.keeps_bytes(data)
+    if has_columns(serde):
+        return cast("ColumnSerde", serde).keeps_bytes(data)
     if not isinstance(serde, StringSerde):
         return False
     # A byte that stands for itself between the items keeps the end of one from completing

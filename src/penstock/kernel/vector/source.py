@@ -13,6 +13,7 @@ from penstock.kernel.serdes import required_serde
 from penstock.kernel.vector.batch import Batch, NotProvenError, input_column
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.step import Step, require_known
+from penstock.model.coded_bytes import CodedBytes
 from penstock.processor.handlers import LogAndFailExceptionHandler
 from penstock.topology.nodes import Source
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 #: Records that are decoded together: what they become fits into a processor's cache, and its
 #: memory is used again for the next piece.
 _PIECE = 5_000
+#: The same for records that are numbers of bytes: those are small, and each piece looks at all of
+#: the bytes that are different.
+_CODED_PIECE = 100_000
 
 
 class SourceColumns(Step[Source]):
@@ -45,8 +49,9 @@ class SourceColumns(Step[Source]):
         ``may_skip`` says that a record may be left out: its offset is that of its topic, and no
         other input waits for its turn.
         """
-        for start in range(0, len(raw), _PIECE):
-            piece = raw.cut(start, start + _PIECE)
+        size = _CODED_PIECE if _is_coded(raw) else _PIECE
+        for start in range(0, len(raw), size):
+            piece = raw.cut(start, start + size)
             try:
                 batch = self._decoded(piece)
             except Exception:
@@ -95,3 +100,7 @@ class SourceColumns(Step[Source]):
             step = waiting.pop()
             yield step
             waiting.extend(step.children)
+
+
+def _is_coded(raw: RawColumns) -> bool:
+    return isinstance(raw.keys, CodedBytes) and isinstance(raw.values, CodedBytes)

@@ -107,8 +107,11 @@ class Bundle:
 def _array(column: Sequence[bytes | None]) -> pa.Array:
     if not isinstance(column, CodedBytes):
         return pa.array(column, pa.binary())
-    codes = pa.array(column.codes, pa.int32(), mask=column.codes < 0)
-    return pa.DictionaryArray.from_arrays(codes, pa.array(column.different, pa.binary()))
+    # As narrow as they can be: every byte goes through Spark's shuffle.
+    codes = column.codes.astype(np.min_scalar_type(-len(column.different) - 1))
+    is_null = column.codes < 0
+    indices = pa.array(codes, mask=is_null if is_null.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(column.different, pa.binary()))
 
 
 def _column(array: pa.Array) -> Sequence[bytes | None]:
