@@ -154,10 +154,24 @@ def global_joined(builder: ps.StreamsBuilder) -> None:
     ).to("out", key_serde="string", value_serde="json")  # fmt: skip
 
 
+@dataclass
+class Number:
+    n: float
+    s: str | None = None
+
+
+def typed(builder: ps.StreamsBuilder) -> None:
+    """Values of a declared type, which are checked while they are read."""
+    numbers = builder.stream("in", key="string", value=Number).filter(amount > 1)
+    numbers.to("out", key_serde="string", value_serde=Number)
+    grouped = numbers.group_by(ps.col("s"), key_serde="string", value_serde=Number)
+    totals = grouped.aggregate(total=ps.sum_(amount), last=ps.last(ps.value["s"]))
+    totals.to("other", key_serde="string", value_serde="json")
+
+
 BUILDS = [
-    stateless, divided, merged, moved, counts, repartitioned, sums, doubles, windows, hopping,
-    reduced, joined,
-    left_joined, table, table_filtered, global_joined,
+    stateless, typed, divided, merged, moved, counts, repartitioned, sums, doubles, windows,
+    hopping, reduced, joined, left_joined, table, table_filtered, global_joined,
 ]  # fmt: skip
 #: What may be missing, of another type than expected, or no JSON at all.
 VALUES = st.sampled_from(

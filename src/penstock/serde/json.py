@@ -12,6 +12,7 @@ import orjson
 from penstock.serde.base import Serde
 from penstock.serde.from_json import is_pydantic_model, reader_for
 from penstock.serde.json_readers import Read
+from penstock.serde.own_code import runs_own_code
 from penstock.serde.to_json import ANY_KEYS, check_finite, to_json
 
 _loads = orjson.loads
@@ -66,6 +67,11 @@ class TypedJsonSerde(Serde[Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         # The reader is made of closures; the type says it all.
         return TypedJsonSerde, (self.of,)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether reading runs no code of the type's own, which might do anything."""
+        return not runs_own_code(self.of)
 
     def encode(self, value: Any) -> bytes:
         if not isinstance(value, self._class):

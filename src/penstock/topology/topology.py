@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, TopologyError
@@ -16,6 +18,7 @@ from penstock.processor.supplier import as_supplier, supplier_stores
 from penstock.serde.serdes import resolve_serde
 from penstock.state.spec import StoreSpec
 from penstock.topology.describe import TopologyDescription, describe
+from penstock.topology.explanation import Explanation
 from penstock.topology.graph import Graph, GraphBuilder
 from penstock.topology.json_form import to_json
 from penstock.topology.nodes import Process, Sink, Source
@@ -212,6 +215,23 @@ class Topology:
     def to_json(self) -> str:
         """Gives the graph as JSON, with a version per kind of node."""
         return to_json(self.graph)
+
+    def explain(self, config: Mapping[str, Any] | None = None) -> Explanation:
+        """Says which sub-topologies run over columns, and what keeps the others from it.
+
+        Nothing runs. Settings are of interest where they name serdes or handlers.
+
+        >>> import penstock as ps
+        >>> builder = ps.StreamsBuilder()
+        >>> payments = builder.stream("payments", key="string", value="json")
+        >>> payments.filter(ps.col("amount") > 50).to("large")
+        >>> builder.build().explain()
+        sub-topology 0: over columns
+        """
+        # The planner belongs to a layer above, and is loaded only if somebody asks.
+        planner = importlib.import_module("penstock.runtime.local.column_forms")
+        found: Explanation = planner.explained(self, config)
+        return found
 
     def _repr_html_(self) -> str:
         return to_svg(self.graph)

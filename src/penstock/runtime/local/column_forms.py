@@ -3,66 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from penstock.config import StreamsConfig
+from penstock.config import APPLICATION_ID, StreamsConfig
+from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
+from penstock.kernel.vector.forms import step_for
 from penstock.kernel.vector.planner import plan_columns
+from penstock.kernel.vector.step import NotVectorisableError
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
 from penstock.state.memory import MemoryStore
+from penstock.topology.explanation import ColumnForm, Explanation
+from penstock.topology.graph import Graph
+from penstock.topology.nodes import Process, TableTransformValues
+from penstock.topology.nodes.node import Node
 from penstock.topology.subtopology import SubTopology, subtopologies
 from penstock.topology.topology import Topology
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnForm:
-    """Whether a sub-topology runs over columns, and by node why it does not."""
-
-    subtopology: int
-    why_not: Mapping[str, str]
-
-    @property
-    def is_vectorised(self) -> bool:
-        return not self.why_not
-
-    def __str__(self) -> str:
-        if self.is_vectorised:
-            return f"sub-topology {self.subtopology}: over columns"
-        reasons = "; ".join(f"{node}: {reason}" for node, reason in self.why_not.items())
-        return f"sub-topology {self.subtopology}: record by record ({reasons})"
+def explained(topology: Topology, config: Mapping[str, Any] | None = None) -> Explanation:
+    """What ``Topology.explain`` gives; settings matter where they name serdes or handlers."""
+    settings = StreamsConfig({APPLICATION_ID.name: "explained", **(config or {})})
+    return Explanation(tuple(column_forms(topology, settings)))
 
 
 def column_forms(topology: Topology, config: StreamsConfig) -> list[ColumnForm]:
     """Plans every sub-topology that a task runs; those that only feed global stores are not."""
     parts = [part for part in subtopologies(topology.graph) if not part.is_global]
-    if topology.graph.global_stores:
-        # A task that reads global stores needs them filled, which takes a running application.
-        return []
-    return [_form(topology, part, config) for part in parts]
+    return [_form(topology.graph, part, config) for part in parts]
 
 
-def _form(topology: Topology, part: SubTopology, config: StreamsConfig) -> ColumnForm:
+def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
+    nodes = [name for name in graph.nodes if name in part.nodes]
+    own_code = _without_form(graph, nodes, (Process, TableTransformValues))
+    if own_code:
+        # To plan them with the others would make the user's processors and call their ``init``.
+        return ColumnForm(part.id, own_code)
     settings = task_settings(config, emit_interval_ms=0)
-    nodes = [name for name in topology.graph.nodes if name in part.nodes]
     stores = TaskStores(
-        task_store_specs(topology.graph, nodes),
+        task_store_specs(graph, nodes),
         settings=settings,
         engine=lambda store: MemoryStore(),
         changelog=lambda store: None,
-        global_stores={},
+        global_stores=_global_stores(graph, settings),
     )
     task = StreamTask(
-        TaskId(part.id, 0), topology.graph, nodes, settings=settings, collector=_Nowhere(),
+        TaskId(part.id, 0), graph, nodes, settings=settings, collector=_Nowhere(),
         stores=stores, wall_clock=lambda: 0,
     )  # fmt: skip
     try:
         return ColumnForm(part.id, dict(plan_columns(task, nodes).why_not))
     finally:
         task.close()
+
+
+def _without_form(
+    graph: Graph, nodes: Sequence[str], kinds: tuple[type[Node], ...]
+) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in nodes:
+        if isinstance(graph.nodes[name], kinds):
+            try:
+                step_for(graph.nodes[name])
+            except NotVectorisableError as reason:
+                found[name] = str(reason)
+    return found
+
+
+def _global_stores(graph: Graph, settings: TaskSettings) -> Mapping[str, Any]:
+    """Empty ones: planning asks what they are, not what is in them."""
+    return TaskStores(
+        [store.spec for store in graph.global_stores.values()],
+        settings=settings,
+        engine=lambda store: MemoryStore(),
+        changelog=lambda store: None,
+    ).own
 
 
 class _Nowhere:

@@ -1,0 +1,45 @@
+"""Which declared types run code of their own when a value of them is made."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, get_args, get_type_hints, is_typeddict
+
+#: Make something empty, and nothing else.
+_PLAIN_FACTORIES = (MISSING, list, dict, set, frozenset, tuple)
+
+
+def runs_own_code(declared: Any) -> bool:
+    """Whether making a value, or one that it holds, may call a function of the user's."""
+    return _runs(declared, set())
+
+
+def _runs(declared: Any, seen: set[Any]) -> bool:
+    if any(_runs(argument, seen) for argument in get_args(declared)):
+        return True
+    declared = getattr(declared, "__supertype__", declared)
+    if not isinstance(declared, type) or declared in seen:
+        return False
+    seen.add(declared)
+    if is_dataclass(declared):
+        return _is_made_by_code(declared) or _members_run(declared, seen)
+    if is_typeddict(declared):
+        return _members_run(declared, seen)
+    if hasattr(declared, "_fields"):
+        # One that inherits from a named tuple may make itself in its own way.
+        return declared.__bases__ != (tuple,) or _members_run(declared, seen)
+    # Models of pydantic have validators.
+    return hasattr(declared, "__pydantic_validator__")
+
+
+def _is_made_by_code(cls: Any) -> bool:
+    return (
+        hasattr(cls, "__post_init__")
+        or not cls.__dataclass_params__.init
+        or cls.__new__ is not object.__new__
+        or any(member.default_factory not in _PLAIN_FACTORIES for member in fields(cls))
+    )
+
+
+def _members_run(cls: Any, seen: set[Any]) -> bool:
+    return any(_runs(hint, seen) for hint in get_type_hints(cls).values())

@@ -1,0 +1,48 @@
+"""How the parts of a topology run: over columns, or record by record and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnForm:
+    """Whether a sub-topology runs over columns, and by node why it does not."""
+
+    subtopology: int
+    why_not: Mapping[str, str]
+
+    @property
+    def is_vectorised(self) -> bool:
+        return not self.why_not
+
+    def __str__(self) -> str:
+        if self.is_vectorised:
+            return f"sub-topology {self.subtopology}: over columns"
+        reasons = "; ".join(f"{node}: {reason}" for node, reason in self.why_not.items())
+        return f"sub-topology {self.subtopology}: record by record ({reasons})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """What ``Topology.explain`` gives: its text has a line per sub-topology and per reason."""
+
+    parts: tuple[ColumnForm, ...]
+
+    @property
+    def is_vectorised(self) -> bool:
+        """Whether everything runs over columns."""
+        return all(part.is_vectorised for part in self.parts)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    __repr__ = __str__
+
+    def _lines(self) -> Iterator[str]:
+        for part in self.parts:
+            way = "over columns" if part.is_vectorised else "record by record"
+            yield f"sub-topology {part.subtopology}: {way}"
+            for node, reason in part.why_not.items():
+                yield f"    {node}: {reason}"

@@ -1,0 +1,82 @@
+"""``Topology.explain`` says how each part will run, and runs nothing to find out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import penstock as ps
+
+
+@dataclass
+class Payment:
+    amount: float
+    country: str
+
+
+def spending() -> ps.StreamsBuilder:
+    builder = ps.StreamsBuilder()
+    (
+        builder.stream("payments", value=Payment)
+        .filter(ps.col("amount") > 50)
+        .group_by(ps.col("country"))
+        .windowed_by(ps.TimeWindows.of_size_and_grace("1m", "10s"))
+        .aggregate(total=ps.sum_(ps.col("amount")), payments=ps.count())
+        .to_stream()
+        .to("spend-per-minute")
+    )
+    return builder
+
+
+def test_expressions_run_over_columns() -> None:
+    """On both sides of a repartition, with values of a declared type."""
+    explained = spending().build().explain()
+    assert explained.is_vectorised
+    assert str(explained) == "sub-topology 0: over columns\nsub-topology 1: over columns"
+
+
+def test_the_node_in_the_way_is_named_with_the_reason() -> None:
+    """A function makes its own sub-topology run record by record, and no other."""
+    builder = spending()
+    stream = builder.stream("words", key="string", value="string")
+    stream.filter(lambda _, word: bool(word), name="not-empty").to("kept")
+    explained = builder.build().explain()
+    assert not explained.is_vectorised
+    assert str(explained).splitlines()[-2:] == [
+        "sub-topology 2: record by record",
+        "    not-empty: its predicate is a Python function: only expressions run over columns",
+    ]
+    assert [part.is_vectorised for part in explained.parts] == [True, True, False]
+
+
+def test_global_tables_are_planned_empty() -> None:
+    """They are full only in a running application."""
+    builder = ps.StreamsBuilder()
+    products = builder.global_table("products", key="string", value="json")
+    orders = builder.stream("orders", key="string", value="json")
+    joined = orders.join(
+        products, ps.left.with_fields(name=ps.right["name"]), key=ps.col("product")
+    )
+    joined.to("named", key_serde="string", value_serde="json")
+    assert str(builder.build().explain()) == "sub-topology 1: over columns"
+
+
+def test_no_processor_is_made_to_find_out() -> None:
+    """Whoever asks how a topology would run does not want it to run."""
+
+    class Loud(ps.Processor[Any, Any, Any, Any]):
+        def __init__(self) -> None:
+            raise AssertionError("a processor was made")
+
+        def process(self, record: ps.Record[Any, Any]) -> None: ...
+
+    topology = ps.Topology()
+    topology.add_source("in", "words").add_processor("loud", lambda: Loud(), "in")
+    assert str(topology.explain()).splitlines()[1:] == ["    loud: Process has no column form"]
+
+
+def test_settings_may_name_what_the_topology_leaves_open() -> None:
+    """A serde of the user's own has no column form, and only the settings know of it."""
+    builder = ps.StreamsBuilder()
+    builder.stream("in").to("out")
+    assert builder.build().explain().is_vectorised
+    settings = {"default.value.serde": "pickle"}
+    assert not builder.build().explain(settings).is_vectorised
