@@ -79,7 +79,8 @@ def object_encoder(columns: Sequence[Field]) -> Callable[[Row], bytes]:
 
     def encode(row: Row) -> bytes:
         members = dict(zip(names, row if write is None else write(row), strict=True))
-        return _dumps(members, option=option)
+        # A copy: orjson's own keeps the room in which it was begun, as ``json_column`` says.
+        return b"%b" % _dumps(members, option=option)
 
     if carefully is None or not _has(DOUBLE, columns):
         return encode

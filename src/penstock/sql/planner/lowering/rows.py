@@ -141,8 +141,9 @@ def _encoder(types: Sequence[SqlType]) -> Callable[[tuple[Any, ...]], bytes]:
             for i, write in writers:
                 if values[i] is not None:
                     values[i] = write(values[i])
-            return dumps(values)
-        return dumps(row)
+            row = tuple(values)
+        # A copy: orjson's own keeps the room in which it was begun, as ``json_column`` says.
+        return b"%b" % dumps(row)
 
     return encode
 
