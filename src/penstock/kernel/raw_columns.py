@@ -57,6 +57,14 @@ class RawColumns:
             None if self.headers is None else self.headers[span],
         )  # fmt: skip
 
+    def record(self, place: int) -> RawRecord:
+        """One record by itself."""
+        return RawRecord(
+            self.topic, self.partition, self.offsets[place], int(self.timestamps[place]),
+            self.keys[place], self.values[place],
+            () if self.headers is None else self.headers[place],
+        )  # fmt: skip
+
     def take(self, places: Sequence[int]) -> RawColumns:
         """The records at these places, in this order."""
         return RawColumns(

@@ -12,13 +12,14 @@ from penstock.model.record import RecordContext
 def in_context(current: RecordContext, other: RecordContext) -> Iterator[RecordContext]:
     """Gives the task's context the other one's values, and takes them back in the end."""
     before = current.copy()
-    _assign(current, other)
+    assign(current, other)
     try:
         yield current
     finally:
-        _assign(current, before)
+        assign(current, before)
 
 
-def _assign(to: RecordContext, source: RecordContext) -> None:
+def assign(to: RecordContext, source: RecordContext) -> None:
+    """Gives a context the values of another one."""
     to.timestamp, to.offset, to.partition = source.timestamp, source.offset, source.partition
     to.topic, to.headers = source.topic, source.headers

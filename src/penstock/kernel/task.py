@@ -182,7 +182,16 @@ class StreamTask:
             queue.partition_time = max(queue.partition_time, newest)
             group.stream_time = max(group.stream_time, newest)
             self.consumed_offsets[records.topic, records.partition] = records.offsets[-1]
+        if self.columns.plan.hands_over:
+            self._work_on(self.columns.last_record(found, effects))
         return True
+
+    def _work_on(self, raw: RawRecord | None) -> None:
+        """Stands where the last record has left the task: that is what a flush works on."""
+        if raw is not None:
+            context, self.current = self.context, raw
+            context.topic, context.partition, context.offset, time, _, _, headers = raw
+            context.timestamp, context.headers = time, headers
 
     def punctuate_stream_time(self) -> bool:
         """Runs what is due by stream time; true if anything was."""

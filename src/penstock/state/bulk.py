@@ -5,7 +5,7 @@ Only for whoever takes a batch to its commit: nothing may wait in the cache mean
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Protocol
 
@@ -25,6 +25,10 @@ class BulkCache(Protocol):
     def forget(self) -> None:
         """Drops every entry; they are out of date once the store below has changed."""
 
+    @property
+    def put(self) -> Callable[..., None]:
+        """Takes a key, its row and for windows their start, as the current record's change."""
+
 
 class _Bulk:
     """What bulk stores share: writes are logged, and the cache above hears of them."""
@@ -40,6 +44,12 @@ class _Bulk:
     @property
     def is_cached(self) -> bool:
         return self._cache is not None
+
+    @property
+    def hold(self) -> Callable[..., None]:
+        """Leaves a row in the cache, which passes it on when it is flushed; see ``BulkCache``."""
+        assert self._cache is not None
+        return self._cache.put
 
     @property
     def is_settled(self) -> bool:

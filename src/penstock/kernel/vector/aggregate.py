@@ -14,6 +14,7 @@ from penstock.kernel.vector.folds import ColumnFold, ReduceFold, Through
 from penstock.kernel.vector.functions import PURE_REDUCERS
 from penstock.kernel.vector.gathered import Gathered
 from penstock.kernel.vector.grouping import Groups, by_last_change, grouped
+from penstock.kernel.vector.hand_over import check_behind, keep_each, last_contexts
 from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
 from penstock.kernel.vector.step import NotVectorisableError, Step, require_known, vectorises
@@ -39,11 +40,12 @@ class FoldColumns(Step[Any]):
         if fold is None:
             raise NotVectorisableError("its function is not known: count and expressions are")
         self._fold = fold
-        self._rows: BulkRows = bulk_of(node, task)
+        self._rows: BulkRows = bulk_of(node, task, may_send_old=True)
         self._check_states = state_check(self._rows.values.serde, fold)
         self._gathered = Gathered()
         self.runs_once = self._rows.is_cached
         self.hides_order = fold.is_order_free and self._rows.is_cached
+        self._behind: set[str] = set()
 
     def process(self, batch: Batch, effects: Effects) -> None:
         if batch.keys.has_nulls() or batch.values.has_nulls():
@@ -56,7 +58,17 @@ class FoldColumns(Step[Any]):
             self._gathered.add(
                 keys, self._fold.items(batch), batch.timestamps, batch.headers,
                 key_values=() if self._rows.is_cached else batch.keys.values(),
+                origins=batch.origins,
             )  # fmt: skip
+
+    def hand_over(self) -> bool:
+        if not self._rows.is_cached:
+            return False
+        self._behind = check_behind(self.node.name, self.task)
+        self.hands_over = True
+        # Which record is a key's last can be seen then.
+        self.hides_order = False
+        return True
 
     def finish(self, effects: Effects) -> None:
         gathered, self._gathered = self._gathered, Gathered()
@@ -85,6 +97,10 @@ class FoldColumns(Step[Any]):
         newest = np.maximum(times, groups.newest(timestamps))
         values = encoded_states(serde, states)
         written = written_rows(newest, values)
+        if self.hands_over:
+            context, contexts = self.task.context, last_contexts(records, groups)
+            effects.add(lambda: keep_each(context, contexts, rows.hold, groups.keys, written))
+            return
         effects.write(store, rows, groups.keys, written, newest.tolist(), values)
         if changes is None:
             keys = Column(encoded=groups.keys, serde=key_serde, is_input=False)
@@ -92,7 +108,7 @@ class FoldColumns(Step[Any]):
         self.forward(changes, effects)
 
     def resources(self) -> set[str]:
-        return {f"store {self.node.store!r}"}
+        return {f"store {self.node.store!r}"} | self._behind
 
 
 @vectorises(Aggregate)
@@ -112,14 +128,19 @@ class ReduceColumns(FoldColumns):
         super().__init__(node, task, ReduceFold(node.fn) if is_known else None)
 
 
-def bulk_of(node: TableNode, task: TaskServices) -> Any:
-    """The rows of the node's store; raises where they have to be seen one by one."""
-    if node.sends_old or node.versioned:
-        raise NotVectorisableError("its old values are needed, or its store is versioned")
+def bulk_of(node: TableNode, task: TaskServices, *, may_send_old: bool = False) -> Any:
+    """The rows of the node's store; raises where they have to be seen one by one.
+
+    Old values are sent only by a cache, and only for whoever leaves that to it.
+    """
+    if node.versioned:
+        raise NotVectorisableError("its store is versioned")
     store = task.store(node.store or "")
     bulk = getattr(store, "bulk", None)
     if bulk is None:
         raise NotVectorisableError(f"store {store.name!r} of kind {store.kind} has no column form")
+    if node.sends_old and not (may_send_old and bulk.is_cached):
+        raise NotVectorisableError("its old values are needed, and no cache knows them")
     require_known(bulk.keys.serde, f"key of store {store.name!r}:")
     require_known(bulk.values.serde, f"value of store {store.name!r}:")
     return bulk
@@ -167,13 +188,15 @@ def last_changes(
     The groups are in the order of their last records.
     """
     headers = records.headers
+    places = groups.last_places()
     if headers is not None:
-        headers = [headers[place] for place in groups.last_places().tolist()]
+        headers = [headers[place] for place in places.tolist()]
+    origins = None if records.origins is None else records.origins.at(places)
     # A cache reads back what it wrote, and so turns an int in a store of doubles into a float.
     changed = Column(
         states if getattr(serde, "keeps_values", False) else None, values, serde, is_input=False
     )
-    return Batch(keys, changed, newest, headers)
+    return Batch(keys, changed, newest, headers, origins)
 
 
 def running_changes(
@@ -195,4 +218,5 @@ def running_changes(
         if timestamp > newest[code]:
             newest[code] = timestamp
         at.append(newest[code])
-    return Batch(keys, Column(values), np.array(at, np.int64), records.headers)
+    times_so_far = np.array(at, np.int64)
+    return Batch(keys, Column(values), times_so_far, records.headers, records.origins)

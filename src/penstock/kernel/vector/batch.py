@@ -267,24 +267,53 @@ class WindowedColumn(Column):
         return WindowedColumn(self.base.take(places), starts, self.size_ms)
 
 
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Where records came from, as whoever sees them one by one later on may ask."""
+
+    topic: str
+    partition: int
+    offsets: Places
+
+    def at(self, places: Places) -> Origins:
+        return Origins(self.topic, self.partition, self.offsets[places])
+
+
 @dataclass(slots=True)
 class Batch:
-    """Records in the order in which they are processed. ``headers`` None: no record has any."""
+    """Records in the order in which they are processed. ``headers`` None: no record has any.
+
+    ``origins`` is None if nobody will ask.
+    """
 
     keys: Column
     values: Column
     timestamps: Times
     headers: Sequence[Headers] | None = None
+    origins: Origins | None = None
 
     def __len__(self) -> int:
         return len(self.timestamps)
 
+    def with_columns(self, keys: Column, values: Column) -> Batch:
+        """The same records with other keys and values."""
+        return Batch(keys, values, self.timestamps, self.headers, self.origins)
+
+    def repeated(self, keys: Column, values: Column, places: Places) -> Batch:
+        """Other keys and values, each made of the record at its place."""
+        headers = self.headers
+        if headers is not None:
+            headers = [headers[place] for place in places.tolist()]
+        origins = None if self.origins is None else self.origins.at(places)
+        return Batch(keys, values, self.timestamps[places], headers, origins)
+
     def keep(self, mask: Sequence[Any]) -> Batch:
         """Only the records where the mask is true."""
+        places = np.flatnonzero(np.fromiter(map(bool, mask), bool, len(mask)))
         return Batch(
-            self.keys.keep(mask), self.values.keep(mask),
-            self.timestamps[np.fromiter(map(bool, mask), bool, len(mask))],
+            self.keys.keep(mask), self.values.keep(mask), self.timestamps[places],
             None if self.headers is None else [*compress(self.headers, mask)],
+            None if self.origins is None else self.origins.at(places),
         )  # fmt: skip
 
     def take(self, places: Places) -> Batch:
@@ -293,4 +322,5 @@ class Batch:
         keys = self.keys.take(wanted)
         values = keys if self.values is self.keys else self.values.take(wanted)
         headers = None if self.headers is None else [self.headers[n] for n in wanted]
-        return Batch(keys, values, self.timestamps[places], headers)
+        origins = None if self.origins is None else self.origins.at(places)
+        return Batch(keys, values, self.timestamps[places], headers, origins)

@@ -19,7 +19,7 @@ from penstock.kernel.vector.turns import turns
 from penstock.model.coded_bytes import joined_columns
 
 if TYPE_CHECKING:
-    from penstock.kernel.record_queue import RecordQueue
+    from penstock.kernel.record_queue import RawRecord, RecordQueue
     from penstock.kernel.task import StreamTask
 
 log = logging.getLogger(__name__)
@@ -65,6 +65,13 @@ class ColumnTask:
         self.batches += 1
         return effects
 
+    def last_record(self, inputs: Sequence[Input], effects: Effects) -> RawRecord | None:
+        """The record of a batch whose turn would have been the last."""
+        number, _, after = turns([listed(records.timestamps) for _, records in inputs])[-1]
+        records = inputs[number][1]
+        backwards = (records.record(place) for place in range(after - 1, -1, -1))
+        return next((record for record in backwards if not effects.is_skipped(record)), None)
+
     def _give_up(self, reason: str) -> None:
         self.reasons[reason] += 1
         for source in self.plan.sources.values():
@@ -100,9 +107,7 @@ def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
     if any(part.values is not part.keys for part in parts):
         values = joined_columns([part.values for part in parts])
     whole = RawColumns(
-        parts[0].topic, parts[0].partition,
-        # They are of several queues, and of no use to nodes without a context.
-        range(sum(len(part) for part in parts)),
+        parts[0].topic, parts[0].partition, _offsets(source, parts),
         np.concatenate([np.asarray(part.timestamps, np.int64) for part in parts]),
         keys,
         values,
@@ -117,6 +122,15 @@ def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
         for place in range(first, after)
     ]
     return whole.take(order)
+
+
+def _offsets(source: SourceColumns, parts: list[RawColumns]) -> Sequence[int]:
+    if not source.tells_origins:
+        # They are of several queues, and nobody asks.
+        return range(sum(len(part) for part in parts))
+    if len({part.topic for part in parts}) > 1:
+        raise NotProvenError("its records are of several topics")
+    return [offset for part in parts for offset in part.offsets]
 
 
 def _hides_order(step: Step[Any]) -> bool:

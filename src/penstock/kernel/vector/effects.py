@@ -52,6 +52,9 @@ class Effects:
         self._skipped.add((record.topic, record.partition, record.offset))
         self.add(ask)
 
+    def is_skipped(self, record: RawRecord) -> bool:
+        return (record.topic, record.partition, record.offset) in self._skipped
+
     def newest(self, records: RawColumns) -> int:
         """The highest time among records that were not left out, -1 if there is none."""
         if not self._skipped:

@@ -45,8 +45,7 @@ class FlatMapColumns(Step[FlatMap]):
     def _forward_at(
         self, rows: Places | None, batch: Batch, keys: Column, values: Column, effects: Effects
     ) -> None:
-        times, headers = batch.timestamps, batch.headers
-        if rows is not None:
-            times = times[rows]
-            headers = None if headers is None else [headers[row] for row in rows.tolist()]
-        self.forward(Batch(keys, values, times, headers), effects)
+        if rows is None:
+            self.forward(batch.with_columns(keys, values), effects)
+        else:
+            self.forward(batch.repeated(keys, values, rows), effects)

@@ -57,12 +57,10 @@ class FlatMapValuesColumns(Step[FlatMapValues]):
         self, rows: Places | None, batch: Batch, values: Column, effects: Effects
     ) -> None:
         if rows is None:
-            self.forward(Batch(batch.keys, values, batch.timestamps, batch.headers), effects)
-            return
-        keys, headers = RepeatedColumn(batch.keys, rows), batch.headers
-        if headers is not None:
-            headers = [headers[row] for row in rows.tolist()]
-        self.forward(Batch(keys, values, batch.timestamps[rows], headers), effects)
+            self.forward(batch.with_columns(batch.keys, values), effects)
+        else:
+            keys = RepeatedColumn(batch.keys, rows)
+            self.forward(batch.repeated(keys, values, rows), effects)
 
     def finish(self, effects: Effects) -> None:
         self.reset()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from penstock.kernel.vector.batch import Times
+from penstock.kernel.vector.batch import Origins, Times
 from penstock.kernel.vector.folds import Items
 from penstock.model.coded_bytes import joined_columns
 from penstock.model.record import Headers
@@ -22,6 +22,7 @@ class Gathered:
         self._timestamps: list[Times] = []
         self._starts: list[Times] = []
         self._headers: list[Sequence[Headers] | None] = []
+        self._origins: list[Origins] = []
 
     def __len__(self) -> int:
         return sum(map(len, self._keys))
@@ -34,6 +35,7 @@ class Gathered:
         headers: Sequence[Headers] | None,
         starts: Times | None = None,
         key_values: Sequence[object] = (),
+        origins: Origins | None = None,
     ) -> None:
         """Takes the records of a piece; none of the keys may be None.
 
@@ -50,6 +52,8 @@ class Gathered:
         self._headers.append(headers)
         if starts is not None:
             self._starts.append(starts)
+        if origins is not None:
+            self._origins.append(origins)
 
     @property
     def keys(self) -> Sequence[bytes | None]:
@@ -63,6 +67,14 @@ class Gathered:
     def starts(self) -> Times:
         """The starts of the records' windows."""
         return np.concatenate(self._starts)
+
+    @property
+    def origins(self) -> Origins | None:
+        if not self._origins:
+            return None
+        first = self._origins[0]
+        offsets = np.concatenate([each.offsets for each in self._origins])
+        return Origins(first.topic, first.partition, offsets)
 
     @property
     def headers(self) -> list[Headers] | None:

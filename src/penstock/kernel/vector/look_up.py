@@ -50,7 +50,7 @@ class LookUpColumns(Step[Any]):
             batch, partners = batch.keep(mask), [p for p in partners if p is not None]
         if len(batch):
             values = Column(self._join(batch.keys, batch.values, Column(partners)))
-            self.forward(Batch(batch.keys, values, batch.timestamps, batch.headers), effects)
+            self.forward(batch.with_columns(batch.keys, values), effects)
 
     def _partners(self, keys: Sequence[bytes | None], effects: Effects) -> list[Any]:
         """The value of each key's row; None for a key that is None or has no row."""

@@ -28,5 +28,4 @@ class MapColumns(Step[Map]):
         if found is None:
             keys, values = zip(*self._pairs(batch), strict=True)
             found = list(keys), list(values)
-        columns = Column(found[0]), Column(found[1])
-        self.forward(Batch(*columns, batch.timestamps, batch.headers), effects)
+        self.forward(batch.with_columns(Column(found[0]), Column(found[1])), effects)

@@ -24,4 +24,4 @@ class MapValuesColumns(Step[MapValues]):
 
     def process(self, batch: Batch, effects: Effects) -> None:
         values = Column(self._mapper(batch))
-        self.forward(Batch(batch.keys, values, batch.timestamps, batch.headers), effects)
+        self.forward(batch.with_columns(batch.keys, values), effects)

@@ -37,6 +37,11 @@ class ColumnPlan:
     def is_vectorised(self) -> bool:
         return bool(self.sources) and not self.why_not
 
+    @property
+    def hands_over(self) -> bool:
+        """Whether something is left for the flush after a batch."""
+        return any(source.tells_origins for source in self.sources.values())
+
 
 def plan_columns(task: StreamTask, nodes: Iterable[str]) -> ColumnPlan:
     """Plans a whole task: one node that sees records one by one makes all of them do so."""
@@ -61,7 +66,8 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
     except NotVectorisableError as reason:
         plan.why_not[node.name] = str(reason)
         return
-    _grow(source, task, plan)
+    plan.why_not.update(_grow(source, task))
+    source.tells_origins = any(step.hands_over for step in source.below())
     if not plan.why_not:
         try:
             _check_paths(source)
@@ -70,17 +76,30 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
     plan.sources[node.name] = source
 
 
-def _grow(step: Step[Any], task: StreamTask, plan: ColumnPlan) -> None:
-    """Adds the steps below one; notes each that has no column form."""
+def _grow(step: Step[Any], task: StreamTask) -> dict[str, str]:
+    """Adds the steps below one; gives those that have no column form, with the reason.
+
+    A fold whose cache can show its results one by one needs no steps below it.
+    """
+    why_not: dict[str, str] = {}
     for name in task.children(step.node.name):
         node = task.node(name)
         try:
             child = step_for(node)(node, task)
         except NotVectorisableError as reason:
-            plan.why_not[name] = str(reason)
+            why_not[name] = str(reason)
         else:
             step.children.append(child)
-            _grow(child, task, plan)
+            why_not |= _grow(child, task)
+    if not why_not and not getattr(step.node, "sends_old", False):
+        return {}
+    try:
+        if not step.hand_over():
+            return why_not
+    except NotVectorisableError as reason:
+        return why_not or {step.node.name: str(reason)}
+    step.children.clear()
+    return {}
 
 
 def _check_paths(step: Step[Any]) -> set[str]:

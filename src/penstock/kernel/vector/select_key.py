@@ -27,4 +27,4 @@ class SelectKeyColumns(Step[SelectKey]):
         # A column that is both is encoded only once.
         is_value = isinstance(self.node.fn, Value)
         keys = batch.values if is_value else Column(self._selector(batch))
-        self.forward(Batch(keys, batch.values, batch.timestamps, batch.headers), effects)
+        self.forward(batch.with_columns(keys, batch.values), effects)

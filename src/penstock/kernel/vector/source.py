@@ -10,7 +10,7 @@ import numpy as np
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.serdes import required_serde
-from penstock.kernel.vector.batch import Batch, NotProvenError, input_column
+from penstock.kernel.vector.batch import Batch, NotProvenError, Origins, input_column
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.step import Step, require_known
 from penstock.model.coded_bytes import CodedBytes
@@ -34,6 +34,8 @@ class SourceColumns(Step[Source]):
 
     def __init__(self, node: Source, task: TaskServices) -> None:
         super().__init__(node, task)
+        #: Whether a step below wants to know where its records came from.
+        self.tells_origins = False
         what = f"source node {node.name!r}"
         self._key = required_serde(node.key_serde, task.defaults, "key", what, node.site)
         self._value = required_serde(node.value_serde, task.defaults, "value", what, node.site)
@@ -72,7 +74,12 @@ class SourceColumns(Step[Source]):
             values = input_column(raw.values, self._value)
         keys.check()
         values.check()
-        return Batch(keys, values, timestamps, raw.headers)
+        return Batch(keys, values, timestamps, raw.headers, self._origins(raw))
+
+    def _origins(self, raw: RawColumns) -> Origins | None:
+        if not self.tells_origins:
+            return None
+        return Origins(raw.topic, raw.partition, np.asarray(raw.offsets, np.int64))
 
     def _readable(self, raw: RawColumns, effects: Effects) -> RawColumns:
         """The records that can be decoded; the handler is asked about the others."""

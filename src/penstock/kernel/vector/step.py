@@ -36,6 +36,8 @@ class Step(Generic[N]):
 
     #: Whether nothing tells in which order records of different queues came, headers aside.
     hides_order = False
+    #: Whether what it sends is left to its cache, because nodes behind it see records one by one.
+    hands_over = False
     #: Whether all that the node sends belongs to the end of the batch, so that it runs only once.
     runs_once = False
 
@@ -54,6 +56,14 @@ class Step(Generic[N]):
 
     def reset(self) -> None:
         """Forgets a batch that was given up."""
+
+    def hand_over(self) -> bool:
+        """Leaves what it sends to its cache from now on; false if it has none.
+
+        Raises:
+            NotVectorisableError: if somebody would notice.
+        """
+        return False
 
     def forward(self, batch: Batch, effects: Effects) -> None:
         if len(batch):

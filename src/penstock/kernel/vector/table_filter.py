@@ -31,5 +31,5 @@ class TableFilterColumns(Step[TableFilter]):
         if not all(stays):
             rows = zip(batch.values.values(), stays, strict=True)
             values = Column([value if stay else None for value, stay in rows])
-            batch = Batch(batch.keys, values, batch.timestamps, batch.headers)
+            batch = batch.with_columns(batch.keys, values)
         self.forward(batch, effects)

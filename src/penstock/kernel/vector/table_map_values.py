@@ -31,4 +31,4 @@ class TableMapValuesColumns(Step[TableMapValues]):
             known = batch.values.are_known()
             found = iter(self._mapper(batch.keep(known)))
             values = [next(found) if is_known else None for is_known in known]
-        self.forward(Batch(batch.keys, Column(values), batch.timestamps, batch.headers), effects)
+        self.forward(batch.with_columns(batch.keys, Column(values)), effects)

@@ -44,7 +44,9 @@ class TableSourceColumns(Step[TableSource]):
                 stored_keys(batch.keys, rows.keys.serde),
                 batch.values.encoded(rows.values.serde),
             )
-            self._gathered.add(keys, [values], batch.timestamps, batch.headers)
+            self._gathered.add(
+                keys, [values], batch.timestamps, batch.headers, origins=batch.origins
+            )
         if rows is None or not rows.is_cached:
             self.forward(batch, effects)
 
@@ -69,6 +71,7 @@ class TableSourceColumns(Step[TableSource]):
             Column(encoded=records.items[0], serde=serde, is_input=False),  # type: ignore[arg-type]
             records.timestamps,
             records.headers,
+            records.origins,
         ).take(np.sort(grouped(records.keys).last_places()))
         if rows.is_cached and last.values.has_nulls():
             stored = effects.read(store, rows, last.keys.encoded(key_serde))  # type: ignore[arg-type]

@@ -28,6 +28,7 @@ from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.fold_forms import fold_of
 from penstock.kernel.vector.gathered import Gathered
 from penstock.kernel.vector.grouping import grouped, grouped_windows
+from penstock.kernel.vector.hand_over import check_behind, keep_each, last_contexts
 from penstock.kernel.vector.nulls import with_keys
 from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
@@ -56,7 +57,7 @@ class WindowAggregateColumns(Step[WindowAggregate]):
         if fold is None:
             raise NotVectorisableError("its function is not known: count and expressions are")
         self._fold = fold
-        self._rows: BulkWindows = bulk_of(node, task)
+        self._rows: BulkWindows = bulk_of(node, task, may_send_old=True)
         self._check_states = state_check(self._rows.values.serde, fold)
         self._windows = node.windows
         self._clock: OperatorClock = task.operator_clock(node.name)
@@ -64,6 +65,7 @@ class WindowAggregateColumns(Step[WindowAggregate]):
         self._seen = NO_TIME
         self._gathered = Gathered()
         self.runs_once = True
+        self._behind: set[str] = set()
 
     def process(self, batch: Batch, effects: Effects) -> None:
         batch = with_keys(batch, effects, self.node.name)
@@ -86,7 +88,15 @@ class WindowAggregateColumns(Step[WindowAggregate]):
             self._gathered.add(
                 keys, items, batch.timestamps, batch.headers, starts,
                 key_values=() if self._rows.is_cached else batch.keys.values(),
+                origins=batch.origins,
             )  # fmt: skip
+
+    def hand_over(self) -> bool:
+        if not self._rows.is_cached:
+            return False
+        self._behind = check_behind(self.node.name, self.task)
+        self.hands_over = True
+        return True
 
     def finish(self, effects: Effects) -> None:
         gathered, seen = self._gathered, self._seen
@@ -127,6 +137,10 @@ class WindowAggregateColumns(Step[WindowAggregate]):
         newest = np.maximum(times, groups.newest(gathered.timestamps))
         values = encoded_states(serde, states)
         written = written_rows(newest, values)
+        if self.hands_over:
+            context, contexts = self.task.context, last_contexts(gathered, groups)
+            effects.add(lambda: keep_each(context, contexts, rows.hold, groups.keys, written, at))
+            return
         effects.add(lambda: rows.write(window_keys, at, written, newest.tolist(), values))
         if changes is None:
             base = Column(encoded=groups.keys, serde=key_serde, is_input=False)
@@ -135,7 +149,7 @@ class WindowAggregateColumns(Step[WindowAggregate]):
         self.forward(changes, effects)
 
     def resources(self) -> set[str]:
-        return {f"store {self.node.store!r}"}
+        return {f"store {self.node.store!r}"} | self._behind
 
 
 def _windows_of(timestamps: Times, windows: Any) -> tuple[Places, Times]:

@@ -100,8 +100,14 @@ def test_expressions_and_counts_run_over_columns() -> None:
             "its function is not known",
         ),
         (
-            lambda b: numbers(b).group_by_key().count().group_by(lambda k, v: (k, v)).count(),
-            "its old values are needed",
+            lambda b: (
+                numbers(b)
+                .group_by_key()
+                .count(ps.Materialized(caching=False))
+                .group_by(lambda k, v: (k, v))
+                .count()
+            ),
+            "its old values are needed, and no cache knows them",
         ),
         (lambda b: b.stream("in", key="string", value="pickle"), "value serde PickleSerde"),
     ],
@@ -141,3 +147,50 @@ def test_output_that_takes_single_records_gets_them() -> None:
     assert planned(lambda b: numbers(b).to("out"), OneByOne()).why_not == {
         "": "the output takes records one by one"
     }
+
+
+def counted(builder: ps.StreamsBuilder) -> Any:
+    return numbers(builder).group_by_key().count("counts").to_stream()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda b: counted(b).map_values(lambda n: n + 1).to("out", value_serde="long"),
+        lambda b: counted(b).peek(print),
+        lambda b: numbers(b).group_by_key().count().filter(lambda k, n: n > 1, "kept"),
+    ],
+)
+def test_anything_behind_a_cached_fold_is_left_to_its_cache(build: Build) -> None:
+    """It sees the results when the cache is flushed, after the batch."""
+    plan = planned(build)
+    assert plan.is_vectorised
+    assert plan.hands_over
+
+
+def test_expressions_behind_a_cached_fold_stay_columns() -> None:
+    """The cache is only asked where it has to be."""
+    plan = planned(lambda b: counted(b).map_values(str).to("out", value_serde="string"))
+    assert plan.is_vectorised
+    assert not plan.hands_over
+
+
+def test_calls_that_come_between_records_keep_a_fold_from_columns() -> None:
+    """A processor may schedule some by stream time."""
+
+    class Quiet(ps.Processor[Any, Any, Any, Any]):
+        def process(self, record: ps.Record[Any, Any]) -> None: ...
+
+    plan = planned(lambda b: counted(b).process(Quiet))
+    assert [*plan.why_not.values()] == ["Process has no column form"]
+
+
+def test_records_past_a_fold_keep_it_from_columns() -> None:
+    """They would reach a node before the commit, as columns, and the fold's at the commit."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        stream = numbers(builder)
+        results = stream.group_by_key().count("counts").to_stream().peek(print)
+        stream.merge(results).to("out", value_serde="json")
+
+    assert not planned(build).is_vectorised

@@ -1,0 +1,93 @@
+"""A fold that leaves its results in its cache, for nodes that see records one by one.
+
+Behind a cache, nodes see a change when the cache is flushed, at the commit: after all records of
+the batch, whichever way those went. So a fold over columns may put each key's result into the
+cache, as its last record would have done, and the flush does the rest: old values, contexts,
+functions of the user, errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from penstock.kernel.record_contexts import assign
+from penstock.kernel.vector.batch import NotProvenError
+from penstock.kernel.vector.gathered import Gathered
+from penstock.kernel.vector.grouping import Groups
+from penstock.kernel.vector.step import NotVectorisableError
+from penstock.model.record import Headers, RecordContext
+from penstock.topology.nodes import Process, Sink, TableTransformValues
+from penstock.topology.nodes.node import Node
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+#: May ask for calls as time goes by, which come between records.
+_MAY_SCHEDULE = (Process, TableTransformValues)
+
+
+def nodes_behind(fold: str, task: TaskServices) -> dict[str, Node]:
+    """All nodes that changes of the fold can reach."""
+    found: dict[str, Node] = {}
+    waiting = [*task.children(fold)]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = task.node(name)
+            waiting.extend(task.children(name))
+    return found
+
+
+def check_behind(fold: str, task: TaskServices) -> set[str]:
+    """What the nodes behind a fold use; raises if they would notice how the fold runs."""
+    behind = nodes_behind(fold, task)
+    for name, node in behind.items():
+        if isinstance(node, _MAY_SCHEDULE):
+            raise NotVectorisableError(f"{type(node).__name__} has no column form")
+        if not behind.keys() | {fold} >= set(node.parents):
+            raise NotVectorisableError(f"records reach {name!r} past {fold!r}, too")
+        if isinstance(node, Sink) and node.topic is None:
+            raise NotVectorisableError("a function chooses its topic or partition")
+    return {*_resources(behind, task)}
+
+
+def _resources(nodes: dict[str, Node], task: TaskServices) -> Iterator[str]:
+    for node in nodes.values():
+        for store in node.stores:
+            yield f"store {store!r}"
+        if isinstance(node, Sink) and node.topic is not None:
+            yield f"topic {task.topic_name(node.topic)!r}"
+
+
+def last_contexts(records: Gathered, groups: Groups) -> list[RecordContext]:
+    """The position, time and headers of each group's last record."""
+    origins, headers = records.origins, records.headers
+    if origins is None:
+        raise NotProvenError("nobody knows where the records came from")
+    places = groups.last_places()
+    noted: Iterable[Headers] = repeat(())
+    if headers is not None:
+        noted = [headers[place] for place in places.tolist()]
+    times, offsets = records.timestamps[places].tolist(), origins.offsets[places].tolist()
+    return [
+        RecordContext(time, offset, origins.partition, origins.topic, each)
+        for time, offset, each in zip(times, offsets, noted, strict=False)
+    ]
+
+
+def keep_each(
+    current: RecordContext,
+    contexts: list[RecordContext],
+    keep: Callable[..., None],
+    *columns: Any,
+) -> None:
+    """Keeps entries, each as if its record were the one that the task works on."""
+    before = current.copy()
+    try:
+        for context, *entry in zip(contexts, *columns, strict=True):
+            assign(current, context)
+            keep(*entry)
+    finally:
+        assign(current, before)
