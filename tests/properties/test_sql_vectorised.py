@@ -32,6 +32,7 @@ QUERIES = {
         SELECT k, n * 2 AS m, CASE WHEN n > 3 THEN 'many' ELSE s END AS size FROM i WHERE n > 0""",
     "rekeyed": f"CREATE STREAM o {OUT} AS SELECT s, k, n FROM i PARTITION BY s",
     "counts": f"CREATE TABLE o {OUT} AS SELECT k, COUNT(*) AS c, COUNT(n) AS d FROM i GROUP BY k",
+    "unread": f"CREATE TABLE o {DELIMITED} AS SELECT k, COUNT(*) AS c FROM i GROUP BY k",
     "sums": f"""CREATE TABLE o {OUT} AS
         SELECT k, SUM(n) AS total, AVG(n) AS mean, MIN(s) AS least, COLLECT_LIST(n) AS seen,
             COUNT(DISTINCT s) AS kinds

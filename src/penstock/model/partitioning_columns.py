@@ -10,54 +10,62 @@ from numpy.typing import NDArray
 
 from penstock.model.partitioning import MURMUR2_MIX, MURMUR2_SEED, partition_for
 
+_MIX = np.uint32(MURMUR2_MIX)
+#: Behind the last key, so that four bytes can be read wherever one of them belongs to a key.
+_PADDING = bytes(4)
 
-def partitions_for(keys: Sequence[bytes], partitions: int) -> NDArray[np.int64]:
+
+def partitions_for(
+    keys: Sequence[bytes | None], partitions: int, *, without: int = 0
+) -> NDArray[np.int64]:
     """Gives the partition of every key: ``partition_for``, for a whole column.
+
+    ``without`` so many bytes at its end, which every key has. None counts as no bytes.
 
     >>> partitions_for([b"ann", b"bob", b"ann"], 12).tolist()
     [2, 6, 2]
     """
-    encoded = pa.array(keys, pa.binary()).dictionary_encode()
-    places = partitions_of(encoded.dictionary.to_pylist(), partitions)
-    found: NDArray[np.int64] = places[encoded.indices.to_numpy()]
-    return found
-
-
-def partitions_of(keys: Sequence[bytes], partitions: int) -> NDArray[np.int64]:
-    """The same for keys that are different from each other."""
     if partitions < 1:
         partition_for(b"", partitions)
-    found: NDArray[np.int64] = (murmur2_all(keys) & 0x7FFF_FFFF).astype(np.int64) % partitions
+    hashes = murmur2_all(keys, without=without)
+    found: NDArray[np.int64] = (hashes & 0x7FFF_FFFF).astype(np.int64) % partitions
     return found
 
 
-def murmur2_all(keys: Sequence[bytes]) -> NDArray[np.uint32]:
+def murmur2_all(keys: Sequence[bytes | None], *, without: int = 0) -> NDArray[np.uint32]:
     """The hash of every key, unsigned: those of one length are hashed together."""
-    sizes = np.fromiter(map(len, keys), np.int64, len(keys))
+    _, offsets, data = pa.array(keys, pa.large_binary()).buffers()
+    ends = np.frombuffer(offsets, np.int64, len(keys) + 1)
+    begins, sizes = ends[:-1], np.maximum(np.diff(ends) - without, 0)
+    words = _words_at_every_byte(b"" if data is None else data)
     hashes = np.empty(len(keys), np.uint32)
     for size in np.unique(sizes).tolist():
-        (chosen,) = np.nonzero(sizes == size)
-        data = b"".join([keys[n] for n in chosen.tolist()])
-        table = np.frombuffer(data, np.uint8).reshape(len(chosen), size)
-        hashes[chosen] = _murmur2_table(table)
+        chosen = np.flatnonzero(sizes == size)
+        hashes[chosen] = _murmur2(words, begins[chosen], size)
     return hashes
 
 
-def _murmur2_table(table: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """The hash of every row. Products wrap around at 32 bits, as they should."""
-    count, size = table.shape
+def _words_at_every_byte(data: bytes | pa.Buffer) -> NDArray[np.uint32]:
+    """The four bytes from each byte on, as numbers."""
+    padded = np.frombuffer(b"".join([memoryview(data), _PADDING]), np.uint8)
+    shape, strides = (len(padded) - len(_PADDING) + 1, 4), (1, 1)
+    return np.lib.stride_tricks.as_strided(padded, shape, strides)
+
+
+def _murmur2(words: NDArray[np.uint32], begins: NDArray[np.int64], size: int) -> NDArray[np.uint32]:
+    """The hashes of keys of this size. Products wrap around at 32 bits, as they should."""
+    h = np.full(len(begins), MURMUR2_SEED ^ size, np.uint32)
     whole = size & ~3
-    words = np.ascontiguousarray(table[:, :whole]).view("<u4").astype(np.uint32)
-    mix = np.uint32(MURMUR2_MIX)
-    h = np.full(count, MURMUR2_SEED ^ size, np.uint32)
-    for column in range(whole // 4):
-        k = words[:, column] * mix
-        h = h * mix ^ (k ^ k >> np.uint32(24)) * mix
+    for place in range(0, whole, 4):
+        k = _read(words, begins + place) * _MIX
+        h = h * _MIX ^ (k ^ k >> np.uint32(24)) * _MIX
     if whole != size:
-        tail = np.zeros(count, np.uint32)
-        for place in range(size - whole):
-            tail |= table[:, whole + place].astype(np.uint32) << np.uint32(8 * place)
-        h = (h ^ tail) * mix
-    h = (h ^ h >> np.uint32(13)) * mix
+        rest = np.uint32((1 << 8 * (size - whole)) - 1)
+        h = (h ^ _read(words, begins + whole) & rest) * _MIX
+    h = (h ^ h >> np.uint32(13)) * _MIX
     result: NDArray[np.uint32] = h ^ h >> np.uint32(15)
     return result
+
+
+def _read(words: NDArray[np.uint32], places: NDArray[np.int64]) -> NDArray[np.uint32]:
+    return words[places].view("<u4")[:, 0].astype(np.uint32)

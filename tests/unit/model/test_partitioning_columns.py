@@ -17,6 +17,13 @@ def test_hashes_of_a_column_are_those_of_its_keys(keys: list[bytes]) -> None:
 
 @given(keys=KEYS, partitions=st.integers(1, 100))
 def test_partitions_of_a_column_are_those_of_its_keys(keys: list[bytes], partitions: int) -> None:
-    """One hash per different key is enough."""
-    found = partitions_for(keys, partitions).tolist()
+    """A record without a key goes where an empty key goes."""
+    found = partitions_for([*keys, None], partitions).tolist()
+    assert found == [partition_for(key, partitions) for key in [*keys, b""]]
+
+
+@given(keys=KEYS, partitions=st.integers(1, 100))
+def test_ends_that_belong_to_no_key_do_not_count(keys: list[bytes], partitions: int) -> None:
+    """The start of a window is behind its key."""
+    found = partitions_for([key + b"8 bytes." for key in keys], partitions, without=8).tolist()
     assert found == [partition_for(key, partitions) for key in keys]

@@ -1,4 +1,4 @@
-"""Many values become JSON as each of them does by itself."""
+"""Many values become JSON, and JSON becomes values, as each of them does by itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.serde.json_column import dumped
+from penstock.serde.json_column import dumped, loaded
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text() | st.floats()
 VALUES = st.recursive(
@@ -48,3 +48,27 @@ def test_value_without_json_form_is_refused() -> None:
     """With the error that it causes by itself."""
     with pytest.raises(TypeError, match="set"):
         dumped([1, {2}])
+
+
+#: Some are JSON, some are parts of it that may become JSON together.
+TEXTS = st.sampled_from(
+    [b"1", b"[1", b"2]", b"1,2", b"", b"{}", b'{"a":1', b'"b":2}', b'"', b" 1 "]
+)
+
+
+def read(texts: list[bytes]) -> list[Any] | None:
+    try:
+        return [orjson.loads(text) for text in texts]
+    except ValueError:
+        return None
+
+
+@given(st.lists(st.one_of(TEXTS, VALUES.map(orjson.dumps)), max_size=6))
+def test_values_are_those_of_the_texts_one_by_one(texts: list[bytes]) -> None:
+    """What is no JSON by itself is none beside others."""
+    expected = read(texts)
+    if expected is None:
+        with pytest.raises(ValueError):  # noqa: PT011 - orjson's own
+            loaded(texts)
+    else:
+        assert loaded(texts) == expected

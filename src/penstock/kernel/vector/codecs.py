@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
-import orjson
 
 from penstock.serde.base import Serde
 from penstock.serde.json import JsonSerde, has_long_number
-from penstock.serde.json_column import dumped
+from penstock.serde.json_column import dumped, loaded
 from penstock.serde.primitives import (
     BooleanSerde,
     BytesSerde,
@@ -140,7 +139,7 @@ def _decode_strings(data: Encoded) -> list[Any]:
 
 
 def _decode_json(data: Encoded) -> list[Any] | None:
-    values = [*map(orjson.loads, data)]  # type: ignore[arg-type]
+    values = loaded(data)  # type: ignore[arg-type]
     return None if has_long_number(b",".join(data)) else values  # type: ignore[arg-type]
 
 

@@ -64,9 +64,9 @@ class SinkColumns(Step[Sink]):
     ) -> None:
         """Sends keys in windows to where the key alone belongs, as the record's way does."""
         count = self.task.collector.partitions(self._topic)
-        own_keys = [b"" if key is None else key[:-_START_BYTES] for key in keys]
-        has_key = np.array([key is not None for key in keys], bool)
-        partitions = np.where(has_key, partitions_for(own_keys, count), _ANY)
+        partitions = partitions_for(keys, count, without=_START_BYTES)
+        if None in keys:
+            partitions[[key is None for key in keys]] = _ANY
         found = np.unique(partitions).tolist()
         where = [None if partition == _ANY else partition for partition in found]
         if len(found) == 1:

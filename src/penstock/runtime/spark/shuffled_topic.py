@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from penstock.kernel.raw_columns import Timestamps
 from penstock.model.coded_bytes import CodedBytes, joined_columns
 from penstock.model.partitioning import partition_for
-from penstock.model.partitioning_columns import partitions_for, partitions_of
+from penstock.model.partitioning_columns import partitions_for
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.plan import Plan
 from penstock.runtime.spark.rows import Bundle, ShuffleRow
@@ -123,9 +123,9 @@ class ShuffledTopic:
 
     def _partitions_of(self, keys: Sequence[bytes | None]) -> NDArray[np.int64]:
         if not isinstance(keys, CodedBytes):
-            return partitions_for([key or b"" for key in keys], self.partitions)
+            return partitions_for(keys, self.partitions)
         # A record without a key has the code -1, which is the last place.
-        return partitions_of([*keys.different, b""], self.partitions)[keys.codes]
+        return partitions_for([*keys.different, None], self.partitions)[keys.codes]
 
     def rows(self, task: TaskId, slots: int) -> Iterator[ShuffleRow]:
         """What was taken since the last call, each row for the slot that has its partition."""

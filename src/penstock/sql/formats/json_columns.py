@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import itemgetter
+from itertools import repeat
+from operator import contains, itemgetter
 from typing import Any
-
-import orjson
 
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.rows import Items, Rows
-from penstock.serde.json_column import dumped
+from penstock.serde.json_column import dumped, loaded
 from penstock.sql.formats.column_codec import ColumnCodec
 from penstock.sql.formats.columns import parts
+from penstock.sql.formats.json_check import checking_decoder
 from penstock.sql.formats.json_codec import json_codec, json_option, writer
 from penstock.sql.formats.json_read import CLASSES, LIMITS, reader, sources_of
 from penstock.sql.formats.json_values import Inexact
@@ -21,12 +21,17 @@ from penstock.sql.types import DOUBLE, DecimalType, Field, SqlType
 _NONE = type(None)
 
 
-def json_columns(columns: Sequence[Field], *, is_unwrapped: bool) -> ColumnCodec:
-    """Gives the functions of rows with these columns."""
+def json_columns(
+    columns: Sequence[Field], *, is_unwrapped: bool, is_read: bool = True
+) -> ColumnCodec:
+    """Gives the functions of rows with these columns; ones that nobody reads are only checked."""
     if is_unwrapped:
         type_ = columns[0].type
         return ColumnCodec(("JSON", type_), _single_decoder(type_), _single_encoder(type_))
-    return ColumnCodec(("JSON", tuple(columns)), _object_decoder(columns), _object_encoder(columns))
+    decode = _object_decoder(columns)
+    if decode is not None and not is_read:
+        decode = checking_decoder(columns, decode)
+    return ColumnCodec(("JSON", tuple(columns)), decode, _object_encoder(columns))
 
 
 def _has_decimals(types: Sequence[SqlType]) -> bool:
@@ -40,13 +45,14 @@ def _object_decoder(fields: Sequence[Field]) -> Callable[[Encoded], Rows | None]
     converts = [_column_reader(field.type) for field in fields]
 
     def decode(data: Encoded) -> Rows | None:
-        objects = [*map(orjson.loads, data)]  # type: ignore[arg-type]
+        objects = loaded(data)  # type: ignore[arg-type]
         if set(map(type, objects)) != {dict}:
             return None
-        sources = sources_of(fields, tuple(objects[0]))
+        names = tuple(objects[0])
+        sources = sources_of(fields, names)
         # A field that is not there under its own name may be there in the next record.
         has_others = any(s != f.name for s, f in zip(sources, fields, strict=True))
-        if has_others and len(set(map(tuple, objects))) > 1:
+        if has_others and not _have_names(objects, names):
             return None
         try:
             columns = [_picked(objects, s, c) for s, c in zip(sources, converts, strict=True)]
@@ -55,6 +61,16 @@ def _object_decoder(fields: Sequence[Field]) -> Callable[[Encoded], Rows | None]
         return Rows(columns, len(objects))
 
     return decode
+
+
+def _have_names(objects: list[Any], names: tuple[str, ...]) -> bool:
+    """Whether all objects have the same names, so that a field is where the first one has it."""
+    if len({name.upper() for name in names}) < len(names):
+        # Then their order decides on which of them is the field.
+        return len(set(map(tuple, objects))) == 1
+    if set(map(len, objects)) != {len(names)}:
+        return False
+    return all(all(map(contains, objects, repeat(name))) for name in names)
 
 
 def _picked(objects: list[Any], source: str | None, convert: Callable[[Items], Items]) -> Items:
@@ -70,7 +86,7 @@ def _single_decoder(type_: SqlType) -> Callable[[Encoded], Rows | None] | None:
 
     def decode(data: Encoded) -> Rows | None:
         try:
-            return Rows([convert([*map(orjson.loads, data)])], len(data))  # type: ignore[arg-type]
+            return Rows([convert(loaded(data))], len(data))  # type: ignore[arg-type]
         except Inexact:
             return None
 

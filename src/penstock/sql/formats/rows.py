@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from penstock.kernel.vector.codecs import Encoded
@@ -50,6 +50,8 @@ class RowFormat:
     properties: FormatProperties
     wrap: bool | None
     registry: SchemaRegistry | None = field(default=None, compare=False)
+    #: Whether somebody wants the values. If not, it is enough to know that they can be read.
+    is_read: bool = field(default=True, compare=False)
 
     @property
     def is_unwrapped(self) -> bool:
@@ -145,6 +147,7 @@ def serde_for(
     properties: FormatProperties = _NO_PROPERTIES,
     registry: SchemaRegistry | None = None,
     wrap: bool | None = None,
+    is_read: bool = True,
 ) -> RowSerde:
     """Gives the serde of some columns on a topic.
 
@@ -160,6 +163,7 @@ def serde_for(
         registry=registry,
         wrap=wrap,
     )
+    row = replace(row, is_read=is_read)
     plain = row.format.name == "DELIMITED" or not (row.is_unwrapped or not columns)
     return RowSerde(row) if plain else NullableRowSerde(row)
 
@@ -210,7 +214,7 @@ def column_codec_of(row: RowFormat) -> ColumnCodec:
     """Makes what a row's format can do with whole columns, which may be nothing."""
     match row.format.name:
         case "JSON" if row.columns:
-            return json_columns(row.columns, is_unwrapped=row.is_unwrapped)
+            return json_columns(row.columns, is_unwrapped=row.is_unwrapped, is_read=row.is_read)
         case "DELIMITED" if row.columns:
             return delimited_columns(row.columns, row.properties.delimiter or ",")
         case "KAFKA" if row.columns:

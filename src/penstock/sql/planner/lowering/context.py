@@ -119,8 +119,10 @@ class Lowering:
         inner = self._serde(spec, source.schema.key, source.topic, is_key=True)
         return windowed(inner, source.window)
 
-    def topic_value_serde(self, source: DataSource) -> Serde[Any]:
-        return self._serde(source.value_format, source.schema.value, source.topic, is_key=False)
+    def topic_value_serde(self, source: DataSource, *, is_read: bool = True) -> Serde[Any]:
+        return self._serde(
+            source.value_format, source.schema.value, source.topic, is_key=False, is_read=is_read
+        )
 
     def key_serde(self, step: Step) -> Serde[Any]:
         """Gives the serde of a step's keys on internal topics, where equal keys must meet."""
@@ -134,7 +136,13 @@ class Lowering:
         return row_serde([column.type for column in step.columns])
 
     def _serde(
-        self, spec: FormatSpec, columns: Sequence[ColumnLike], topic: str, *, is_key: bool
+        self,
+        spec: FormatSpec,
+        columns: Sequence[ColumnLike],
+        topic: str,
+        *,
+        is_key: bool,
+        is_read: bool = True,
     ) -> Serde[Any]:
         return serde_for(
             spec.name,
@@ -144,6 +152,7 @@ class Lowering:
             properties=spec.properties,
             registry=self.registry,
             wrap=spec.wrap,
+            is_read=is_read,
         )
 
 

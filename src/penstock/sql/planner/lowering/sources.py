@@ -32,7 +32,7 @@ def lower_source(step: SourceStep, lowering: Lowering) -> Lowered:
     stream: KStream[Any, Any] = lowering.builder.stream(
         source.topic,
         key_serde=lowering.topic_key_serde(source),
-        value_serde=lowering.topic_value_serde(source),
+        value_serde=lowering.topic_value_serde(source, is_read=_is_read(step, lowering)),
         timestamp_extractor=_extractor(source, lowering),
     )
     rows = _rows(stream, step, lowering)
@@ -76,6 +76,15 @@ def _rows(stream: KStream[Any, Any], step: SourceStep, lowering: Lowering) -> Lo
 def _uses_pseudo_columns(step: SourceStep | DerivedStep, lowering: Lowering) -> bool:
     alias = step.columns[0].source
     return any(ColumnRef(name, alias) in lowering.used for name, _ in PSEUDO_COLUMNS)
+
+
+def _is_read(step: SourceStep, lowering: Lowering) -> bool:
+    """Whether the query looks at values of the source; a table keeps them all."""
+    source = step.source
+    if step.is_table or source.timestamp is not None:
+        return True
+    alias = step.columns[0].source
+    return any(ColumnRef(each.name, alias) in lowering.used for each in source.schema.value)
 
 
 def _plain_rows(key_width: int) -> Callable[[Any, Row | None], Row | None]:
