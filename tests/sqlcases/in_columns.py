@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.runtime.local.outbox import ProducedRecord
+from penstock.runtime.spark.output import BATCH_HEADER
 from penstock.sql import SqlEngine
 from penstock.sql.formats.registry import MemoryRegistry
 from penstock.sql.local import QUERY_CONFIG, LocalQuery
@@ -95,7 +96,9 @@ def _outcome(graph: Graph, records: list[ProducedRecord], cache: int, vectorize:
         if "penstock-batches" not in record.topic:
             place = record.topic, record.partition, record.key
             value = record.value and _SEQUENCE.sub(b'"SEQ":0', record.value)
-            written.setdefault(place, []).append((value, record.timestamp, record.headers))
+            # The mark of a batch is on the first record of a changelog, whichever key that has.
+            headers = tuple(each for each in record.headers if each[0] != BATCH_HEADER)
+            written.setdefault(place, []).append((value, record.timestamp, headers))
     return written
 
 
