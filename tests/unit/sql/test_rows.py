@@ -47,3 +47,19 @@ def test_decimal_keeps_its_scale() -> None:
     """1.50 is not 1.5 when it is shown."""
     serde = row_serde([sql_type("DECIMAL(5, 2)")])
     assert str(serde.decode(serde.encode((Decimal("1.50"),)))[0]) == "1.50"
+
+
+@given(st.data())
+def test_columns_are_written_and_read_as_their_rows(data: st.DataObject) -> None:
+    """To the byte; what a column cannot tell is left to single rows."""
+    names = data.draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=3))
+    items = [
+        st.none() | VALUES[name] if data.draw(st.booleans()) else VALUES[name] for name in names
+    ]
+    rows = data.draw(st.lists(st.tuples(*items), min_size=1, max_size=5))
+    serde = row_serde([sql_type(name) for name in names])
+    each = [serde.encode(row) for row in rows]
+    written = serde.encode_column(rows)
+    assert written is None or list(written) == each
+    read = serde.decode_column(each)
+    assert read is None or list(read) == rows

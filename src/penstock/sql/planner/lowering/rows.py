@@ -122,7 +122,7 @@ def _encoded_numbers(values: Sequence[Any]) -> Encoded | None:
     if not len(values) or b"null" in data:
         # It may stand for a NaN or an infinity, which are written as texts.
         return None
-    return [b"[%b]" % row for row in data[2:-2].split(b"],[")]
+    return data[1:-1].replace(b"],[", b"]\n[").split(b"\n")
 
 
 def _each_item(column: Sequence[Any], convert: Convert | None) -> Sequence[Any]:
