@@ -46,7 +46,7 @@ from penstock.kafka.admin_failures import (
     unreachable,
 )
 from penstock.kafka.clients import new_admin_client, new_consumer
-from penstock.kafka.errors import UnknownGroupError
+from penstock.kafka.errors import KafkaRequestError, UnknownGroupError
 
 T = TypeVar("T")
 
@@ -73,6 +73,7 @@ class Admin:
         self._client = new_admin_client(settings)
         self._bootstrap = str(settings.get("bootstrap.servers", ""))
         self._timeout_s = timeout_s
+        self._known_partitions: set[Partition] = set()
 
     def cluster(self) -> Cluster:
         metadata = self._metadata("reach the cluster")
@@ -336,19 +337,34 @@ class Admin:
         asked = list(partitions)
         if not asked:
             return {}
+        if not self._known_partitions.issuperset(asked):
+            # Not with every call: a large cluster has very many topics, and a batch asks often.
+            self._check_partitions(asked)
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        request = {TopicPartition(*partition): spec for partition in asked}
+        futures = self._client.list_offsets(request, isolation_level=level, **self._limit)
+        try:
+            return {
+                (p.topic, p.partition): int(
+                    self._result(future, f"read offsets of {p.topic!r}").offset
+                )
+                for p, future in futures.items()
+            }
+        except KafkaRequestError as error:
+            if error.code == "kafka-refused":
+                # A topic may have been deleted since it was seen: that is the better reason.
+                self._check_partitions(asked)
+            raise
+
+    def _check_partitions(self, asked: Iterable[Partition]) -> None:
+        self._known_partitions.clear()
         topics = self.topics(internal=True)
         for name, number in asked:
             if name not in topics:
                 raise unknown_topic(name, topics)
             if not 0 <= number < len(topics[name].partitions):
                 raise unknown_partition(name, number, len(topics[name].partitions))
-        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        request = {TopicPartition(*partition): spec for partition in asked}
-        futures = self._client.list_offsets(request, isolation_level=level, **self._limit)
-        return {
-            (p.topic, p.partition): int(self._result(future, f"read offsets of {p.topic!r}").offset)
-            for p, future in futures.items()
-        }
+            self._known_partitions.add((name, number))
 
     def _result(self, future: Future[Any], what: str) -> Any:
         try:

@@ -131,3 +131,16 @@ def test_cluster_names_its_broker(kafka_admin: Admin, kafka_broker: str) -> None
     """The broker advertises the address that was used to find it."""
     (broker,) = kafka_admin.cluster().brokers
     assert f"{broker.host}:{broker.port}" == kafka_broker
+
+
+def test_offsets_of_a_topic_that_was_there_a_moment_ago(
+    kafka_admin: Admin, new_topic: NewTopic
+) -> None:
+    """Partitions that were seen are not looked for again, but a deleted topic is still named."""
+    topic = new_topic()
+    assert kafka_admin.end_offsets([(topic, 0)]) == {(topic, 0): 0}
+    kafka_admin.delete_topics([topic])
+    with pytest.raises(UnknownTopicError, match=topic):
+        kafka_admin.end_offsets([(topic, 0)])
+    kafka_admin.create_topic(topic, partitions=2)
+    assert kafka_admin.end_offsets([(topic, 1)]) == {(topic, 1): 0}
