@@ -18,7 +18,7 @@ def format_query(query: ast.Query) -> str:
     parts.append(", ".join(_item(item) for item in query.items))
     parts.append(f"FROM {_relation(query.source)}")
     if query.window is not None:
-        parts.append(f"WINDOW {_window(query.window)}")
+        parts.append(f"WINDOW {format_window(query.window)}")
     parts.extend(_clauses(query))
     return " ".join(parts)
 
@@ -69,21 +69,21 @@ def _relation(relation: ast.Relation) -> str:
         case ast.Subquery(query, alias):
             return f"({format_query(query)}){_alias(alias)}"
         case ast.Join(kind, left, right, on, within):
-            middle = f" WITHIN {_within(within)}" if within else ""
+            middle = f" WITHIN {format_within(within)}" if within else ""
             sides = f"{_relation(left)} {kind} JOIN {_relation(right)}"
             return f"{sides}{middle} ON {format_expression(on)}"
         case _:
             assert_never(relation)
 
 
-def _within(within: ast.Within) -> str:
+def format_within(within: ast.Within) -> str:
     tail = f" GRACE PERIOD {time_span(within.grace)}" if within.grace else ""
     if within.before == within.after:
         return time_span(within.before) + tail
     return f"({time_span(within.before)}, {time_span(within.after)}){tail}"
 
 
-def _window(window: ast.Window) -> str:
+def format_window(window: ast.Window) -> str:
     tail = f", RETENTION {time_span(window.retention)}" if window.retention else ""
     tail += f", GRACE PERIOD {time_span(window.grace)}" if window.grace else ""
     match window:

@@ -11,6 +11,7 @@ from penstock.runtime.local.column_forms import column_forms
 from penstock.sql.ast import administration as admin
 from penstock.sql.catalog import Catalog, DataSource
 from penstock.sql.errors import AnalysisError
+from penstock.sql.explaining import explained_step, topic_of
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.plan import QueryPlan, steps_of
 from penstock.sql.results import TableResult
@@ -123,21 +124,15 @@ class Listing:
 
     def explained(self, plan: QueryPlan, topology: Topology, sql: str) -> TableResult:
         """Gives the steps of a plan, the topology they become, and how its parts run."""
-        rows = [
-            (step.name, type(step).__name__.removesuffix("Step"), _columns(step.columns))
-            for step in steps_of(plan.step)
-        ]
+        rows = [explained_step(step) for step in steps_of(plan.step)]
         config = StreamsConfig({APPLICATION_ID.name: plan.id})
         details = {
             "query_id": plan.id,
+            "writes": None if plan.sink is None else topic_of(plan.sink),
             "runs": [str(form) for form in column_forms(topology, config)],
             "topology": str(topology.describe()),
         }
-        return _table("explanation", sql, ("step", "kind", "columns"), rows, details)
-
-
-def _columns(columns: Any) -> str:
-    return ", ".join(f"{column.name} {column.type}" for column in columns)
+        return _table("explanation", sql, ("step", "kind", "does", "columns"), rows, details)
 
 
 def _role(column: SourceColumn, source: DataSource) -> str:
