@@ -46,6 +46,17 @@ def test_what_was_written_survives_close(tmp_path: Path) -> None:
     again.close()
 
 
+def test_many_keys_are_read_in_their_order(tmp_path: Path) -> None:
+    """The engine reads some at a time; nobody can tell where one read ends."""
+    store = open_rocks(tmp_path, "s")
+    store.write([(b"%d" % n, b"v%d" % n) for n in range(0, 2_000, 2)])
+    keys = [b"%d" % (n * 7 % 2_003) for n in range(2_003)]
+    expected = [b"v%b" % key if int(key) % 2 == 0 and int(key) < 2_000 else None for key in keys]
+    assert store.multi_get(keys) == expected
+    assert store.multi_get([]) == []
+    store.close()
+
+
 def test_nothing_goes_to_a_write_ahead_log(tmp_path: Path) -> None:
     """The changelog is the log; single writes and batches alike skip RocksDB's."""
     store = open_rocks(tmp_path, "store")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 
 from penstock.errors import UnsupportedOperationError
+from penstock.state.bytes_store import Write
 from penstock.state.memory import MemoryStore
 from penstock.state.pending import Checkpoint, CommittedView, PendingStore
 
@@ -117,6 +118,42 @@ def test_what_the_last_batches_wrote_is_not_read_from_the_map() -> None:
     assert store.multi_get([b"a", b"gone", b"other"]) == [b"1", None, None]
     assert (store.get(b"a"), store.get(b"gone")) == (b"1", None)
     assert inner.asked == [b"other"]
+
+
+def test_few_known_rows_among_many_are_the_newest_all_the_same() -> None:
+    """Whoever asks for many others, too, gets them from the map, but not over what is newer."""
+    others = [f"k{n:03}".encode() for n in range(100)]
+    inner = MemoryStore()
+    inner.write([(key, b"old") for key in others])
+    store = PendingStore(inner)
+    store.write([(b"k007", b"new"), (b"k008", None)])
+    expected = [{b"k007": b"new", b"k008": None}.get(key, b"old") for key in others]
+    assert store.multi_get(others) == expected
+    _applied(store, 0)
+    assert store.multi_get(others) == expected
+
+
+class _Noting(MemoryStore):
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+
+    def write(self, writes: Iterable[Write]) -> None:
+        noted = list(writes)
+        self.written += [key for key, _ in noted]
+        super().write(noted)
+
+
+def test_a_batch_reaches_the_map_in_the_order_of_its_keys() -> None:
+    """The map takes neighbours in half the time; its checkpoint comes last."""
+    inner = _Noting()
+    store = PendingStore(inner)
+    store.write([(b"c", b"3"), (b"a", b"1")])
+    store.put(b"b", None)
+    _applied(store, 0)
+    assert inner.written[:3] == [b"a", b"b", b"c"]
+    assert inner.written == sorted(inner.written)
+    assert (inner.get(b"a"), inner.get(b"b"), inner.get(b"c")) == (b"1", None, b"3")
 
 
 def test_rows_in_memory_go_with_their_range() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.kernel.vector.batch import Places, Times
 from penstock.model.coded_bytes import CodedBytes
@@ -49,10 +50,19 @@ def grouped(keys: Sequence[bytes | None]) -> Groups:
     return Groups(codes, encoded.dictionary.to_pylist())
 
 
-def by_last_change(groups: Groups) -> Groups:
-    """The same groups, with the keys in the order in which they come for the last time."""
-    order = np.argsort(groups.last_places())
-    return Groups(_numbers(order)[groups.codes], [groups.keys[n] for n in order.tolist()])
+def grouped_in_order(keys: Sequence[bytes | None]) -> Groups:
+    """The same with the keys in the order of their bytes, which is that of a store.
+
+    They are new objects: what is used one after the other had better lie side by side.
+    """
+    if isinstance(keys, CodedBytes):
+        used = keys.used()
+        codes, different = used.codes, pa.array(used.different, pa.binary())
+    else:
+        encoded = pa.array(keys, pa.binary()).dictionary_encode()
+        codes, different = encoded.indices.to_numpy(), encoded.dictionary
+    order = pc.sort_indices(different)
+    return Groups(_numbers(order.to_numpy())[codes], different.take(order).to_pylist())
 
 
 def grouped_windows(groups: Groups, starts: Times) -> tuple[Groups, Times]:

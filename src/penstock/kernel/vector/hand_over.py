@@ -8,7 +8,7 @@ functions of the user, errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,7 @@ def last_contexts(records: Gathered, groups: Groups) -> list[RecordContext]:
 
 def keep_each(
     current: RecordContext,
-    contexts: list[RecordContext],
+    contexts: Sequence[RecordContext],
     keep: Callable[..., None],
     *columns: Any,
 ) -> None:
