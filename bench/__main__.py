@@ -17,6 +17,7 @@ from bench.alone import WORKLOADS as ALONE
 from bench.alone import measure_alone
 from bench.chart import bar_chart
 from bench.compare import STYLES, compare
+from bench.data import USERS
 from bench.latency import measure
 from bench.peers import ENGINES, OURS, Peers
 from bench.profiling import profile
@@ -29,6 +30,7 @@ console = Console()
 RESULTS = Path(__file__).resolve().parent / "results"
 
 Bootstrap = Annotated[str, typer.Option(help="A broker; without one a private one is started.")]
+Keys = Annotated[int, typer.Option(help="How many different keys there may be.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the figures here as JSON.")]
 
 
@@ -73,16 +75,18 @@ def slot(
     batches: Annotated[int, typer.Option(help="Batches that they come in.")] = 2,
     workload: Annotated[str, typer.Option(help="Only this one.")] = "",
     repeat: Annotated[int, typer.Option(help="The best of so many runs counts.")] = 2,
+    keys: Keys = USERS,
     json: JsonFile = None,
 ) -> None:
     """CPU per record of a worker alone: by style, record at a time or over columns."""
-    table = Table(title=f"one slot, {records:,} records in {batches} batches: CPU µs per record")
+    size = f"{records:,} records of {keys:,} keys in {batches} batches"
+    table = Table(title=f"one slot, {size}: CPU µs per record")
     for column in ("workload", *(f"{style}, vectorize {mode}" for style, mode in WAYS)):
         table.add_column(column, justify="left" if column == "workload" else "right")
     figures = []
     for name in (workload,) if workload else SHARED:
         count = records // 4 if name == "w5" else records
-        found = [measure_slot(name, count, batches, *way, repeat) for way in WAYS]
+        found = [measure_slot(name, count, batches, *way, repeat, keys) for way in WAYS]
         figures += found
         table.add_row(name, *(f"{figure.cpu_us:.2f}" for figure in found))
     console.print(table)
@@ -130,11 +134,12 @@ def profile_command(
     kafka: Annotated[bool, typer.Option(help="Read from and write to a real broker.")] = False,
     bootstrap: Bootstrap = "",
     top: Annotated[int, typer.Option(help="How many functions to list.")] = 15,
+    keys: Keys = USERS,
     json: JsonFile = None,
 ) -> None:
     """Where the time goes in a worker: one slot in this process, without Spark."""
     with broker(bootstrap) if kafka or bootstrap else contextlib.nullcontext(None) as servers:
-        found = profile(workload, records, batches, servers, top)
+        found = profile(workload, records, batches, servers, top, keys)
     rate, cpu_rate = found.records / found.seconds, found.records / found.cpu_seconds
     console.print(
         f"{workload}: {found.records:,} records in {found.seconds:.2f} s: {rate:,.0f}/s,"
@@ -216,18 +221,19 @@ def _tell(engine: str, workload: str, row: dict[str, Any] | None) -> None:
 @app.command()
 def alone(
     records: Annotated[int, typer.Option(help="Input records of each topic.")] = 500_000,
-    workload: Annotated[str, typer.Option(help="Only this one.")] = "",
+    workload: Annotated[str, typer.Option(help="Only this one, which may be any.")] = "",
+    keys: Keys = USERS,
     bootstrap: Bootstrap = "",
     json: JsonFile = None,
 ) -> None:
     """Workloads that no peer has: w6 stream-stream join, w7 session windows."""
-    table = Table(title=f"end to end, exactly once, {records:,} records per topic")
+    table = Table(title=f"end to end, exactly once, {records:,} records per topic, {keys:,} keys")
     for column in ("workload", "records", "records/s", "outputs"):
         table.add_column(column, justify="left" if column == "workload" else "right")
     figures = []
     with broker(bootstrap) as servers:
         for name in (workload,) if workload else ALONE:
-            figure = measure_alone(servers, name, records)
+            figure = measure_alone(servers, name, records, keys)
             figures.append(figure)
             table.add_row(
                 name, f"{figure.records:,}", f"{figure.per_second:,.0f}", f"{figure.outputs:,}"

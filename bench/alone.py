@@ -1,4 +1,4 @@
-"""Workloads that no peer has, end to end on a broker: a stream-stream join and session windows."""
+"""Ours without peers, end to end on a broker: w6 and w7, which no peer has, or with more keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from bench.data import inputs
+from bench.data import USERS, inputs
 from penstock.kafka.admin import Admin
 
 PARTITIONS = 4
@@ -30,6 +30,7 @@ class Alone:
     records: int
     seconds: float
     outputs: int
+    keys: int = USERS
 
     @property
     def per_second(self) -> float:
@@ -39,14 +40,14 @@ class Alone:
         return {**asdict(self), "per_second": self.per_second}
 
 
-def measure_alone(bootstrap: str, workload: str, records: int) -> Alone:
+def measure_alone(bootstrap: str, workload: str, records: int, keys: int = USERS) -> Alone:
     """Loads the input, runs the engine until nothing waits, and counts what it wrote."""
     tag = f"alone-{workload}-{time.time_ns() // 1_000_000}"
     source, sink, other = f"{tag}-in", f"{tag}-out", f"{tag}-other"
     admin = Admin({"bootstrap.servers": bootstrap})
     for topic in (source, sink, other):
         admin.create_topic(topic, partitions=PARTITIONS)
-    count = _load(bootstrap, workload, records, {"input": source, "table": other})
+    count = _load(bootstrap, workload, records, {"input": source, "table": other}, keys)
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         command = [sys.executable, "-m", "bench.engine", bootstrap, workload, source, sink, other,
                    tag, folder]  # fmt: skip
@@ -58,17 +59,19 @@ def measure_alone(bootstrap: str, workload: str, records: int) -> Alone:
     seconds = (int(times["LAST_COMMITTED"]) - int(times["FIRST_CONSUMED"])) / 1000
     written = admin.end_offsets([(sink, n) for n in range(PARTITIONS)], committed=True)
     admin.delete_topics([source, sink, other])
-    return Alone(workload, count, seconds, sum(written.values()))
+    return Alone(workload, count, seconds, sum(written.values()), keys)
 
 
-def _load(bootstrap: str, workload: str, records: int, topics: dict[str, str]) -> int:
+def _load(
+    bootstrap: str, workload: str, records: int, topics: dict[str, str], keys: int = USERS
+) -> int:
     producer = Producer(
         {"bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "linger.ms": 50,
          "queue.buffering.max.messages": 1_000_000}
     )  # fmt: skip
     base_ms = time.time_ns() // 1_000_000 // 3_600_000 * 3_600_000 - 3_600_000
     count = 0
-    for kind, pairs in inputs(workload, records, base_ms).items():
+    for kind, pairs in inputs(workload, records, base_ms, keys).items():
         for key, value, at in pairs:
             while True:
                 try:

@@ -12,10 +12,10 @@ COUNTRIES = ("DE", "FR", "US", "GB", "IN", "BR", "JP", "CN")
 Pair = tuple[bytes, bytes, int]
 
 
-def events(count: int, base_ms: int, seed: int = 7) -> Iterator[Pair]:
+def events(count: int, base_ms: int, seed: int = 7, keys: int = USERS) -> Iterator[Pair]:
     chance = random.Random(seed)
     for number in range(count):
-        user = f"u{chance.randrange(USERS)}"
+        user = f"u{chance.randrange(keys)}"
         at = base_ms + number * SPAN_MS // count
         amount, country = chance.randrange(400) / 4, COUNTRIES[chance.randrange(8)]
         value = f'{{"user":"{user}","amount":{amount},"country":"{country}","ts":{at}}}'
@@ -35,11 +35,16 @@ def users(base_ms: int, count: int = USERS) -> Iterator[Pair]:
         yield f"u{number}".encode(), value.encode(), base_ms - 60_000
 
 
-def inputs(workload: str, count: int, base_ms: int) -> dict[str, Iterator[Pair]]:
-    """The records of a workload by kind of topic, ``input`` and for w4 and w6 ``table``."""
-    found = {"input": (lines if workload == "w5" else events)(count, base_ms)}
+def inputs(workload: str, count: int, base_ms: int, keys: int = USERS) -> dict[str, Iterator[Pair]]:
+    """The records of a workload by kind of topic, ``input`` and for w4 and w6 ``table``.
+
+    ``keys`` is how many users there are; lines have none.
+    """
+    found = {
+        "input": lines(count, base_ms) if workload == "w5" else events(count, base_ms, keys=keys)
+    }
     if workload == "w4":
-        found["table"] = users(base_ms)
+        found["table"] = users(base_ms, keys)
     elif workload == "w6":
-        found["table"] = events(count, base_ms, seed=8)
+        found["table"] = events(count, base_ms, seed=8, keys=keys)
     return found

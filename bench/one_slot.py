@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from confluent_kafka import Producer
 
-from bench.data import inputs
+from bench.data import USERS, inputs
 from bench.workloads import Topics, build
 from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
@@ -158,6 +158,7 @@ class OneSlot:
         *,
         style: str = "expressions",
         vectorize: str = "auto",
+        keys: int = USERS,
     ) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="penstock-profile-"))
         application_id = f"profile-{workload}-{time.time_ns()}"
@@ -174,7 +175,7 @@ class OneSlot:
                 "penstock.vectorize": vectorize,
             }
         )
-        log = _generated(workload, records, topics)
+        log = _generated(workload, records, topics, keys)
         self.ends = {part: len(kept) for part, kept in log.items()}
         self.records = sum(n for (topic, _), n in self.ends.items() if topic == topics.input)
         parts = tuple(PartitionState(n, 0, (0,), (0,)) for n in range(PARTITIONS))
@@ -245,11 +246,11 @@ class OneSlot:
         consumer.close()
 
 
-def _generated(workload: str, records: int, topics: Topics) -> Log:
+def _generated(workload: str, records: int, topics: Topics, keys: int) -> Log:
     names = {"input": topics.input, "table": topics.table}
     base_ms = time.time_ns() // 1_000_000 // 3_600_000 * 3_600_000 - 3_600_000
     log: Log = {}
-    for kind, pairs in inputs(workload, records, base_ms).items():
+    for kind, pairs in inputs(workload, records, base_ms, keys).items():
         for number in range(PARTITIONS):
             log[names[kind], number] = []
         for key, value, at in pairs:

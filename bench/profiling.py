@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.data import USERS
 from bench.one_slot import OneSlot
 
 Function = tuple[str, int, str]
@@ -73,12 +74,14 @@ class Profile:
         }
 
 
-def profile(workload: str, records: int, batches: int, bootstrap: str | None, top: int) -> Profile:
+def profile(
+    workload: str, records: int, batches: int, bootstrap: str | None, top: int, keys: int = USERS
+) -> Profile:
     """Runs the workload twice, each time from nothing: once for the time, once for its parts."""
-    plain = OneSlot(workload, records, bootstrap)
+    plain = OneSlot(workload, records, bootstrap, keys=keys)
     seconds, cpu_seconds = plain.run(batches)
     plain.close()
-    slot = OneSlot(workload, records, bootstrap)
+    slot = OneSlot(workload, records, bootstrap, keys=keys)
     profiler = cProfile.Profile()
     profiled_seconds, _ = profiler.runcall(slot.run, batches)
     slot.close()
