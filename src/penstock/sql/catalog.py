@@ -49,6 +49,15 @@ class TimestampColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """What a topic is made with, if it has to be made; None leaves it to others."""
+
+    partitions: int | None = None
+    replicas: int | None = None
+    retention_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DataSource:
     """A stream or table: its columns and the topic they are written to and read from."""
 
@@ -61,8 +70,13 @@ class DataSource:
     window: WindowSpec | None = None
     timestamp: TimestampColumn | None = None
     is_source: bool = False
-    partitions: int | None = None
+    topic_settings: TopicSettings = TopicSettings()
     sql: str = ""
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether its topic need only keep the last record of each key."""
+        return self.is_table and self.window is None
 
     @property
     def is_table(self) -> bool:

@@ -58,6 +58,8 @@ class Definitions:
         value = self._format(properties, "VALUE", DEFAULT_VALUE_FORMAT, None, statement)
         if not schema.key and properties.format("KEY") is None:
             key = FormatSpec("NONE")
+        window = properties.window()
+        is_compacted = statement.kind == "TABLE" and window is None
         source = DataSource(
             name=statement.name,
             kind=statement.kind,
@@ -65,10 +67,10 @@ class Definitions:
             topic=topic,
             key_format=key,
             value_format=value,
-            window=properties.window(),
+            window=window,
             timestamp=properties.timestamp(),
             is_source=statement.is_source,
-            partitions=properties.number("PARTITIONS"),
+            topic_settings=properties.topic(is_compacted=is_compacted),
             sql=sql,
         )
         wrap = properties.flag("WRAP_SINGLE_VALUE")
@@ -79,7 +81,7 @@ class Definitions:
         if old is not None:
             is_made_by_query = bool(self.catalog.queries_writing(old.name))
             check_redefinition(statement, old, source, is_made_by_query=is_made_by_query)
-        self._check_topic(source, properties, statement.span)
+        self._check_topic(source, statement.span)
         self.catalog.sources[source.name] = source
         return source
 
@@ -214,11 +216,8 @@ class Definitions:
                 span=statement.span,
             )
 
-    def _check_topic(
-        self, source: DataSource, properties: WithProperties, span: Span | None
-    ) -> None:
-        known = self.catalog.topics.get(source.topic)
-        wanted = properties.number("PARTITIONS")
+    def _check_topic(self, source: DataSource, span: Span | None) -> None:
+        known, wanted = self.catalog.topics.get(source.topic), source.topic_settings.partitions
         if known is not None and wanted is not None and known != wanted:
             raise AnalysisError(
                 "topic-exists",

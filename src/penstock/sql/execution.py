@@ -277,8 +277,8 @@ class Execution:
 
     def _partitions(self, plan: QueryPlan) -> int:
         assert plan.sink is not None
-        if plan.sink.partitions is not None:
-            return plan.sink.partitions
+        if plan.sink.topic_settings.partitions is not None:
+            return plan.sink.topic_settings.partitions
         return self.catalog.topics.get(plan.sources[0].topic, self.catalog.default_partitions)
 
     def _replaced_id(self, statement: ast.CreateAsSelect, old: DataSource | None) -> str | None:

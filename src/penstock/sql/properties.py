@@ -10,7 +10,7 @@ from penstock.sql.ast.expressions import BooleanLiteral, IntegerLiteral, StringL
 from penstock.sql.ast.node import Span
 from penstock.sql.ast.queries import UNIT_MS
 from penstock.sql.ast.statements import Property
-from penstock.sql.catalog import TimestampColumn, WindowKind, WindowSpec
+from penstock.sql.catalog import TimestampColumn, TopicSettings, WindowKind, WindowSpec
 from penstock.sql.errors import AnalysisError, did_you_mean
 
 _TOPIC = ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS", "RETENTION_MS", "CLEANUP_POLICY")
@@ -71,6 +71,31 @@ class WithProperties:
             return int(value)
         except ValueError:
             raise self.bad(name, f"{name} takes a whole number, not {value!r}") from None
+
+    def at_least(self, name: str, least: int) -> int | None:
+        number = self.number(name)
+        if number is not None and number < least:
+            raise self.bad(name, f"{name} must be {least} or more, not {number}")
+        return number
+
+    def topic(self, *, is_compacted: bool) -> TopicSettings:
+        """Gives what a topic is made with. A compacted one keeps the last record of each key."""
+        if "CLEANUP_POLICY" in self.values:
+            raise self.bad(
+                "CLEANUP_POLICY",
+                "CLEANUP_POLICY cannot be chosen: tables are compacted, streams are not",
+                fix="leave CLEANUP_POLICY out",
+            )
+        retention_ms = self.at_least("RETENTION_MS", -1)
+        if retention_ms is not None and is_compacted:
+            raise self.bad(
+                "RETENTION_MS",
+                "RETENTION_MS is for streams and windowed tables: a table keeps all of its rows",
+                fix="leave RETENTION_MS out",
+            )
+        return TopicSettings(
+            self.at_least("PARTITIONS", 1), self.at_least("REPLICAS", 1), retention_ms
+        )
 
     def flag(self, name: str) -> bool | None:
         value = self.values.get(name)

@@ -17,6 +17,7 @@ from penstock.kafka.client_config import admin_settings, consumer_settings, prod
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.embedded import shared_broker
 from penstock.runtime.local.outbox import ProducedRecord
+from penstock.sql.catalog import DataSource
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.pull import PullQuery
 from penstock.sql.push import PushQuery, Row
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from penstock.sql.engine import SqlEngine
 
 _PAUSE_S = 0.05
+_BROKERS_CHOICE = -1
 _QUERY_CONFIG: dict[str, Any] = {
     "deserialization.exception.handler": "continue",
     "processing.guarantee": "exactly_once_v2",
@@ -44,6 +46,16 @@ def settings_of(plan: QueryPlan) -> dict[str, str]:
         for name, value in named.items()
         if (name in SETTINGS and name not in _FIXED) or name.startswith(PREFIXES)
     }
+
+
+def topic_config(source: DataSource) -> dict[str, str]:
+    """Gives what the topic of a stream or table is made with; the broker decides on the rest."""
+    config = {}
+    if source.is_table:
+        config["cleanup.policy"] = "compact" if source.is_compacted else "compact,delete"
+    if source.topic_settings.retention_ms is not None:
+        config["retention.ms"] = str(source.topic_settings.retention_ms)
+    return config
 
 
 #: What the engine decides for all queries.
@@ -82,12 +94,19 @@ class SparkQueries:
 
     def _make_topics(self) -> None:
         """Makes the topics of streams and tables that are not there yet."""
-        existing = self._admin.topics()
-        names = {source.topic for source in self._engine.sources.values()} - set(existing)
-        partitions = self._engine.catalog.topics
+        existing, catalog = self._admin.topics(), self._engine.catalog
+        missing: dict[str, DataSource] = {}
+        for source in self._engine.sources.values():
+            if source.topic not in existing:
+                missing.setdefault(source.topic, source)
         self._admin.create_topics(
-            TopicSpec(name, partitions.get(name, self._engine.catalog.default_partitions))
-            for name in sorted(names)
+            TopicSpec(
+                topic,
+                catalog.topics.get(topic, catalog.default_partitions),
+                source.topic_settings.replicas or _BROKERS_CHOICE,
+                topic_config(source),
+            )
+            for topic, source in sorted(missing.items())
         )
 
     def send(self, record: OutgoingRecord) -> None:

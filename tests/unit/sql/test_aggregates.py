@@ -134,6 +134,7 @@ def test_only_these_can_undo() -> None:
 def test_merge_equals_one_fold(name: str) -> None:
     """Sessions that grow together have the state of one session."""
     aggregator = bind(name, *UNDOABLE.get(name, ["INT"]))
+    aggregator = aggregator.in_sessions or aggregator
     rows = SAMPLES.get(name, [4, 1, 9, 1])
     merged = aggregator.merge(fold(aggregator, rows[:2]), fold(aggregator, rows[2:]))
     assert aggregator.map(merged) == pytest.approx(result(aggregator, rows))
@@ -142,10 +143,18 @@ def test_merge_equals_one_fold(name: str) -> None:
 def test_merged_sessions_know_which_value_came_last() -> None:
     """The order of arrival survives a merge, whichever side it is on."""
     for name, expected in (("LATEST_BY_OFFSET", 2), ("EARLIEST_BY_OFFSET", 1)):
-        aggregator = bind(name, "INT")
+        aggregator = bind(name, "INT").in_sessions
+        assert aggregator is not None
         first, second = fold(aggregator, [1]), fold(aggregator, [2])
         assert aggregator.map(aggregator.merge(second, first)) == expected
         assert aggregator.map(aggregator.merge(first, aggregator.initialize())) == 1
+
+
+@pytest.mark.parametrize("name", ["LATEST_BY_OFFSET", "EARLIEST_BY_OFFSET"])
+def test_states_are_the_same_whenever_they_are_computed(name: str) -> None:
+    """What is computed again after a failure must not differ from what was there before."""
+    for aggregator in (bind(name, "INT"), bind(name, "INT", "INT", values=(None, 2))):
+        assert fold(aggregator, [4, 1, 9]) == fold(aggregator, [4, 1, 9])
 
 
 def test_states_are_never_changed_in_place() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from penstock.sql.errors import SqlTypeError
@@ -12,9 +13,22 @@ from penstock.sql.functions.declare import aggregate
 from penstock.sql.functions.registry import Aggregator, Settings
 from penstock.sql.types import BIGINT, ArrayType, Field, SqlType, StructType
 
+#: Gives the number of a new value from that of the last one before it, -1 if there is none.
+Next = Callable[[int], int]
+
 # Sessions that merge must know whose value came later. States outlive a process, so the numbers
-# of the next process start where the clock is.
+# of the next process start where the clock is. Elsewhere a state counts its own values, and is
+# the same whenever it is computed.
 _sequence = itertools.count(time.time_ns())
+
+
+def _next_of_all(_: int) -> int:
+    return next(_sequence)
+
+
+def _next_of_state(last: int) -> int:
+    return last + 1
+
 
 _ONE = ("A -> A", "A, BOOLEAN -> A")
 _MANY = ("A, INTEGER -> ARRAY<A>", "A, INTEGER, BOOLEAN -> ARRAY<A>")
@@ -24,15 +38,19 @@ def _entry_type(type_: SqlType) -> StructType:
     return StructType((Field("SEQ", BIGINT), Field("VAL", type_)))
 
 
-def _entry(value: Any) -> dict[str, Any]:
-    return {"SEQ": next(_sequence), "VAL": value}
-
-
 def _order(entry: dict[str, Any]) -> int:
     return int(entry["SEQ"])
 
 
 def _one(types: Sequence[Any], ignores_nulls: bool, *, latest: bool) -> Aggregator:
+    in_sessions = _one_by(_next_of_all, types, ignores_nulls, latest=latest)
+    plain = _one_by(_next_of_state, types, ignores_nulls, latest=latest)
+    return replace(plain, in_sessions=in_sessions)
+
+
+def _one_by(
+    following: Next, types: Sequence[Any], ignores_nulls: bool, *, latest: bool
+) -> Aggregator:
     def merge(a: Any, b: Any) -> Any:
         if a is None or b is None:
             return a if b is None else b
@@ -41,7 +59,9 @@ def _one(types: Sequence[Any], ignores_nulls: bool, *, latest: bool) -> Aggregat
     def add(state: Any, value: Any) -> Any:
         if value is None and ignores_nulls:
             return state
-        return _entry(value) if latest or state is None else state
+        if state is not None and not latest:
+            return state
+        return {"SEQ": following(-1 if state is None else _order(state)), "VAL": value}
 
     return Aggregator(
         lambda: None,
@@ -58,13 +78,23 @@ def _many(
 ) -> Aggregator:
     if size < 1:
         raise SqlTypeError("bad-argument", f"{name} needs a size of 1 or more, not {size}")
+    in_sessions = _many_by(_next_of_all, types, ignores_nulls, cut)
+    plain = _many_by(_next_of_state, types, ignores_nulls, cut)
+    return replace(plain, in_sessions=in_sessions)
 
+
+def _many_by(
+    following: Next, types: Sequence[Any], ignores_nulls: bool, cut: Callable[[Any], Any]
+) -> Aggregator:
     def merge(a: list[Any], b: list[Any]) -> list[Any]:
         merged: list[Any] = cut(sorted(a + b, key=_order))
         return merged
 
     def add(state: list[Any], value: Any) -> list[Any]:
-        return state if value is None and ignores_nulls else merge(state, [_entry(value)])
+        if value is None and ignores_nulls:
+            return state
+        number = following(_order(state[-1]) if state else -1)
+        return merge(state, [{"SEQ": number, "VAL": value}])
 
     return Aggregator(
         list,

@@ -72,6 +72,8 @@ class Aggregator:
     is_order_free: bool = False
     #: ``aggregate`` for many records at once, see ``FieldFold``.
     over_columns: FoldColumns | None = None
+    #: What to take instead where states are merged, if one alone does not know all it needs there.
+    in_sessions: Aggregator | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,8 @@ def _converting(
         caster(type_, target) if type_ is not None and target is not None else None
         for type_, target in zip(types, targets, strict=True)
     ]
-    aggregator = replace(aggregator, arity=len(types))
+    merging = aggregator.in_sessions and _converting(aggregator.in_sessions, types, targets)
+    aggregator = replace(aggregator, arity=len(types), in_sessions=merging)
     if list(types) == list(targets):
         return aggregator
 

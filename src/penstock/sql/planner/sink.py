@@ -58,7 +58,9 @@ def sink_of(
         value_format=value,
         window=step.window,
         timestamp=timestamp,
-        partitions=properties.number("PARTITIONS"),
+        topic_settings=properties.topic(
+            is_compacted=statement.kind == "TABLE" and step.window is None
+        ),
     )
     validate_formats(sink)
     return sink

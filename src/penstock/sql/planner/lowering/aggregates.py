@@ -19,6 +19,7 @@ from penstock.model.field_fold import FieldFold
 from penstock.model.pure import pure
 from penstock.model.rows import Items, Places, Rows
 from penstock.model.windows import SessionWindows
+from penstock.sql.ast.queries import SessionWindow
 from penstock.sql.functions.aggregates import same
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.grouping import bind
@@ -61,6 +62,8 @@ class _Fold:
             bound = bind(call, columns, lowering.environment, is_table=step.input.is_table)
             start = len(expressions)
             expressions.extend(call.arguments[: bound.arity])
+            if isinstance(step.window_clause, SessionWindow):
+                bound = bound.in_sessions or bound
             aggregators.append(bound)
             slices.append(slice(start, len(expressions)))
         types = [lowering.environment.type_of(e, columns) for e in expressions]
