@@ -23,6 +23,7 @@ from penstock.sql.pull import PullQuery
 from penstock.sql.push import PushQuery, Row
 from penstock.sql.results import OutgoingRecord
 from penstock.sql.running_push import RunningPush
+from penstock.sql.setting_names import STREAMS_PREFIX
 from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
@@ -35,12 +36,11 @@ _QUERY_CONFIG: dict[str, Any] = {
     "deserialization.exception.handler": "continue",
     "processing.guarantee": "exactly_once_v2",
 }
-_STREAMS_PREFIX = "ksql.streams."
 
 
 def settings_of(plan: QueryPlan) -> dict[str, str]:
     """Gives the settings of Kafka Streams among those that SET put in force for a query."""
-    named = {name.removeprefix(_STREAMS_PREFIX): value for name, value in plan.settings}
+    named = {name.removeprefix(STREAMS_PREFIX): value for name, value in plan.settings}
     return {
         name: value
         for name, value in named.items()

@@ -11,6 +11,7 @@ from penstock.sql.ast.node import Node
 from penstock.sql.catalog import Catalog
 from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.results import StatementResult
+from penstock.sql.setting_names import check_setting
 
 _DONE = {"TERMINATE": "terminated", "PAUSE": "paused", "RESUME": "resumed"}
 
@@ -41,11 +42,13 @@ def _control(catalog: Catalog, statement: admin.ControlQuery, name: str) -> None
 def set_property(
     catalog: Catalog, statement: admin.SetProperty | admin.AlterSystem, sql: str
 ) -> StatementResult:
+    check_setting(statement.name, statement.value, statement.span)
     catalog.properties[statement.name] = statement.value
     return StatementResult("set", sql, f"{statement.name} = {statement.value}")
 
 
 def unset_property(catalog: Catalog, statement: admin.UnsetProperty, sql: str) -> StatementResult:
+    check_setting(statement.name, None, statement.span)
     catalog.properties.pop(statement.name, None)
     return StatementResult("unset", sql, f"{statement.name} unset")
 
