@@ -34,14 +34,14 @@ def faults(folder: Path, steps: tuple[str, ...]) -> str:
     return ",".join(wanted)
 
 
-def kill_at(folder: Path, steps: tuple[str, ...]) -> None:
+def kill_at(folder: Path, steps: tuple[str, ...], batch_records: int = 3_000) -> None:
     """Exactly-once holds at each fault point, with the state directory lost on the way."""
-    with Chaos(folder, batch_records=3_000) as chaos:
-        chaos.produce(3_000 * (len(steps) + 2))
+    with Chaos(folder, batch_records=batch_records) as chaos:
+        chaos.produce(batch_records * (len(steps) + 2))
         wanted = faults(folder, steps)
         chaos.wait_for_all(60 * (len(steps) + 1), wanted)
         chaos.lose_state()
-        chaos.produce(3_000)
+        chaos.produce(batch_records)
         chaos.wait_for_all(180, wanted)
         assert chaos.stop_app() == 0, chaos.log_tail()
         assert not list(folder.glob("fault-*")), "a fault point was never reached"
@@ -58,6 +58,12 @@ def test_a_kill_inside_a_batch_changes_nothing(tmp_path: Path, needs_java: None)
 @pytest.mark.chaos
 def test_a_kill_at_every_step_of_a_batch_changes_nothing(tmp_path: Path) -> None:
     kill_at(tmp_path, STEPS)
+
+
+@pytest.mark.chaos
+def test_a_kill_in_a_backlog_changes_nothing(tmp_path: Path) -> None:
+    """Batches so large that workers have read ahead of them."""
+    kill_at(tmp_path, ("read", "processed", "written", "committed"), batch_records=60_000)
 
 
 @pytest.mark.chaos
