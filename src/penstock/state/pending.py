@@ -24,8 +24,6 @@ _CHECKPOINT = RESERVED + b"checkpoint"
 _FORMAT = struct.Struct(">qq")
 #: From so many deleted ranges on, the keys of a batch are put in order.
 _FEW_RANGES = 8
-#: Where one row in so many is known already, all are read.
-_FEW_KNOWN = 10
 
 
 class Checkpoint(NamedTuple):
@@ -67,12 +65,18 @@ class PendingStore:
 
     def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         if not self._writes and not self._ranges:
-            return _filled(self._recent.get_all(keys), keys, self._inner.multi_get)
+            return self._applied(keys)
         rows: list[Any] = [*map(self._writes.get, keys, repeat(UNKNOWN))]
         if self._ranges:
             pairs = zip(keys, rows, strict=True)
             rows = [None if row is UNKNOWN and self._is_deleted(k) else row for k, row in pairs]
-        return _filled(_filled(rows, keys, self._recent.get_all), keys, self._inner.multi_get)
+        return _filled(rows, keys, self._applied)
+
+    def _applied(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Rows as they are before the batch."""
+        if self._recent.has_few_of(keys):
+            return self._inner.multi_get(keys)
+        return _filled(self._recent.get_all(keys), keys, self._inner.multi_get)
 
     def put(self, key: bytes, value: bytes | None) -> None:
         if self._keys is not None and key not in self._writes:
@@ -199,13 +203,10 @@ def _filled(
     unknown = [key for key, row in zip(keys, rows, strict=True) if row is UNKNOWN]
     if not unknown:
         return rows
+    found = read(unknown)
     if len(unknown) == len(rows):
-        return read(keys)
-    if (len(rows) - len(unknown)) * _FEW_KNOWN < len(rows):
-        # Reading those few again costs less than telling them apart.
-        pairs = zip(rows, read(keys), strict=True)
-        return [read_row if row is UNKNOWN else row for row, read_row in pairs]
-    missing = iter(read(unknown))
+        return found
+    missing = iter(found)
     return [next(missing) if row is UNKNOWN else row for row in rows]
 
 

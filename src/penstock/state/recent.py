@@ -10,6 +10,8 @@ from typing import Any
 UNKNOWN: Any = object()
 #: How much memory the rows of one store may take, in bytes.
 _MOST_BYTES = 16 * 1024 * 1024
+#: Of so many keys some are looked up before all are, and one in so many of these is few.
+_MANY_KEYS, _SAMPLE, _FEW = 2_000, 200, 10
 #: What Python needs for a row besides its bytes: two objects and a place in a dict.
 _OVERHEAD = 170
 
@@ -41,6 +43,14 @@ class RecentRows:
             return [*map(self._new.get, keys, repeat(UNKNOWN))]
         # A default is looked up whether it is needed or not: still cheaper than a call per key.
         return [*map(self._new.get, keys, map(self._old.get, keys, repeat(UNKNOWN)))]
+
+    def has_few_of(self, keys: Sequence[bytes]) -> bool:
+        """Whether looking for these here would cost more than it spares, by the word of some."""
+        if len(keys) < _MANY_KEYS:
+            return False
+        sample = keys[:: len(keys) // _SAMPLE]
+        known = sum(key in self._new or key in self._old for key in sample)
+        return known * _FEW < len(sample)
 
     def add(self, rows: Rows) -> None:
         """Takes the rows of a batch, which the caller gives away."""

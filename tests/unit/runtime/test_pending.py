@@ -122,7 +122,7 @@ def test_what_the_last_batches_wrote_is_not_read_from_the_map() -> None:
 
 def test_few_known_rows_among_many_are_the_newest_all_the_same() -> None:
     """Whoever asks for many others, too, gets them from the map, but not over what is newer."""
-    others = [f"k{n:03}".encode() for n in range(100)]
+    others = [f"k{n:03}".encode() for n in range(5_000)]
     inner = MemoryStore()
     inner.write([(key, b"old") for key in others])
     store = PendingStore(inner)

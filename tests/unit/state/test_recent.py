@@ -32,3 +32,13 @@ def test_a_batch_that_does_not_fit_leaves_nothing_old() -> None:
     recent.add(_rows("a", b"1"))
     recent.add(_rows("abcdefghi", b"2"))
     assert recent.get_all([b"a", b"b"]) == [UNKNOWN, UNKNOWN]
+
+
+def test_many_keys_of_which_few_are_here_are_not_worth_a_look() -> None:
+    """Each look costs a little; of few keys, or of those of the last batch, it is worth it."""
+    rows = RecentRows()
+    rows.add({b"%d" % n: b"row" for n in range(5_000)})
+    assert not rows.has_few_of([b"%d" % n for n in range(5_000)])
+    assert not rows.has_few_of([b"%d" % n for n in range(0, 10_000, 2)])
+    assert rows.has_few_of([b"%d" % n for n in range(4_900, 50_000)])
+    assert not rows.has_few_of([b"%d" % n for n in range(6_000, 6_100)])

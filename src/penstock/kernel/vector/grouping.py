@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.kernel.vector.batch import Places, Times
+from penstock.kernel.vector.key_order import key_order
 from penstock.model.coded_bytes import CodedBytes
 
 
@@ -61,8 +61,8 @@ def grouped_in_order(keys: Sequence[bytes | None]) -> Groups:
     else:
         encoded = pa.array(keys, pa.binary()).dictionary_encode()
         codes, different = encoded.indices.to_numpy(), encoded.dictionary
-    order = pc.sort_indices(different)
-    return Groups(_numbers(order.to_numpy())[codes], different.take(order).to_pylist())
+    order = key_order(different)
+    return Groups(_numbers(order)[codes], different.take(pa.array(order)).to_pylist())
 
 
 def grouped_windows(groups: Groups, starts: Times) -> tuple[Groups, Times]:

@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 from penstock.kernel.vector.grouping import grouped, grouped_in_order
 from penstock.model.coded_bytes import CodedBytes
 
-KEYS = st.lists(st.binary(max_size=3), min_size=1, max_size=30)
+#: Short ones, of which some end in zeros, and long ones with much or little in common.
+KEY = st.binary(max_size=3) | st.binary(max_size=12)
+KEYS = st.lists(KEY, min_size=1, max_size=30) | st.lists(
+    KEY.map(lambda key: b"customer-" + key), min_size=1, max_size=30
+)
 
 
 @given(KEYS)
