@@ -96,6 +96,8 @@ def w6(builder: ps.StreamsBuilder, topics: Topics) -> None:
             others,
             lambda event, other: {"user": event["user"], "both": event["amount"] + other["amount"]},
             ps.JoinWindows.of_time_difference_and_grace("10s", "5s"),
+            value_serde="json",
+            other_value_serde="json",
         )
         .to(topics.output, key_serde="string", value_serde="json")
     )
