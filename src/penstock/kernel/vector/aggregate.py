@@ -14,10 +14,10 @@ from penstock.kernel.vector.folds import ColumnFold, ReduceFold, Through
 from penstock.kernel.vector.functions import PURE_REDUCERS
 from penstock.kernel.vector.gathered import Gathered
 from penstock.kernel.vector.grouping import Groups, grouped_in_order
-from penstock.kernel.vector.hand_over import check_behind, keep_each, last_contexts
+from penstock.kernel.vector.hand_over import CachedFold, last_contexts
 from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
-from penstock.kernel.vector.step import NotVectorisableError, Step, require_known, vectorises
+from penstock.kernel.vector.step import NotVectorisableError, require_known, vectorises
 from penstock.model.pure import is_pure
 from penstock.model.rows import taken
 from penstock.serde.base import Serde
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
 
 
-class FoldColumns(Step[Any]):
+class FoldColumns(CachedFold):
     """One read and one write per key of the batch, however many records it has.
 
     Behind a cache each key is sent once, as it is after the batch, in the order in which the keys
     changed last: what the cache's flush at the commit would send. Without one, every change is.
     """
 
+    _rows: BulkRows
+
     def __init__(self, node: TableNode, task: TaskServices, fold: ColumnFold | None) -> None:
-        super().__init__(node, task)
         if fold is None:
             raise NotVectorisableError("its function is not known: count and expressions are")
         self._fold = fold
-        self._rows: BulkRows = bulk_of(node, task, may_send_old=True)
+        super().__init__(node, task, bulk_of(node, task, may_send_old=True))
         self._check_states = state_check(self._rows.values.serde, fold)
         self._gathered = Gathered()
         self.runs_once = self._rows.is_cached
         self.hides_order = fold.is_order_free and self._rows.is_cached
-        self._behind: set[str] = set()
 
     def process(self, batch: Batch, effects: Effects) -> None:
         if batch.keys.has_nulls() or batch.values.has_nulls():
@@ -61,15 +61,6 @@ class FoldColumns(Step[Any]):
                 key_values=() if self._rows.is_cached else batch.keys.values(),
                 origins=batch.origins,
             )  # fmt: skip
-
-    def hand_over(self) -> bool:
-        if not self._rows.is_cached:
-            return False
-        self._behind = check_behind(self.node.name, self.task)
-        self.hands_over = True
-        # Which record is a key's last can be seen then.
-        self.hides_order = False
-        return True
 
     def finish(self, effects: Effects) -> None:
         gathered, self._gathered = self._gathered, Gathered()
@@ -103,8 +94,7 @@ class FoldColumns(Step[Any]):
         if self.hands_over:
             entries = (last_contexts(records, groups), groups.keys, written)
             contexts, *columns = (taken(column, in_turn) for column in entries)
-            context = self.task.context
-            effects.add(lambda: keep_each(context, contexts, rows.hold, *columns))
+            self.leave(contexts, effects, *columns)
             return
         effects.write(store, rows, groups.keys, written, newest.tolist(), values)
         if changes is None:
@@ -112,9 +102,6 @@ class FoldColumns(Step[Any]):
             changes = last_changes(records, groups, keys, states, values, serde, newest)
             changes = changes.take(in_turn)
         self.forward(changes, effects)
-
-    def resources(self) -> set[str]:
-        return {f"store {self.node.store!r}"} | self._behind
 
 
 @vectorises(Aggregate)

@@ -321,6 +321,4 @@ class Batch:
         wanted = places.tolist()
         keys = self.keys.take(wanted)
         values = keys if self.values is self.keys else self.values.take(wanted)
-        headers = None if self.headers is None else [self.headers[n] for n in wanted]
-        origins = None if self.origins is None else self.origins.at(places)
-        return Batch(keys, values, self.timestamps[places], headers, origins)
+        return self.repeated(keys, values, places)

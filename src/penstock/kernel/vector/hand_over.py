@@ -14,18 +14,43 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.kernel.record_contexts import assign
 from penstock.kernel.vector.batch import NotProvenError
+from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.gathered import Gathered
 from penstock.kernel.vector.grouping import Groups
-from penstock.kernel.vector.step import NotVectorisableError
+from penstock.kernel.vector.step import NotVectorisableError, Step, no_form
 from penstock.model.record import Headers, RecordContext
-from penstock.topology.nodes import Process, Sink, TableTransformValues
-from penstock.topology.nodes.node import Node
+from penstock.topology.nodes import MAY_SCHEDULE, Sink
+from penstock.topology.nodes.node import Node, TableNode
 
 if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
 
-#: May ask for calls as time goes by, which come between records.
-_MAY_SCHEDULE = (Process, TableTransformValues)
+
+class CachedFold(Step[Any]):
+    """A fold over the rows of a store, whose cache may be what its results are left to."""
+
+    def __init__(self, node: TableNode, task: TaskServices, rows: Any) -> None:
+        super().__init__(node, task)
+        self._rows = rows
+        #: What the nodes behind it use, once they are left to the cache.
+        self._behind: set[str] = set()
+
+    def hand_over(self) -> bool:
+        if not self._rows.is_cached:
+            return False
+        self._behind = check_behind(self.node.name, self.task)
+        self.hands_over = True
+        # Which record is a key's last can be seen then.
+        self.hides_order = False
+        return True
+
+    def leave(self, contexts: Sequence[RecordContext], effects: Effects, *columns: Any) -> None:
+        """Puts entries into the cache, each as if its record were the one that is processed."""
+        context, hold = self.task.context, self._rows.hold
+        effects.add(lambda: keep_each(context, contexts, hold, *columns))
+
+    def resources(self) -> set[str]:
+        return {f"store {self.node.store!r}"} | self._behind
 
 
 def nodes_behind(fold: str, task: TaskServices) -> dict[str, Node]:
@@ -44,8 +69,9 @@ def check_behind(fold: str, task: TaskServices) -> set[str]:
     """What the nodes behind a fold use; raises if they would notice how the fold runs."""
     behind = nodes_behind(fold, task)
     for name, node in behind.items():
-        if isinstance(node, _MAY_SCHEDULE):
-            raise NotVectorisableError(f"{type(node).__name__} has no column form")
+        if isinstance(node, MAY_SCHEDULE):
+            # What they ask for comes between records.
+            raise NotVectorisableError(no_form(node))
         if not behind.keys() | {fold} >= set(node.parents):
             raise NotVectorisableError(f"records reach {name!r} past {fold!r}, too")
         if isinstance(node, Sink) and node.topic is None:

@@ -89,8 +89,12 @@ def step_for(node: Node) -> type[Step[Any]]:
     """Gives the column form of the node's type; raises if there is none."""
     step = _STEPS.get(type(node))
     if step is None:
-        raise NotVectorisableError(f"{type(node).__name__} has no column form")
+        raise NotVectorisableError(no_form(node))
     return step
+
+
+def no_form(node: Node) -> str:
+    return f"{type(node).__name__} has no column form"
 
 
 def require_known(serde: Serde[Any], part: str) -> None:

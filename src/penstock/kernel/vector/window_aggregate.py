@@ -28,11 +28,11 @@ from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.fold_forms import fold_of
 from penstock.kernel.vector.gathered import Gathered
 from penstock.kernel.vector.grouping import grouped, grouped_windows
-from penstock.kernel.vector.hand_over import check_behind, keep_each, last_contexts
+from penstock.kernel.vector.hand_over import CachedFold, last_contexts
 from penstock.kernel.vector.nulls import with_keys
 from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
-from penstock.kernel.vector.step import NotVectorisableError, Step, vectorises
+from penstock.kernel.vector.step import NotVectorisableError, vectorises
 from penstock.model.windows import TimeWindows
 from penstock.state.bulk import BulkWindows
 from penstock.topology.nodes import WindowAggregate
@@ -42,22 +42,23 @@ if TYPE_CHECKING:
 
 
 @vectorises(WindowAggregate)
-class WindowAggregateColumns(Step[WindowAggregate]):
+class WindowAggregateColumns(CachedFold):
     """One read and one write per key and window of the batch.
 
     Which records are late depends on the records before them: stream time is a running maximum,
     never the maximum of the batch.
     """
 
+    _rows: BulkWindows
+
     def __init__(self, node: WindowAggregate, task: TaskServices) -> None:
-        super().__init__(node, task)
         if node.emit_final or not isinstance(node.windows, TimeWindows):
             raise NotVectorisableError("it emits final results, or its windows have no end")
         fold = fold_of(node.initializer, node.fn)
         if fold is None:
             raise NotVectorisableError("its function is not known: count and expressions are")
         self._fold = fold
-        self._rows: BulkWindows = bulk_of(node, task, may_send_old=True)
+        super().__init__(node, task, bulk_of(node, task, may_send_old=True))
         self._check_states = state_check(self._rows.values.serde, fold)
         self._windows = node.windows
         self._clock: OperatorClock = task.operator_clock(node.name)
@@ -65,7 +66,6 @@ class WindowAggregateColumns(Step[WindowAggregate]):
         self._seen = NO_TIME
         self._gathered = Gathered()
         self.runs_once = True
-        self._behind: set[str] = set()
 
     def process(self, batch: Batch, effects: Effects) -> None:
         batch = with_keys(batch, effects, self.node.name)
@@ -90,13 +90,6 @@ class WindowAggregateColumns(Step[WindowAggregate]):
                 key_values=() if self._rows.is_cached else batch.keys.values(),
                 origins=batch.origins,
             )  # fmt: skip
-
-    def hand_over(self) -> bool:
-        if not self._rows.is_cached:
-            return False
-        self._behind = check_behind(self.node.name, self.task)
-        self.hands_over = True
-        return True
 
     def finish(self, effects: Effects) -> None:
         gathered, seen = self._gathered, self._seen
@@ -138,8 +131,7 @@ class WindowAggregateColumns(Step[WindowAggregate]):
         values = encoded_states(serde, states)
         written = written_rows(newest, values)
         if self.hands_over:
-            context, contexts = self.task.context, last_contexts(gathered, groups)
-            effects.add(lambda: keep_each(context, contexts, rows.hold, groups.keys, written, at))
+            self.leave(last_contexts(gathered, groups), effects, groups.keys, written, at)
             return
         effects.add(lambda: rows.write(window_keys, at, written, newest.tolist(), values))
         if changes is None:
@@ -147,9 +139,6 @@ class WindowAggregateColumns(Step[WindowAggregate]):
             keys = WindowedColumn(base, at, self._windows.size_ms)
             changes = last_changes(gathered, groups, keys, states, values, serde, newest)
         self.forward(changes, effects)
-
-    def resources(self) -> set[str]:
-        return {f"store {self.node.store!r}"} | self._behind
 
 
 def _windows_of(timestamps: Times, windows: Any) -> tuple[Places, Times]:

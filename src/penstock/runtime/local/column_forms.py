@@ -9,17 +9,15 @@ from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
-from penstock.kernel.vector.forms import step_for
 from penstock.kernel.vector.planner import plan_columns
-from penstock.kernel.vector.step import NotVectorisableError
+from penstock.kernel.vector.step import no_form
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
 from penstock.state.memory import MemoryStore
 from penstock.topology.explanation import ColumnForm, Explanation
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import Process, TableTransformValues
-from penstock.topology.nodes.node import Node
+from penstock.topology.nodes import MAY_SCHEDULE
 from penstock.topology.subtopology import SubTopology, subtopologies
 from penstock.topology.topology import Topology
 
@@ -38,10 +36,10 @@ def column_forms(topology: Topology, config: StreamsConfig) -> list[ColumnForm]:
 
 def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
     nodes = [name for name in graph.nodes if name in part.nodes]
-    own_code = _without_form(graph, nodes, (Process, TableTransformValues))
-    if own_code:
+    may_schedule = [name for name in nodes if isinstance(graph.nodes[name], MAY_SCHEDULE)]
+    if may_schedule:
         # To plan them with the others would make the user's processors and call their ``init``.
-        return ColumnForm(part.id, own_code)
+        return ColumnForm(part.id, {name: no_form(graph.nodes[name]) for name in may_schedule})
     settings = task_settings(config, emit_interval_ms=0)
     stores = TaskStores(
         task_store_specs(graph, nodes),
@@ -58,19 +56,6 @@ def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
         return ColumnForm(part.id, dict(plan_columns(task, nodes).why_not))
     finally:
         task.close()
-
-
-def _without_form(
-    graph: Graph, nodes: Sequence[str], kinds: tuple[type[Node], ...]
-) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in nodes:
-        if isinstance(graph.nodes[name], kinds):
-            try:
-                step_for(graph.nodes[name])
-            except NotVectorisableError as reason:
-                found[name] = str(reason)
-    return found
 
 
 def _global_stores(graph: Graph, settings: TaskSettings) -> Mapping[str, Any]:

@@ -54,7 +54,7 @@ from penstock.runtime.spark.topics import (
 )
 from penstock.topology.graph import Graph
 from penstock.topology.json_form import to_dict
-from penstock.topology.nodes import Process, Sink, TableTransformValues
+from penstock.topology.nodes import MAY_SCHEDULE, Sink
 
 log = logging.getLogger(__name__)
 
@@ -356,7 +356,7 @@ def topology_fingerprint(graph: Graph) -> str:
 
 def has_wall_clock(graph: Graph) -> bool:
     """Whether user code may schedule punctuations, which need batches without input."""
-    return any(isinstance(n, Process | TableTransformValues) for n in graph.nodes.values())
+    return any(isinstance(n, MAY_SCHEDULE) for n in graph.nodes.values())
 
 
 def _unfinished(state: LogState, position: Mapping[Part, int]) -> BatchPlan | None:

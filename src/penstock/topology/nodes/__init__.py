@@ -43,7 +43,11 @@ from penstock.topology.nodes.to_spark import ToSpark
 from penstock.topology.nodes.to_stream import ToStream
 from penstock.topology.nodes.window_aggregate import WindowAggregate
 
+#: Run objects of the user's, which may ask for calls as time goes by.
+MAY_SCHEDULE = (Process, TableTransformValues)
+
 __all__ = [
+    "MAY_SCHEDULE",
     "Aggregate",
     "Branch",
     "Filter",
