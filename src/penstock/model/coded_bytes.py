@@ -33,7 +33,7 @@ def coded_together(parts: Sequence[CodedBytes]) -> CodedBytes:
     if all(part.different is parts[0].different for part in parts):
         # They were cut from the same column.
         return CodedBytes(np.concatenate([part.codes for part in parts]), parts[0].different)
-    numbers, different = _numbered([*chain.from_iterable(part.different for part in parts)])
+    numbers, different = numbered([*chain.from_iterable(part.different for part in parts)])
     mine = np.split(numbers, np.cumsum([len(part.different) for part in parts])[:-1])
     codes = [np.append(each, -1)[part.codes] for each, part in zip(mine, parts, strict=True)]
     return CodedBytes(np.concatenate(codes), different)
@@ -48,11 +48,11 @@ def joined_columns(parts: Sequence[Sequence[bytes | None]]) -> Sequence[bytes | 
         return [item for part in parts for item in part]
     # The end of a batch may be too short to be worth it by itself.
     return coded_together(
-        [part if isinstance(part, CodedBytes) else CodedBytes(*_numbered(part)) for part in parts]
+        [part if isinstance(part, CodedBytes) else CodedBytes(*numbered(part)) for part in parts]
     )
 
 
-def _numbered(items: Sequence[bytes | None]) -> tuple[NDArray[np.int64], list[bytes]]:
+def numbered(items: Sequence[bytes | None]) -> tuple[NDArray[np.int64], list[bytes]]:
     """For each item the number of its bytes, -1 for None, and the different ones."""
     coded = pa.array(items, pa.large_binary()).dictionary_encode()
     codes = coded.indices.fill_null(-1).to_numpy().astype(np.int64)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_args, get_type_hints, is_typeddict
 
+from penstock.serde.from_json import is_pydantic_model
+
 #: Make something empty, and nothing else.
 _PLAIN_FACTORIES = (MISSING, list, dict, set, frozenset, tuple)
 
@@ -28,8 +30,8 @@ def _runs(declared: Any, seen: set[Any]) -> bool:
     if hasattr(declared, "_fields"):
         # One that inherits from a named tuple may make itself in its own way.
         return declared.__bases__ != (tuple,) or _members_run(declared, seen)
-    # Models of pydantic have validators.
-    return hasattr(declared, "__pydantic_validator__")
+    # They have validators.
+    return is_pydantic_model(declared)
 
 
 def _is_made_by_code(cls: Any) -> bool:

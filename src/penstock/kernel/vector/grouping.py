@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.kernel.vector.batch import Places, Times
 from penstock.kernel.vector.key_order import key_order
-from penstock.model.coded_bytes import CodedBytes
+from penstock.model.coded_bytes import CodedBytes, numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,7 @@ def grouped(keys: Sequence[bytes | None]) -> Groups:
     if isinstance(keys, CodedBytes):
         used = keys.used()
         return Groups(used.codes, used.different)
-    encoded = pa.array(keys, pa.binary()).dictionary_encode()
-    codes = encoded.indices.to_numpy().astype(np.int64)
-    return Groups(codes, encoded.dictionary.to_pylist())
+    return Groups(*numbered(keys))
 
 
 def grouped_in_order(keys: Sequence[bytes | None]) -> Groups:
