@@ -57,6 +57,11 @@ class TopicSettings:
     retention_ms: int | None = None
 
 
+def is_compacted(kind: str, window: WindowSpec | None) -> bool:
+    """Whether the topic of a stream or table need only keep the last record of each key."""
+    return kind == "TABLE" and window is None
+
+
 @dataclass(frozen=True, slots=True)
 class DataSource:
     """A stream or table: its columns and the topic they are written to and read from."""
@@ -75,8 +80,7 @@ class DataSource:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether its topic need only keep the last record of each key."""
-        return self.is_table and self.window is None
+        return is_compacted(self.kind, self.window)
 
     @property
     def is_table(self) -> bool:

@@ -11,7 +11,7 @@ from penstock.sql.ast.statements import (
     CreateAsSelect,
     CreateSource,
 )
-from penstock.sql.catalog import Catalog, DataSource, FormatSpec
+from penstock.sql.catalog import Catalog, DataSource, FormatSpec, is_compacted
 from penstock.sql.errors import AnalysisError, SqlTypeError
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.properties import FormatProperties
@@ -59,7 +59,6 @@ class Definitions:
         if not schema.key and properties.format("KEY") is None:
             key = FormatSpec("NONE")
         window = properties.window()
-        is_compacted = statement.kind == "TABLE" and window is None
         source = DataSource(
             name=statement.name,
             kind=statement.kind,
@@ -70,7 +69,7 @@ class Definitions:
             window=window,
             timestamp=properties.timestamp(),
             is_source=statement.is_source,
-            topic_settings=properties.topic(is_compacted=is_compacted),
+            topic_settings=properties.topic(is_compacted=is_compacted(statement.kind, window)),
             sql=sql,
         )
         wrap = properties.flag("WRAP_SINGLE_VALUE")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from penstock.sql.ast.node import Span
 from penstock.sql.ast.statements import CreateAsSelect
-from penstock.sql.catalog import DataSource, FormatSpec
+from penstock.sql.catalog import DataSource, FormatSpec, is_compacted
 from penstock.sql.errors import AnalysisError
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.properties import FormatProperties
@@ -58,9 +58,7 @@ def sink_of(
         value_format=value,
         window=step.window,
         timestamp=timestamp,
-        topic_settings=properties.topic(
-            is_compacted=statement.kind == "TABLE" and step.window is None
-        ),
+        topic_settings=properties.topic(is_compacted=is_compacted(statement.kind, step.window)),
     )
     validate_formats(sink)
     return sink
