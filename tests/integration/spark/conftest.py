@@ -86,6 +86,8 @@ def committed(kafka_broker: str, kafka_admin: Admin) -> Callable[[str], list[tup
                 "isolation.level": "read_committed",
                 "enable.partition.eof": True,
                 "enable.auto.commit": False,
+                # A fetch that waits for more never ends while an application goes on writing.
+                "fetch.wait.max.ms": 10,
             }
         )
         consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
