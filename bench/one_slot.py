@@ -26,13 +26,13 @@ from penstock.kafka.clients import new_consumer
 from penstock.kernel.raw_columns import RawColumns, columns_of
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.partitioning import partition_for
-from penstock.runtime.spark.batch_log import LogState
-from penstock.runtime.spark.clients import Clients, KafkaClients
-from penstock.runtime.spark.orders import Application, Order, Part
-from penstock.runtime.spark.plan import make_plan
-from penstock.runtime.spark.rows import REPORT, reports
-from penstock.runtime.spark.slot import Slot
-from penstock.runtime.spark.topics import batches_topic, internal_topics, source_partitions
+from penstock.runtime.spark.driver.topics import batches_topic, internal_topics, source_partitions
+from penstock.runtime.spark.exchange.batch_log import LogState
+from penstock.runtime.spark.exchange.plan import make_plan
+from penstock.runtime.spark.exchange.rows import REPORT, reports
+from penstock.runtime.spark.exchange.stage_request import Application, Part, StageRequest
+from penstock.runtime.spark.worker.clients import Clients, KafkaClients
+from penstock.runtime.spark.worker.slot import Slot
 
 PARTITIONS = 4
 TOPICS = Topics("bench-input", "bench-output", "bench-table")
@@ -211,7 +211,7 @@ class OneSlot:
     def _run_batch(self, number: int, ranges: Mapping[Part, tuple[int, int]]) -> None:
         rows: list[pa.RecordBatch] = []
         for stage in range(self._application.plan.stages):
-            order = Order(
+            order = StageRequest(
                 batch=number, stage=stage, slots=1, clock_ms=1, ranges=ranges,
                 clocks=self._clocks, group=self._group,
             )  # fmt: skip

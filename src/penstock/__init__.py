@@ -83,7 +83,7 @@ from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
     from penstock.runtime.spark.data_source import register_data_source
-    from penstock.runtime.spark.streams import KafkaStreams
+    from penstock.runtime.spark.driver.streams import KafkaStreams
 
 __version__ = "0.1.0"
 
@@ -91,7 +91,7 @@ __version__ = "0.1.0"
 logging.getLogger("penstock").addHandler(logging.NullHandler())
 
 _ON_SPARK = {
-    "KafkaStreams": "penstock.runtime.spark.streams",
+    "KafkaStreams": "penstock.runtime.spark.driver.streams",
     "register_data_source": "penstock.runtime.spark.data_source",
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from penstock.runtime.spark.plan import Plan
+from penstock.runtime.spark.exchange.plan import Plan
 
 _TOGETHER = (
     "topics that the topology writes and reads again come as a batch, the smallest timestamp"

@@ -26,7 +26,7 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.embedded import EmbeddedBroker
 from penstock.model.partitioning import partition_for
-from penstock.runtime.spark.session import spark_session
+from penstock.runtime.spark.driver.session import spark_session
 from penstock.state.spec import StoreKind
 from tests.oracle import options
 from tests.oracle.build import build_topology

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.runtime.spark.plan import Plan
+from penstock.runtime.spark.exchange.plan import Plan
 from tests.oracle import options
 from tests.oracle.build import build_topology
 from tests.oracle.run import Failure, Outcome, decoded, input_record, phase_of, time_limit

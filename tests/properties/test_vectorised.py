@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.runtime.spark.output import BATCH_HEADER
+from penstock.runtime.spark.worker.output import BATCH_HEADER
 from penstock.topology.graph import Graph
 from tests.properties.runs import SOME
 from tests.runtime.memory_kafka import MemoryKafka

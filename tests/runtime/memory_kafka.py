@@ -11,7 +11,7 @@ from penstock.kernel.raw_columns import RawColumns, columns_of
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
-from penstock.runtime.spark.batch_log import LogState
+from penstock.runtime.spark.exchange.batch_log import LogState
 
 Part = tuple[str, int]
 

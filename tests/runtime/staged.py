@@ -20,18 +20,18 @@ import pyarrow as pa
 from penstock.config import StreamsConfig
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.batch_log import BatchPlan
-from penstock.runtime.spark.leader import has_wall_clock
-from penstock.runtime.spark.orders import Application, Order, Report
-from penstock.runtime.spark.plan import make_plan
-from penstock.runtime.spark.rows import RowBuffer, ShuffleRow, reports
-from penstock.runtime.spark.slot import Slot
-from penstock.runtime.spark.topics import (
+from penstock.runtime.spark.driver.application_run import has_wall_clock
+from penstock.runtime.spark.driver.topics import (
     batches_topic,
     internal_topics,
     resolve_patterns,
     source_partitions,
 )
+from penstock.runtime.spark.exchange.batch_log import BatchPlan
+from penstock.runtime.spark.exchange.plan import make_plan
+from penstock.runtime.spark.exchange.rows import RowBuffer, ShuffleRow, reports
+from penstock.runtime.spark.exchange.stage_request import Application, Report, StageRequest
+from penstock.runtime.spark.worker.slot import Slot
 from penstock.state.memory import MemoryStore
 from penstock.topology.graph import Graph
 from tests.runtime.memory_kafka import MemoryClients, MemoryKafka
@@ -131,7 +131,7 @@ class StagedApplication:
         log = self._clients.batch_log()
         waiting: dict[int, list[ShuffleRow]] = {}
         for stage in range(self.plan.stages):
-            order = Order(
+            order = StageRequest(
                 batch=plan.batch,
                 stage=stage,
                 slots=self.slots,
@@ -160,7 +160,7 @@ class StagedApplication:
         self._is_open = False
         return received
 
-    def _warm_up(self, order: Order) -> None:
+    def _warm_up(self, order: StageRequest) -> None:
         """Some slots that are new get ready before they know how far the batch will go."""
         if self.needs_empty_batches:
             return

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 import penstock as ps
-from penstock.runtime.spark.batch_log import BatchPlan, LogState
-from penstock.runtime.spark.driver import Driver
+from penstock.runtime.spark.driver.batch_runner import BatchRunner
+from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
 from tests.runtime.memory_kafka import MemoryKafka
 from tests.runtime.staged import StagedApplication
 
@@ -38,7 +38,7 @@ class Query:
 
     isActive = True  # noqa: N815 - Spark's name
 
-    def __init__(self, driver: Driver, planner: SlowPlanner) -> None:
+    def __init__(self, driver: BatchRunner, planner: SlowPlanner) -> None:
         self._thread = threading.Thread(target=driver.on_batch, args=(None, 0), daemon=True)
         self._thread.start()
         self._planner = planner
@@ -69,7 +69,7 @@ def test_a_batch_that_is_planned_while_the_application_closes_does_not_keep_it(
     spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(broadcast=lambda value: value))
     log: Any = SimpleNamespace(state=LogState())
     planner = SlowPlanner()
-    driver = Driver(
+    driver = BatchRunner(
         spark, staged.application, log, cast("Any", None), None, 1, cast("Any", planner)
     )
     driver._is_warm.set()

@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from penstock.errors import StreamsError
-from penstock.runtime.spark.host import ask_slot, socket_path
-from penstock.runtime.spark.query_failure import is_passing
+from penstock.runtime.spark.driver.query_failure import is_passing
+from penstock.runtime.spark.worker.slot_server import ask_slot, socket_path
 
 
 def test_a_worker_that_ends_while_it_is_asked_is_a_passing_failure() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.runtime.spark import streams as module
+from penstock.runtime.spark.driver import streams as module
 
 
-class Leader:
+class ApplicationRun:
     """Says what is done to it, and is launched only when it may."""
 
     driver = None
@@ -40,8 +40,8 @@ def test_what_is_closed_while_it_starts_ends_after_it_has_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else a query would go on running that nobody knows of."""
-    leader = Leader()
-    monkeypatch.setattr(module, "Leader", lambda *given: leader)
+    leader = ApplicationRun()
+    monkeypatch.setattr(module, "ApplicationRun", lambda *given: leader)
     monkeypatch.setattr(module, "spark_session", lambda config: (object(), False))
     builder = ps.StreamsBuilder()
     builder.stream("in").to("out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock as ps
-from penstock.runtime.spark.output import BATCH_HEADER
+from penstock.runtime.spark.worker.output import BATCH_HEADER
 from tests.runtime.memory_kafka import InjectedFaultError, MemoryKafka
 from tests.runtime.staged import StagedApplication
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.runtime.local.outbox import ProducedRecord
-from penstock.runtime.spark.output import BATCH_HEADER
+from penstock.runtime.spark.worker.output import BATCH_HEADER
 from penstock.sql import SqlEngine
 from penstock.sql.formats.registry import MemoryRegistry
 from penstock.sql.local import QUERY_CONFIG, LocalQuery

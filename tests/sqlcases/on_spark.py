@@ -23,7 +23,7 @@ from penstock import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kafka.embedded import EmbeddedBroker
 from penstock.runtime.local.outbox import ProducedRecord
-from penstock.runtime.spark.session import spark_session
+from penstock.runtime.spark.driver.session import spark_session
 from penstock.sql import SqlEngine
 from penstock.sql.formats.registry import MemoryRegistry
 from penstock.sql.running import SparkQueries

@@ -139,7 +139,7 @@ def _bring_up(
 
     def start_spark() -> None:
         # Spark is loaded only by the commands that use it, and only when they do.
-        session = importlib.import_module("penstock.runtime.spark.session")
+        session = importlib.import_module("penstock.runtime.spark.driver.session")
         with log.taking_stderr():
             session.spark_session(StreamsConfig(config))
 

@@ -14,7 +14,7 @@ from penstock.cli.program import LoadedProgram
 from penstock.config import BOOTSTRAP_SERVERS, STATE_DIR
 from penstock.kafka.admin import Admin
 from penstock.kafka.embedded import EmbeddedBroker
-from penstock.runtime.spark.topics import make_topics
+from penstock.runtime.spark.driver.topics import make_topics
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from penstock.errors import InvalidArgumentError, InvalidStateError, StoreError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Partition
 from penstock.kafka.clients import new_producer
-from penstock.runtime.spark.state_lock import StateLock
-from penstock.runtime.spark.topics import batches_topic
+from penstock.runtime.spark.driver.state_lock import StateLock
+from penstock.runtime.spark.driver.topics import batches_topic
 
 # As Kafka's own tool recognises them.
 _INTERNAL = re.compile(

@@ -27,7 +27,7 @@ from penstock.sql.setting_names import STREAMS_PREFIX
 from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
-    from penstock.runtime.spark.streams import KafkaStreams
+    from penstock.runtime.spark.driver.streams import KafkaStreams
     from penstock.sql.engine import SqlEngine
 
 _PAUSE_S = 0.05
@@ -147,7 +147,7 @@ class SparkQueries:
     def _started(self, plan: QueryPlan, topology: Topology) -> KafkaStreams:
         self._open_session()
         # Spark is heavy: whoever only plans queries need not load it.
-        streams: Any = importlib.import_module("penstock.runtime.spark.streams")
+        streams: Any = importlib.import_module("penstock.runtime.spark.driver.streams")
         own = {APPLICATION_ID.name: self._engine.application_id(plan.id)}
         config = {**self._config, **settings_of(plan), **own}
         application: KafkaStreams = streams.KafkaStreams(topology, config)
@@ -157,7 +157,7 @@ class SparkQueries:
     def _open_session(self) -> None:
         """Opens the Spark session that all queries share, so that none ends it with itself."""
         if self._session is None:
-            module: Any = importlib.import_module("penstock.runtime.spark.session")
+            module: Any = importlib.import_module("penstock.runtime.spark.driver.session")
             self._session, self._owns_session = module.spark_session(self._base)
 
     def run_until_idle(self, timeout_s: float = 120.0) -> bool:

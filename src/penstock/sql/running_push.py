@@ -11,7 +11,7 @@ from penstock.kafka.admin import Admin
 from penstock.sql.push import PushQuery, Row
 
 if TYPE_CHECKING:
-    from penstock.runtime.spark.streams import KafkaStreams
+    from penstock.runtime.spark.driver.streams import KafkaStreams
 
 _POLL_S = 0.05
 

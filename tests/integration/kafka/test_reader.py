@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from penstock.errors import StreamsError
-from penstock.runtime.spark.reader import RangeReader, ReadAhead
+from penstock.runtime.spark.worker.reader import RangeReader, ReadAhead
 from tests.integration.kafka.records import write
 
 pytestmark = pytest.mark.kafka

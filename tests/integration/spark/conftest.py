@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from penstock import KafkaStreams, StreamsConfig, Topology
 from penstock.kafka.admin import Admin
-from penstock.runtime.spark.session import spark_session
+from penstock.runtime.spark.driver.session import spark_session
 
 
 @pytest.fixture(scope="session")

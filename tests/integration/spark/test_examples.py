@@ -13,7 +13,7 @@ import pytest
 from penstock import KafkaStreams, State, TopologyTestDriver
 from penstock.cli.program import LoadedProgram, load_program
 from penstock.kafka.admin import Admin
-from penstock.runtime.spark.topics import external_topics
+from penstock.runtime.spark.driver.topics import external_topics
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

@@ -165,7 +165,7 @@ def test_a_second_process_on_the_same_state_directory_is_refused(
     with streams_of(upper(source, sink)):
         program = (
             "from pathlib import Path\n"
-            "from penstock.runtime.spark.state_lock import StateLock\n"
+            "from penstock.runtime.spark.driver.state_lock import StateLock\n"
             f"StateLock(Path({str(tmp_path / 'state' / application_id)!r})).acquire()\n"
         )
         other = subprocess.run(

@@ -17,7 +17,7 @@ from penstock.cli.run import merged_settings
 from penstock.cli.snapshot import Rate, Snapshot
 from penstock.cli.top_rows import store_to_show, top
 from penstock.errors import StreamsError
-from penstock.runtime.spark.topics import external_topics
+from penstock.runtime.spark.driver.topics import external_topics
 from penstock.runtime.states import State
 from penstock.topology.topology import Topology
 

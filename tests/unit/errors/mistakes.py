@@ -36,7 +36,7 @@ from penstock import (
     ValueTransformer,
     WindowedSerdes,
 )
-from penstock.runtime.spark.plan import make_plan
+from penstock.runtime.spark.exchange.plan import make_plan
 from penstock.testing import MockProcessorContext, rows
 
 Mistake = Callable[[], Any]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.batch_log import BatchPlan, LogState
+from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
 
 parts = st.tuples(st.text("ab-é", min_size=1), st.integers(0, 9))
 offsets = st.dictionaries(parts, st.integers(0, 2**62))

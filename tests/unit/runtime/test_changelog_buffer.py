@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.runtime.spark.changelog_buffer import ChangelogBuffer
+from penstock.runtime.spark.worker.changelog_buffer import ChangelogBuffer
 
 
 def _taken(buffer: ChangelogBuffer) -> dict[str, list[tuple[bytes, bytes | None, int]]]:

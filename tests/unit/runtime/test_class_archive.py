@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.runtime.spark.class_archive import ClassArchive
+from penstock.runtime.spark.driver.class_archive import ClassArchive
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyspark
 
-from penstock.runtime.spark.daemon import without_archives
+from penstock.runtime.spark.worker.daemon import without_archives
 
 _LIB = Path(pyspark.__file__).parent / "python" / "lib"
 
@@ -38,7 +38,7 @@ def test_what_is_imported_before_a_fork_starts_no_thread() -> None:
     """A thread would be missing in the workers, with whatever it held locked."""
     program = """
 import json, os
-from penstock.runtime.spark import daemon
+from penstock.runtime.spark.worker import daemon
 os.environ.update(daemon._NO_THREADS)
 daemon.import_all()
 print(json.dumps(daemon._has_threads()))

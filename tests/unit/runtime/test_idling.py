@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.runtime.spark.idling import Idling
+from penstock.runtime.spark.driver.idling import Idling
 
 ORDERS, USERS = ("orders", 0), ("users", 0)
 OTHER_ORDERS, OTHER_USERS = ("orders", 1), ("users", 1)

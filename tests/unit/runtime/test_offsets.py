@@ -9,7 +9,7 @@ import pytest
 
 import penstock as ps
 from penstock.errors import StreamsError
-from penstock.runtime.spark.offsets import start_offsets
+from penstock.runtime.spark.driver.start_offsets import start_offsets
 
 Part = tuple[str, int]
 

@@ -8,7 +8,7 @@ import pytest
 
 import penstock as ps
 from penstock.errors import TopologyError
-from penstock.runtime.spark.plan import Plan, make_plan
+from penstock.runtime.spark.exchange.plan import Plan, make_plan
 
 
 def plan_of(program: Callable[[ps.StreamsBuilder], object], **partitions: int) -> Plan:

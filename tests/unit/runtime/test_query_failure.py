@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from penstock.errors import StreamsError
-from penstock.runtime.spark.query_failure import explained
+from penstock.runtime.spark.driver.query_failure import explained
 
 _OURS = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to \
 stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: org.apache.spark.api.\
 python.PythonException: Traceback (most recent call last):
-  File "/site/penstock/runtime/spark/slot.py", line 70, in run
+  File "/site/penstock/runtime/spark/worker/slot.py", line 70, in run
     self._run(order, rows)
 penstock.errors.StreamsError: [processing] node 'KSTREAM-MAP-1' failed: ZeroDivisionError('x')
   record: topic 'in' partition 0 offset 3

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kafka.admin import Admin
-from penstock.runtime.spark.batch_log import BatchPlan, listed, parts_of
-from penstock.runtime.spark.ranges import BatchPlanner, Inputs, cap
+from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, cap
+from penstock.runtime.spark.exchange.batch_log import BatchPlan, listed, parts_of
 
 parts = st.tuples(st.sampled_from("ab"), st.integers(0, 3))
 offsets = st.dictionaries(parts, st.integers(0, 1_000), min_size=1)

@@ -6,7 +6,7 @@ from confluent_kafka import Message
 
 from penstock.kernel.raw_columns import columns_of
 from penstock.kernel.record_queue import RawRecord
-from penstock.runtime.spark.received import ReceivedColumns, runs_of
+from penstock.runtime.spark.worker.consumer_buffer import ReceivedColumns, runs_of
 
 
 def message(at: int, where: tuple[str, int] = ("in", 0), noted: Any = None) -> Message:

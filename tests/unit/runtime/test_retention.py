@@ -12,9 +12,9 @@ from penstock.kafka.admin_answers import ConfigValue
 from penstock.kernel.clocks import Clocks
 from penstock.model.duration import MAX_LONG
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.plan import make_plan
-from penstock.runtime.spark.retention import ChangelogRetention
-from penstock.runtime.spark.topics import changelog_config
+from penstock.runtime.spark.driver.retention import ChangelogRetention
+from penstock.runtime.spark.driver.topics import changelog_config
+from penstock.runtime.spark.exchange.plan import make_plan
 
 DAY_MS = 86_400_000
 NOW_MS = 20_000 * DAY_MS

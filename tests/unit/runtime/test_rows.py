@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from penstock.kernel.record_queue import RawRecord
-from penstock.runtime.spark.rows import (
+from penstock.runtime.spark.exchange.rows import (
     SCHEMA,
     Bundle,
     RowBuffer,

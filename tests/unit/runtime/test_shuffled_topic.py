@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from penstock.kernel.raw_columns import listed
 from penstock.model.partitioning import partition_for
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.rows import RowBuffer, split_stage
-from penstock.runtime.spark.shuffled_topic import ShuffledTopic
+from penstock.runtime.spark.exchange.rows import RowBuffer, split_stage
+from penstock.runtime.spark.exchange.shuffled_topic import ShuffledTopic
 
 KEYS = st.lists(st.none() | st.binary(max_size=9), min_size=1, max_size=40)
 

@@ -1,5 +1,5 @@
 """Runs a topology on Spark against Kafka: the only folder that imports pyspark.
 
-How a batch goes: ``docs/decisions`` has the reasons. The driver's side is ``streams`` and
-``driver``; the workers' side is ``slot`` and what it calls.
+``driver`` plans and commits batches, ``worker`` processes them, ``exchange`` is what travels
+between the two. ``docs/decisions`` has the reasons.
 """

@@ -25,8 +25,8 @@ from pyspark.sql.types import StructType
 from penstock.errors import ConfigError, StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kernel.record_queue import RawRecord
-from penstock.runtime.spark.batch_log import listed, parts_of
-from penstock.runtime.spark.reader import RangeReader
+from penstock.runtime.spark.exchange.batch_log import listed, parts_of
+from penstock.runtime.spark.worker.reader import RangeReader
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes, resolve_serde
 

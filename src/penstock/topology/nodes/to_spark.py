@@ -1,7 +1,7 @@
 """Hands a stream's batches to a function as Spark DataFrames, as data.
 
-How it runs: ``penstock.kernel.to_spark`` on a task, ``penstock.runtime.spark.to_spark`` on the
-driver.
+How it runs: ``penstock.kernel.to_spark`` in a task,
+``penstock.runtime.spark.driver.to_spark`` on the driver.
 """
 
 from __future__ import annotations

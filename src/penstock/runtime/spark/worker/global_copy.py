@@ -11,9 +11,9 @@ from penstock.kernel.global_task import GlobalTask
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores
 from penstock.model.record import Headers
-from penstock.runtime.spark.clients import Clients
-from penstock.runtime.spark.orders import Application, Part
-from penstock.runtime.spark.reader import Reader
+from penstock.runtime.spark.exchange.stage_request import Application, Part
+from penstock.runtime.spark.worker.clients import Clients
+from penstock.runtime.spark.worker.reader import Reader
 from penstock.state.rocks import OpenEngine, open_rocks
 
 

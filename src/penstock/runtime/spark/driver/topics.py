@@ -15,7 +15,7 @@ from penstock.errors import TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic, TopicSpec
 from penstock.model.duration import MAX_LONG
-from penstock.runtime.spark.plan import Plan
+from penstock.runtime.spark.exchange.plan import Plan
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.plan import Plan
+from penstock.runtime.spark.exchange.plan import Plan
 
 Part = tuple[str, int]
 Range = tuple[int, int]
@@ -31,7 +31,7 @@ class Application:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class StageRequest:
     """One stage of one batch. A replay gets the same order, but for what is done already."""
 
     batch: int
@@ -55,7 +55,7 @@ class WarmUp:
     Its ranges need not end where those of the batch will.
     """
 
-    first: Order | None = None
+    first: StageRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)

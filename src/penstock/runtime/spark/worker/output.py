@@ -15,11 +15,11 @@ from penstock.kernel.raw_columns import Timestamps, listed
 from penstock.kernel.settings import TaskSettings
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.changelog_buffer import ChangelogBuffer
-from penstock.runtime.spark.orders import Part
-from penstock.runtime.spark.plan import Plan
-from penstock.runtime.spark.rows import FOR_SPARK, RowBuffer, encode_headers
-from penstock.runtime.spark.shuffled_topic import ShuffledTopic
+from penstock.runtime.spark.exchange.plan import Plan
+from penstock.runtime.spark.exchange.rows import FOR_SPARK, RowBuffer, encode_headers
+from penstock.runtime.spark.exchange.shuffled_topic import ShuffledTopic
+from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.runtime.spark.worker.changelog_buffer import ChangelogBuffer
 from penstock.state.buffer_value import CHANGELOG_VERSION
 from penstock.state.spec import StoreKind
 from penstock.topology.nodes.to_spark import SPARK_TOPIC

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from penstock.runtime.spark.batch_log import PLAN_KEY, BatchPlan
-from penstock.runtime.spark.orders import Application, Order, Report
-from penstock.runtime.spark.output import Writer
+from penstock.runtime.spark.exchange.batch_log import PLAN_KEY, BatchPlan
+from penstock.runtime.spark.exchange.stage_request import Application, Report, StageRequest
+from penstock.runtime.spark.worker.output import Writer
 
 
-def write_plan(writer: Writer, application: Application, order: Order) -> None:
+def write_plan(writer: Writer, application: Application, order: StageRequest) -> None:
     """Writes what the whole batch is: other slots may die before they commit their part."""
     plan = BatchPlan(
         order.batch,
@@ -30,7 +30,9 @@ def marker_key(report: Report) -> bytes:
     return f"task/{report.task}/{report.stage}".encode()
 
 
-def write_marker(writer: Writer, application: Application, order: Order, report: Report) -> None:
+def write_marker(
+    writer: Writer, application: Application, order: StageRequest, report: Report
+) -> None:
     """Writes that the task's writes of this stage and batch exist, and where its clocks stand."""
     # A task that runs this batch again needs its clocks as they were before.
     before = order.clocks.get(report.task)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.kafka.admin import Admin
-from penstock.runtime.spark.batch_log import BatchPlan
-from penstock.runtime.spark.idling import Idling
-from penstock.runtime.spark.orders import Part
+from penstock.runtime.spark.driver.idling import Idling
+from penstock.runtime.spark.exchange.batch_log import BatchPlan
+from penstock.runtime.spark.exchange.stage_request import Part
 
 _LATEST_MS = 1 << 43
 #: How long a batch of a backlog should take: long enough to be worth its overhead.

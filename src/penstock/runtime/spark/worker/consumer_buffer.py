@@ -11,7 +11,7 @@ from typing import Any
 from confluent_kafka import Message
 
 from penstock.kernel.raw_columns import RawColumns
-from penstock.runtime.spark.orders import Part
+from penstock.runtime.spark.exchange.stage_request import Part
 
 
 class ReceivedColumns:

@@ -27,14 +27,14 @@ from penstock.kafka.broker_registry import running_project_broker
 from penstock.kafka.embedded import shared_broker
 from penstock.model.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
-from penstock.runtime.spark.leader import Leader
-from penstock.runtime.spark.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
-from penstock.runtime.spark.orders import Restore
-from penstock.runtime.spark.query_failure import explained, is_passing
-from penstock.runtime.spark.session import spark_session
-from penstock.runtime.spark.snapshot import snapshot
-from penstock.runtime.spark.store_view import StoreView
-from penstock.runtime.spark.topics import make_topics
+from penstock.runtime.spark.driver.application_run import ApplicationRun
+from penstock.runtime.spark.driver.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
+from penstock.runtime.spark.driver.query_failure import explained, is_passing
+from penstock.runtime.spark.driver.session import spark_session
+from penstock.runtime.spark.driver.snapshot import snapshot
+from penstock.runtime.spark.driver.store_view import StoreView
+from penstock.runtime.spark.driver.topics import make_topics
+from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener
 from penstock.topology.topology import Topology, check_runnable
 
@@ -76,8 +76,8 @@ class KafkaStreams:
         self._handler: UncaughtHandler = lambda error: ExceptionResponse.SHUTDOWN_CLIENT
         self._changed = threading.Condition()
         #: Held while a life begins or ends: what is closed as it begins must end all the same.
-        self._turning = threading.RLock()
-        self._leader: Leader | None = None
+        self._lifecycle_lock = threading.RLock()
+        self._leader: ApplicationRun | None = None
         self._spark: SparkSession | None = None
         self._owns_spark = False
         self._threads = self._config[NUM_STREAM_THREADS]
@@ -175,7 +175,7 @@ class KafkaStreams:
                 "local state cannot be deleted while the application runs",
                 fix="call close() first",
             )
-        Leader.clean_up(self._config)
+        ApplicationRun.clean_up(self._config)
 
     def __enter__(self) -> KafkaStreams:
         if self._state is State.CREATED:
@@ -310,7 +310,7 @@ class KafkaStreams:
     # Inside
 
     def _bring_up(self) -> None:
-        with self._turning:
+        with self._lifecycle_lock:
             if not self._closing.is_set():
                 self._begin_life()
 
@@ -326,12 +326,12 @@ class KafkaStreams:
             leader.driver.restore_listener = self._restore_listener
         leader.pause(is_paused=self._is_paused)
 
-    def _prepare(self) -> Leader:
+    def _prepare(self) -> ApplicationRun:
         """Brings Kafka's side up, while Spark starts."""
         if not self._config[BOOTSTRAP_SERVERS]:
             servers = running_project_broker() or self._private_broker()
             self._config = StreamsConfig({**self._config, BOOTSTRAP_SERVERS.name: servers})
-        leader = self._leader = Leader(self._topology.graph, self._config, self._threads)
+        leader = self._leader = ApplicationRun(self._topology.graph, self._config, self._threads)
         leader.prepare()
         return leader
 
@@ -420,14 +420,14 @@ class KafkaStreams:
         self._to(State.NOT_RUNNING)
 
     def _tear_down(self, *, is_clean: bool) -> None:
-        with self._turning:
+        with self._lifecycle_lock:
             self._stop_leader(is_clean=is_clean)
             if self._owns_spark and self._spark is not None:
                 self._spark.stop()
             self._spark = None
 
     def _stop_leader(self, *, is_clean: bool) -> None:
-        with self._turning:
+        with self._lifecycle_lock:
             leader, self._leader = self._leader, None
             if leader is not None:
                 leader.stop(is_clean=is_clean)
@@ -437,7 +437,7 @@ class KafkaStreams:
         if driver is not None:
             driver.slots = self._threads
 
-    def _running_leader(self) -> Leader:
+    def _running_leader(self) -> ApplicationRun:
         leader = self._leader
         if leader is None or leader.driver is None:
             raise InvalidStateError(

@@ -24,18 +24,18 @@ from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
-from penstock.runtime.spark.batch_log import LogState
-from penstock.runtime.spark.clients import Clients, KafkaClients
-from penstock.runtime.spark.faults import fault_point, set_faults
-from penstock.runtime.spark.global_copy import GlobalCopy
-from penstock.runtime.spark.markers import write_marker, write_plan
-from penstock.runtime.spark.memory import keep_freed_memory, no_garbage_collection
-from penstock.runtime.spark.orders import Application, Order, Report, Restore
-from penstock.runtime.spark.output import TaskOutput, Writer
-from penstock.runtime.spark.plan import Run
-from penstock.runtime.spark.reader import Reader
-from penstock.runtime.spark.rows import RowBuffer, Sent, split_stage
-from penstock.runtime.spark.task_state import TaskState
+from penstock.runtime.spark.exchange.batch_log import LogState
+from penstock.runtime.spark.exchange.faults import fault_point, set_faults
+from penstock.runtime.spark.exchange.plan import Run
+from penstock.runtime.spark.exchange.rows import RowBuffer, Sent, split_stage
+from penstock.runtime.spark.exchange.stage_request import Application, Report, Restore, StageRequest
+from penstock.runtime.spark.worker.clients import Clients, KafkaClients
+from penstock.runtime.spark.worker.global_copy import GlobalCopy
+from penstock.runtime.spark.worker.markers import write_marker, write_plan
+from penstock.runtime.spark.worker.memory import keep_freed_memory, no_garbage_collection
+from penstock.runtime.spark.worker.output import TaskOutput, Writer
+from penstock.runtime.spark.worker.reader import Reader
+from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.state.rocks import OpenEngine, open_rocks
 
 log = logging.getLogger(__name__)
@@ -79,10 +79,10 @@ class Slot:
         self._rows = RowBuffer()
         self._last: tuple[int, int] | None = None
         #: The batch that everything is ready for, and what the batch log said then.
-        self._ready_for: tuple[Order, LogState] | None = None
+        self._ready_for: tuple[StageRequest, LogState] | None = None
         self._global = GlobalCopy(application, self._settings, number, self._clients, open_engine)
 
-    def warm_up(self, first: Order | None = None) -> None:
+    def warm_up(self, first: StageRequest | None = None) -> None:
         """Makes the clients, and the state for a first batch: what needs none of its records."""
         with self.lock:
             if self._writer is None:
@@ -96,7 +96,7 @@ class Slot:
                     self._fail()
                     raise
 
-    def _get_ready(self, first: Order, writer: Writer, reader: Reader) -> None:
+    def _get_ready(self, first: StageRequest, writer: Writer, reader: Reader) -> None:
         """Opens stores, reads them back and plans the tasks, as the batch would do it itself."""
         found = self._clients.batch_log()
         tasks = {task for stage in range(self._plan.stages) for _, task in self._work(stage, first)}
@@ -109,7 +109,9 @@ class Slot:
 
     # One stage
 
-    def run(self, order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(
+        self, order: StageRequest, batches: Iterable[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
         """Runs this slot's tasks of the order's stage and gives rows for later stages."""
         shuffled, others = split_stage(batches, order.stage)
         yield from others
@@ -123,7 +125,7 @@ class Slot:
             yield from self._rows.batches()
             self._rows.rows.clear()
 
-    def _run(self, order: Order, shuffled: list[Sent]) -> None:
+    def _run(self, order: StageRequest, shuffled: list[Sent]) -> None:
         self._rows.rows.clear()
         # A new writer ends what an older owner had open: only then do the markers tell all.
         writer = self._writer_for(order)
@@ -150,7 +152,7 @@ class Slot:
         for report in reports:
             self._rows.report(report)
 
-    def _work(self, stage: int, order: Order) -> list[tuple[Run, TaskId]]:
+    def _work(self, stage: int, order: StageRequest) -> list[tuple[Run, TaskId]]:
         """The tasks of this slot in a stage."""
         return [
             (run, TaskId(run.subtopology, number))
@@ -159,7 +161,7 @@ class Slot:
             if number % order.slots == self.number
         ]
 
-    def _with_markers(self, order: Order) -> Order:
+    def _with_markers(self, order: StageRequest) -> StageRequest:
         """Looks into the batch log itself where the driver's word may be out of date.
 
         Spark may run a task again on its own, after the first attempt had committed.
@@ -183,7 +185,7 @@ class Slot:
         self,
         state: TaskState,
         run: Run,
-        order: Order,
+        order: StageRequest,
         records: dict[tuple[str, int], RawColumns],
         shuffled: list[Sent],
     ) -> Report:
@@ -212,7 +214,7 @@ class Slot:
         work: list[tuple[Run, TaskId]],
         states: dict[TaskId, TaskState],
         reports: list[Report],
-        order: Order,
+        order: StageRequest,
         writer: Writer,
     ) -> None:
         fresh = [report for report in reports if report.task not in order.done]
@@ -238,7 +240,7 @@ class Slot:
 
     # What a stage needs
 
-    def _prepared(self, task: TaskId, order: Order, writer: Writer) -> TaskState:
+    def _prepared(self, task: TaskId, order: StageRequest, writer: Writer) -> TaskState:
         state = self._tasks.get(task)
         if state is None:
             output = TaskOutput(task, self._plan, self._settings, writer, self._rows, order.slots)
@@ -252,7 +254,7 @@ class Slot:
         return state
 
     def _read(
-        self, work: list[tuple[Run, TaskId]], order: Order
+        self, work: list[tuple[Run, TaskId]], order: StageRequest
     ) -> dict[tuple[str, int], RawColumns]:
         wanted = {
             (topic, task.partition): order.ranges[topic, task.partition]
@@ -266,7 +268,7 @@ class Slot:
             self._reader = self._clients.reader()
         return self._reader.read_columns(wanted)
 
-    def _writer_for(self, order: Order) -> Writer:
+    def _writer_for(self, order: StageRequest) -> Writer:
         last_owner = order.owners.get(self.number)
         if self._writer is not None and last_owner not in (None, worker_name()):
             # Another worker had this slot meanwhile and has fenced this producer.
@@ -284,7 +286,7 @@ class Slot:
 
     # Letting go
 
-    def _release(self, order: Order) -> None:
+    def _release(self, order: StageRequest) -> None:
         """Closes tasks that now belong to another slot."""
         for task in [t for t in self._tasks if t.partition % order.slots != self.number]:
             self._tasks.pop(task).close(order.batch - 1)
@@ -340,7 +342,7 @@ class Slot:
         return self._global.stores
 
 
-def _begins_like(order: Order, first: Order) -> bool:
+def _begins_like(order: StageRequest, first: StageRequest) -> bool:
     """Whether a slot that is ready for the one is ready for the other."""
     starts = {part: start for part, (start, _) in order.ranges.items()}
     return (order.batch, order.stage, order.slots) == (first.batch, 0, first.slots) and starts == {

@@ -9,10 +9,10 @@ from confluent_kafka import Consumer, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
-from penstock.runtime.spark.batch_log import LogState, read_log
-from penstock.runtime.spark.orders import Application
-from penstock.runtime.spark.output import KafkaWriter, Writer
-from penstock.runtime.spark.reader import RangeReader, Reader
+from penstock.runtime.spark.exchange.batch_log import LogState, read_log
+from penstock.runtime.spark.exchange.stage_request import Application
+from penstock.runtime.spark.worker.output import KafkaWriter, Writer
+from penstock.runtime.spark.worker.reader import RangeReader, Reader
 
 _ANSWER_S = 30.0
 

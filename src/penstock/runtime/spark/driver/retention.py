@@ -17,8 +17,8 @@ from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.duration import MAX_LONG
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.plan import Plan
-from penstock.runtime.spark.topics import changelog_config, is_windowed
+from penstock.runtime.spark.driver.topics import changelog_config, is_windowed
+from penstock.runtime.spark.exchange.plan import Plan
 
 log = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ from penstock.model.partitioning import partition_for
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.model.windowed import Windowed
 from penstock.runtime.settings import task_settings
-from penstock.runtime.spark.host import ask_slot
+from penstock.runtime.spark.worker.slot_server import ask_slot
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.validate import nearest
 
 if TYPE_CHECKING:
-    from penstock.runtime.spark.leader import Leader
+    from penstock.runtime.spark.driver.application_run import ApplicationRun
 
 _TIMESTAMPED = (StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW)
 _OF_OPERATORS = (StoreKind.OUTER_JOIN, StoreKind.FOREIGN_KEY_SUBSCRIPTION)
@@ -34,7 +34,7 @@ class StoreView:
     It gives values; the timestamps that stores keep beside them are left out.
     """
 
-    def __init__(self, leader: Leader, spec: StoreSpec, partitions: int) -> None:
+    def __init__(self, leader: ApplicationRun, spec: StoreSpec, partitions: int) -> None:
         application, driver = leader.application, leader.driver
         assert application is not None
         assert driver is not None
@@ -48,7 +48,7 @@ class StoreView:
         self._topic = settings.changelog_topic(spec.name)
 
     @staticmethod
-    def open(leader: Leader, name: str) -> StoreView:
+    def open(leader: ApplicationRun, name: str) -> StoreView:
         application = leader.application
         assert application is not None
         graph = application.plan.graph

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import col, concat, from_json, get_json_object, lit, timestamp_millis
 
 from penstock.errors import StreamsError
-from penstock.runtime.spark.rows import FOR_SPARK
+from penstock.runtime.spark.exchange.rows import FOR_SPARK
 from penstock.topology.graph import Graph
 from penstock.topology.nodes.to_spark import ToSpark
 

@@ -37,21 +37,21 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.batch_log import BatchLog, BatchPlan, LogState
-from penstock.runtime.spark.driver import Driver
-from penstock.runtime.spark.offsets import start_offsets
-from penstock.runtime.spark.orders import Application, Part
-from penstock.runtime.spark.plan import Plan, make_plan
-from penstock.runtime.spark.ranges import BatchPlanner, Inputs
-from penstock.runtime.spark.shipping import fresh_path
-from penstock.runtime.spark.state_lock import StateLock
-from penstock.runtime.spark.to_spark import spark_sinks
-from penstock.runtime.spark.topics import (
+from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs
+from penstock.runtime.spark.driver.batch_runner import BatchRunner
+from penstock.runtime.spark.driver.pickling import fresh_path
+from penstock.runtime.spark.driver.start_offsets import start_offsets
+from penstock.runtime.spark.driver.state_lock import StateLock
+from penstock.runtime.spark.driver.to_spark import spark_sinks
+from penstock.runtime.spark.driver.topics import (
     batches_topic,
     internal_topics,
     resolve_patterns,
     source_partitions,
 )
+from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState
+from penstock.runtime.spark.exchange.plan import Plan, make_plan
+from penstock.runtime.spark.exchange.stage_request import Application, Part
 from penstock.topology.graph import Graph
 from penstock.topology.json_form import to_dict
 from penstock.topology.nodes import MAY_SCHEDULE, Sink
@@ -67,7 +67,7 @@ _SELDOM_CHECKPOINTS: dict[str, Any] = {
 }
 
 
-class Leader:
+class ApplicationRun:
     """One life: from a topology and a configuration to a running query, and back."""
 
     def __init__(self, graph: Graph, config: StreamsConfig, slots: int) -> None:
@@ -78,7 +78,7 @@ class Leader:
         self._scratch: Path | None = None
         self._batches: BatchPlanner | None = None
         self.admin = Admin(admin_settings(config))
-        self.driver: Driver | None = None
+        self.driver: BatchRunner | None = None
         self.query: StreamingQuery | None = None
         self.application: Application | None = None
         self._lock = StateLock(self.application_dir)
@@ -133,7 +133,7 @@ class Leader:
         assert application is not None
         assert batch_log is not None
         assert self._batches is not None
-        driver = self.driver = Driver(
+        driver = self.driver = BatchRunner(
             spark, application, batch_log, self.admin, self._group(), self._slots, self._batches
         )
         warming = threading.Thread(target=driver.warm_up, name="penstock-warm-up", daemon=True)

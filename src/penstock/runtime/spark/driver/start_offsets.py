@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
-from penstock.runtime.spark.orders import Part
+from penstock.runtime.spark.exchange.stage_request import Part
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Source
 

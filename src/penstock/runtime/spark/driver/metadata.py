@@ -10,7 +10,7 @@ from penstock.model.task_id import TaskId
 from penstock.runtime.states import State
 
 if TYPE_CHECKING:
-    from penstock.runtime.spark.leader import Leader
+    from penstock.runtime.spark.driver.application_run import ApplicationRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class StreamsMetrics:
     lag: Mapping[tuple[str, int], int]
 
     @staticmethod
-    def of(leader: Leader, state: State, threads: int) -> StreamsMetrics:
+    def of(leader: ApplicationRun, state: State, threads: int) -> StreamsMetrics:
         driver = leader.driver
         assert driver is not None
         progress = driver.progress
@@ -57,7 +57,7 @@ class ThreadMetadata:
     active_tasks: tuple[TaskId, ...]
 
 
-def thread_metadata(leader: Leader, threads: int) -> list[ThreadMetadata]:
+def thread_metadata(leader: ApplicationRun, threads: int) -> list[ThreadMetadata]:
     application = leader.application
     assert application is not None
     plan = application.plan

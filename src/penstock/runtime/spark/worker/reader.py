@@ -14,9 +14,9 @@ from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
-from penstock.runtime.spark.memory import no_garbage_collection
-from penstock.runtime.spark.orders import Part
-from penstock.runtime.spark.received import ReceivedColumns, runs_of
+from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.runtime.spark.worker.consumer_buffer import ReceivedColumns, runs_of
+from penstock.runtime.spark.worker.memory import no_garbage_collection
 
 #: librdkafka is only fast with a deep queue: five times the records per second of its defaults.
 FAST_READING: dict[str, Any] = {

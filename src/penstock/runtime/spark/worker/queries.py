@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.errors import InvalidArgumentError, UnknownStoreError
 from penstock.model.record import RecordContext
-from penstock.runtime.spark.slot import Slot
-from penstock.runtime.spark.task_state import TaskState
+from penstock.runtime.spark.worker.slot import Slot
+from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.state.bytes_store import BytesStore
 from penstock.state.environment import StoreEnvironment
 from penstock.state.open import open_store

@@ -24,15 +24,22 @@ from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.processor.listeners import StateRestoreListener
-from penstock.runtime.spark.batch_log import BatchLog, BatchPlan
-from penstock.runtime.spark.faults import fault_point, set_faults
-from penstock.runtime.spark.host import ask_slot, serve, socket_path
-from penstock.runtime.spark.orders import Application, Order, Release, Report, Restore, WarmUp
-from penstock.runtime.spark.ranges import BatchPlanner
-from penstock.runtime.spark.retention import ChangelogRetention
-from penstock.runtime.spark.rows import REPORT, SPARK_SCHEMA, reports
-from penstock.runtime.spark.shipping import packed
-from penstock.runtime.spark.to_spark import call_sinks, spark_sinks
+from penstock.runtime.spark.driver.batch_planner import BatchPlanner
+from penstock.runtime.spark.driver.pickling import packed
+from penstock.runtime.spark.driver.retention import ChangelogRetention
+from penstock.runtime.spark.driver.to_spark import call_sinks, spark_sinks
+from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan
+from penstock.runtime.spark.exchange.faults import fault_point, set_faults
+from penstock.runtime.spark.exchange.rows import REPORT, SPARK_SCHEMA, reports
+from penstock.runtime.spark.exchange.stage_request import (
+    Application,
+    Release,
+    Report,
+    Restore,
+    StageRequest,
+    WarmUp,
+)
+from penstock.runtime.spark.worker.slot_server import ask_slot, serve, socket_path
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +66,7 @@ class Progress:
     position: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
-class Driver:
+class BatchRunner:
     """Runs batches. Each is planned in the batch log, run stage by stage, and then complete."""
 
     def __init__(
@@ -174,7 +181,9 @@ class Driver:
         """Without a shuffle there are only reports to collect, and no query to be planned."""
         return self._on_slots(self._order(plan, 0))
 
-    def _on_slots(self, order: Order | Release | WarmUp, slots: int | None = None) -> list[Report]:
+    def _on_slots(
+        self, order: StageRequest | Release | WarmUp, slots: int | None = None
+    ) -> list[Report]:
         """Runs an order on every slot: a plain RDD spares Spark the planning of a query."""
         number = slots or self.slots
         if self._places is None or self._places.getNumPartitions() != number:
@@ -201,7 +210,7 @@ class Driver:
         """Whether batches need neither a shuffle nor what is written for Spark."""
         return self._application.plan.stages == 1 and not self._sinks
 
-    def _chained(self, orders: Sequence[Order | WarmUp]) -> DataFrame:
+    def _chained(self, orders: Sequence[StageRequest | WarmUp]) -> DataFrame:
         """The query of a batch: a stage per order, and a shuffle between them."""
         slots = self.slots
         frame = self._spark.range(0, slots, 1, slots).toDF("slot")
@@ -214,11 +223,11 @@ class Driver:
             frame = frame.mapInArrow(step, SPARK_SCHEMA)
         return frame
 
-    def _stage(self, order: Order | Release | WarmUp) -> _StageFunction:
+    def _stage(self, order: StageRequest | Release | WarmUp) -> _StageFunction:
         return _StageFunction(self._broadcast, self._key, order)
 
-    def _order(self, plan: BatchPlan, stage: int) -> Order:
-        return Order(
+    def _order(self, plan: BatchPlan, stage: int) -> StageRequest:
+        return StageRequest(
             batch=plan.batch,
             stage=stage,
             slots=self.slots,
@@ -326,7 +335,7 @@ class _StageFunction:
 
     __name__ = "penstock"
 
-    def __init__(self, broadcast: Any, key: str, order: Order | Release | WarmUp) -> None:
+    def __init__(self, broadcast: Any, key: str, order: StageRequest | Release | WarmUp) -> None:
         self._broadcast = broadcast
         self._key = key
         self._order = order
@@ -337,7 +346,7 @@ class _StageFunction:
         order = self._order
         # The first stage gets a row per slot only so that Spark has something to hand out.
         inputs: Iterator[pa.RecordBatch] = batches
-        if not isinstance(order, Order) or order.stage == 0:
+        if not isinstance(order, StageRequest) or order.stage == 0:
             for _ in batches:
                 pass
             inputs = iter(())

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from penstock.config import APPLICATION_ID, NUM_STREAM_THREADS, StreamsConfig
 from penstock.kafka.java import Java, find_java, java_home_for_spark
 from penstock.kafka.machine import set_variable, variable
-from penstock.runtime.spark.class_archive import archive_options
+from penstock.runtime.spark.driver.class_archive import archive_options
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -36,7 +36,7 @@ _LOCAL: dict[str, Any] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
-    "spark.python.daemon.module": "penstock.runtime.spark.daemon",
+    "spark.python.daemon.module": "penstock.runtime.spark.worker.daemon",
 }
 #: Records do not pass through the JVM: code that starts quickly is worth more than fast code.
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -12,8 +12,8 @@ from penstock.model.coded_bytes import CodedBytes, joined_columns
 from penstock.model.partitioning import partition_for
 from penstock.model.partitioning_columns import partitions_for
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.plan import Plan
-from penstock.runtime.spark.rows import Bundle, ShuffleRow
+from penstock.runtime.spark.exchange.plan import Plan
+from penstock.runtime.spark.exchange.rows import Bundle, ShuffleRow
 
 #: Keys whose partition is remembered, for each task and repartition topic.
 _MOST_PLACES = 50_000

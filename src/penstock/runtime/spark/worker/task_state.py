@@ -19,11 +19,11 @@ from penstock.kernel.stores import TaskStores, open_cache, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.kernel.vector.column_task import column_task
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.orders import Order, Restore
-from penstock.runtime.spark.output import BATCH_HEADER, TaskOutput
-from penstock.runtime.spark.plan import Plan
-from penstock.runtime.spark.reader import Reader
-from penstock.runtime.spark.rows import Sent
+from penstock.runtime.spark.exchange.plan import Plan
+from penstock.runtime.spark.exchange.rows import Sent
+from penstock.runtime.spark.exchange.stage_request import Restore, StageRequest
+from penstock.runtime.spark.worker.output import BATCH_HEADER, TaskOutput
+from penstock.runtime.spark.worker.reader import Reader
 from penstock.state.bytes_store import BytesStore
 from penstock.state.cache import RecordCache
 from penstock.state.pending import Checkpoint, PendingStore
@@ -98,7 +98,7 @@ class TaskState:
 
     # Getting ready
 
-    def prepare(self, order: Order, reader: Callable[[], Reader], marks: Watermarks) -> None:
+    def prepare(self, order: StageRequest, reader: Callable[[], Reader], marks: Watermarks) -> None:
         """Brings the state to the version before the order's batch."""
         self._clock_ms = order.clock_ms
         if self.batch == order.batch:
@@ -161,7 +161,7 @@ class TaskState:
 
     # Restoring
 
-    def _restore(self, order: Order, reader: Reader, marks: Watermarks) -> None:
+    def _restore(self, order: StageRequest, reader: Reader, marks: Watermarks) -> None:
         assert self._stores is not None
         graph = self._plan.graph
         for name, store in self._stores.own.items():
@@ -186,7 +186,7 @@ class TaskState:
         self.output.forget_changelogs()
 
     @staticmethod
-    def _is_beyond(engine: PendingStore, order: Order, end: int) -> bool:
+    def _is_beyond(engine: PendingStore, order: StageRequest, end: int) -> bool:
         """Whether a store holds what its changelog does not, or the batch that is to run.
 
         The changelog was made anew, on another cluster say, or the batch log was.
@@ -200,7 +200,7 @@ class TaskState:
         engine: PendingStore | None,
         topic: str,
         offsets: range,
-        order: Order,
+        order: StageRequest,
         reader: Reader,
         as_read: Callable[[RawRecord], RawRecord | None] | None,
         *,

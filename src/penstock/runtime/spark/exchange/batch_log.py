@@ -19,7 +19,7 @@ from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.orders import Part
+from penstock.runtime.spark.exchange.stage_request import Part
 
 PLAN_KEY = "plan"
 

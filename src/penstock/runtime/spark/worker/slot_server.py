@@ -20,20 +20,20 @@ import cloudpickle
 import pyarrow as pa
 
 from penstock.errors import PenstockError, StreamsError
-from penstock.runtime.spark.orders import Application, Order, Release, WarmUp
-from penstock.runtime.spark.queries import answer_query
-from penstock.runtime.spark.slot import Slot
+from penstock.runtime.spark.exchange.stage_request import Application, Release, StageRequest, WarmUp
+from penstock.runtime.spark.worker.queries import answer_query
+from penstock.runtime.spark.worker.slot import Slot
 
 log = logging.getLogger(__name__)
 
-_HOSTS: dict[tuple[str, int], SlotHost] = {}
+_HOSTS: dict[tuple[str, int], SlotServer] = {}
 _CONNECT_SECONDS = 20.0
 
 
 def serve(
     load: Callable[[], Application],
     key: str,
-    order: Order | Release | WarmUp,
+    order: StageRequest | Release | WarmUp,
     number: int,
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
@@ -61,7 +61,7 @@ def serve(
         yield from _ask_owner(key, number, order, batches)
 
 
-def _let_go(host: SlotHost | None, key: str, number: int, order: Release) -> None:
+def _let_go(host: SlotServer | None, key: str, number: int, order: Release) -> None:
     """Closes a slot, wherever it is; one that nobody owns needs nothing."""
     if host is not None:
         host.close(order)
@@ -76,7 +76,7 @@ def ask_slot(key: str, number: int, question: tuple[Any, ...]) -> Any:
         return _answer(_exchange(connection, number, question))
 
 
-class SlotHost:
+class SlotServer:
     """A slot in this worker, with the socket on which other workers and queries reach it."""
 
     def __init__(self, key: str, number: int, slot: Slot, lock: int) -> None:
@@ -138,7 +138,7 @@ def socket_path(key: str, number: int) -> Path:
     return folder / f"{digest}-{number}.sock"
 
 
-def _claim(load: Callable[[], Application], key: str, number: int) -> SlotHost | None:
+def _claim(load: Callable[[], Application], key: str, number: int) -> SlotServer | None:
     """Takes the slot if it is free; None if another worker has it."""
     path = socket_path(key, number).with_suffix(".lock")
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -147,13 +147,13 @@ def _claim(load: Callable[[], Application], key: str, number: int) -> SlotHost |
     except OSError:
         os.close(lock)
         return None
-    host = SlotHost(key, number, Slot(load(), number), lock)
+    host = SlotServer(key, number, Slot(load(), number), lock)
     _HOSTS[key, number] = host
     return host
 
 
 def _ask_owner(
-    key: str, number: int, order: Order, batches: Iterable[pa.RecordBatch]
+    key: str, number: int, order: StageRequest, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     with _connect(key, number, patience_s=_CONNECT_SECONDS) as connection:
         data = _answer(_exchange(connection, number, ("run", order, _packed(batches))))

@@ -1,0 +1,1 @@
+"""What travels between driver and workers: requests, layouts, rows and the batch log."""

@@ -1,0 +1,1 @@
+"""The worker's process: slots with their tasks, stores, readers and writers."""
