@@ -193,6 +193,13 @@ VECTORIZE = Setting(
     "Runs built-in operations and expressions over columns where that gives the same: auto"
     " (batches of some hundred records), on (all), off.",
 )
+REPARTITION_FORMAT = Setting(
+    "penstock.repartition.format",
+    _one_of("columns", "records"),
+    "columns",
+    "How records travel through repartition topics: columns (many in one Kafka record, fast) or"
+    " records (each by itself, as Java writes and reads them).",
+)
 CACHE_MAX_BYTES_BUFFERING = Setting(
     "cache.max.bytes.buffering",
     _at_least(0),
@@ -274,7 +281,6 @@ REPARTITION_PURGE_INTERVAL_MS = Setting(
     _at_least(0),
     30_000,
     "How often consumed repartition data is deleted.",
-    unused="A repartition topic is a shuffle inside Spark: there is nothing to delete.",
 )
 ACCEPTABLE_RECOVERY_LAG = Setting(
     "acceptable.recovery.lag",

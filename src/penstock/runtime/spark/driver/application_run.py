@@ -1,4 +1,4 @@
-"""Starting and ending one life of an application: topics, batch log, query, slots.
+"""One instance of an application: topics, the group, the lead, and the batches.
 
 ``streams`` decides when; this module knows how.
 """
@@ -8,19 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import shutil
-import tempfile
 import threading
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.config import (
     ALLOW_OS_GROUP_WRITE,
@@ -29,22 +26,25 @@ from penstock.config import (
     MAX_BATCH_RECORDS,
     MAX_TASK_IDLE_MS,
     PROCESSING_GUARANTEE,
+    REPARTITION_PURGE_INTERVAL_MS,
     STATE_DIR,
     StreamsConfig,
 )
 from penstock.errors import StreamsError, TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
-from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.clients import new_producer
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
+from penstock.runtime.spark.driver.internal_positions import InternalPositions
+from penstock.runtime.spark.driver.membership import GroupMember
 from penstock.runtime.spark.driver.pickling import fresh_path
-from penstock.runtime.spark.driver.start_offsets import start_offsets
+from penstock.runtime.spark.driver.start_offsets import start_offsets, usable_offsets
 from penstock.runtime.spark.driver.state_lock import StateLock
-from penstock.runtime.spark.driver.to_spark import spark_sinks
 from penstock.runtime.spark.driver.topics import (
     batches_topic,
+    check_internal_topics,
     internal_topics,
     resolve_patterns,
     source_partitions,
@@ -58,31 +58,23 @@ from penstock.topology.nodes import MAY_SCHEDULE, Sink
 
 log = logging.getLogger(__name__)
 
-#: Spark writes two logs per batch, which costs 50 to 300 ms. Nobody reads them: write them seldom,
-#: and beside the work. The name with an underscore lets a query with ``foreachBatch`` do so.
-_SELDOM_CHECKPOINTS: dict[str, Any] = {
-    "asyncProgressTrackingEnabled": True,
-    "asyncProgressTrackingCheckpointIntervalMs": 3_600_000,
-    "_asyncProgressTrackingOverrideSinkSupportCheck": True,
-}
-
-
 class ApplicationRun:
-    """One life: from a topology and a configuration to a running query, and back."""
+    """From a topology and a configuration to running batches, and back."""
 
-    def __init__(self, graph: Graph, config: StreamsConfig, slots: int) -> None:
-        self._slots = slots
+    def __init__(self, graph: Graph, config: StreamsConfig, slots: int, secret: bytes) -> None:
+        self.slots = slots
         self._graph = graph
         self._config = config
-        #: None until this life has the state directory, and with it this folder, for itself.
-        self._scratch: Path | None = None
+        self._secret = secret
+        self._plan: Plan | None = None
         self._batches: BatchPlanner | None = None
-        self.admin = Admin(admin_settings(config))
-        self.driver: BatchRunner | None = None
-        self.query: StreamingQuery | None = None
-        self.application: Application | None = None
-        self._lock = StateLock(self.application_dir)
         self._log: BatchLog | None = None
+        self._lock = StateLock(self.application_dir)
+        self._changed = threading.Condition()
+        self.admin = Admin(admin_settings(config))
+        self.member: GroupMember | None = None
+        self.runner: BatchRunner | None = None
+        self.application: Application | None = None
 
     @property
     def config(self) -> StreamsConfig:
@@ -98,7 +90,7 @@ class ApplicationRun:
 
     @staticmethod
     def clean_up(config: StreamsConfig) -> None:
-        """Deletes the local state of an application that does not run."""
+        """Delete the local state of an application that does not run."""
         directory = Path(config[STATE_DIR]).expanduser() / config[APPLICATION_ID]
         if not directory.exists():
             return
@@ -110,98 +102,134 @@ class ApplicationRun:
     # Up
 
     def prepare(self) -> None:
-        """Checks and makes topics, fences older lives and reads the log: all without Spark."""
-        self._lock.acquire(group_may_write=self._config[ALLOW_OS_GROUP_WRITE])
-        self._scratch = scratch_folder(self.application_dir)
-        shutil.rmtree(self._scratch, ignore_errors=True)
-        self._scratch.mkdir(mode=0o700, parents=True)
-        # Whoever packs the application asks for it, at a time when everything waits for that.
-        fresh_path()
-        plan = self._plan()
-        self.admin.create_topics(internal_topics(plan, self._config))
-        self.application = self._application(plan)
-        if self.application.exactly_once:
-            self._fence(self._slots)
-        self._log = self._batch_log()
-        state = self._log.read()
-        self._settle(state, plan)
-        self._batches = self._planner(plan, state)
+        """Check and make topics, and join the group: all without Spark."""
+        if self._plan is None:
+            self._lock.acquire(group_may_write=self._config[ALLOW_OS_GROUP_WRITE])
+            # Packing the application needs it, at a time when everything waits for that.
+            fresh_path()
+        plan = self._plan = self._made_plan()
+        existing = self.admin.topics()
+        specs = internal_topics(plan, self._config)
+        check_internal_topics(specs, existing)
+        self.admin.create_topics(specs)
+        if self.member is None:
+            settings = consumer_settings(self._config)
+            topic = batches_topic(self.application_id)
+            self.member = GroupMember(settings, topic, self._notify)
 
-    def launch(self, spark: SparkSession) -> None:
-        """Starts the query, and lets the workers get ready meanwhile."""
+    def wait_to_lead(self, closing: threading.Event, *, until_joined: bool = False) -> bool:
+        """Wait until the group has made this instance the leader.
+
+        Args:
+            until_joined: return also when the group has chosen another one.
+        """
+        member = self.member
+        assert member is not None
+
+        def is_decided() -> bool:
+            has_joined = until_joined and member.has_joined.is_set()
+            return member.leads.is_set() or closing.is_set() or has_joined
+
+        with self._changed:
+            while not is_decided():
+                self._changed.wait(0.5)
+        return member.leads.is_set() and not closing.is_set()
+
+    def lead(self, spark: SparkSession) -> BatchRunner:
+        """Take a generation, end what older drivers left open, and get ready for batches."""
+        plan, member = self._plan, self.member
+        assert plan is not None
+        assert member is not None
+        member.check()
+        exactly_once = self._config[PROCESSING_GUARANTEE] == "exactly_once_v2"
+        batch_log = self._log = BatchLog(
+            batches_topic(self.application_id),
+            consumer_settings(self._config, "restore"),
+            producer_settings(self._config),
+            exactly_once=exactly_once,
+        )
+        batch_log.read()
+        run_id = uuid.uuid4().hex
+        generation = batch_log.take_generation(self.slots, run_id)
+        self.application = self._application(plan, generation, run_id, exactly_once=exactly_once)
+        # Only after the generation is written: a slot that begins later reads it and stops.
+        self.fence()
+        state = batch_log.read()
+        self._settle(state, plan)
+        committed = self._known_offsets(state, plan)
+        self._batches = self._planner(plan, state, committed)
+        self.runner = BatchRunner(
+            spark, self.application, batch_log, self.admin, member, self.slots, self._batches,
+            self._internal(plan, state, committed), self.fence, self._secret,
+        )  # fmt: skip
+        return self.runner
+
+    def fence(self) -> None:
+        """Abort the open transactions of all slots that the batch log has ever named."""
         application, batch_log = self.application, self._log
         assert application is not None
         assert batch_log is not None
-        assert self._batches is not None
-        driver = self.driver = BatchRunner(
-            spark, application, batch_log, self.admin, self._group(), self._slots, self._batches
-        )
-        warming = threading.Thread(target=driver.warm_up, name="penstock-warm-up", daemon=True)
-        warming.start()
-        self.query = self._start_query(spark)
-
-    def _plan(self) -> Plan:
-        existing = self.admin.topics()
-        graph = resolve_patterns(self._graph, existing)
-        return make_plan(graph, source_partitions(graph, existing))
-
-    def _application(self, plan: Plan) -> Application:
-        return Application(
-            id=self.application_id,
-            plan=plan,
-            config=dict(self._config),
-            state_dir=str(Path(self._config[STATE_DIR]).expanduser()),
-            exactly_once=self._config[PROCESSING_GUARANTEE] == "exactly_once_v2",
-            consumer=consumer_settings(self._config),
-            producer=producer_settings(self._config),
-            epoch=uuid.uuid4().hex,
-            batches_topic=batches_topic(self.application_id),
-        )
-
-    def _fence(self, slots: int) -> None:
-        """Aborts what older lives left open, before the log says what they had finished."""
-        settings = producer_settings(self._config)
+        if not application.exactly_once:
+            return
+        settings = dict(application.producer)
 
         def fence(number: int) -> None:
             name = f"{self.application_id}-slot-{number}"
             new_producer({**settings, "transactional.id": name}).init_transactions(30.0)
 
-        # An older life may have had more threads than this one.
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(fence, range(max(slots, self._lock.slots_before(slots)))))
+            list(pool.map(fence, range(batch_log.state.slots)))
 
-    def _batch_log(self) -> BatchLog:
-        application = self.application
-        assert application is not None
-        return BatchLog(
-            application.batches_topic,
-            application.consumer,
-            application.producer,
-            exactly_once=application.exactly_once,
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _made_plan(self) -> Plan:
+        existing = self.admin.topics()
+        graph = resolve_patterns(self._graph, existing)
+        return make_plan(graph, source_partitions(graph, existing))
+
+    def _application(
+        self, plan: Plan, generation: int, run_id: str, *, exactly_once: bool
+    ) -> Application:
+        return Application(
+            id=self.application_id,
+            plan=plan,
+            config=dict(self._config),
+            state_dir=str(Path(self._config[STATE_DIR]).expanduser()),
+            exactly_once=exactly_once,
+            consumer=_unnamed(consumer_settings(self._config)),
+            restore_consumer=consumer_settings(self._config, "restore"),
+            global_consumer=consumer_settings(self._config, "global"),
+            producer=producer_settings(self._config),
+            generation=generation,
+            run_id=run_id,
+            batches_topic=batches_topic(self.application_id),
         )
 
     def _settle(self, state: LogState, plan: Plan) -> None:
-        """Finds out whether the last batch is complete, and refuses another topology's log."""
+        """Find out whether the last batch is complete, and refuse another topology's log."""
         assert self._log is not None
         fingerprint = topology_fingerprint(plan.graph)
+        if state.plan is not None:
+            expected = {
+                (TaskId(run.subtopology, number), run.stage)
+                for run in plan.runs
+                for number in range(plan.tasks(run.subtopology))
+            }
+            batch = state.plan.batch
+            markers = [state.markers.get(each) for each in expected]
+            is_finished = all(marker is not None and marker.batch == batch for marker in markers)
+            state.complete = max(state.complete, batch if is_finished else batch - 1)
         if state.fingerprint is None:
             self._log.set_fingerprint(fingerprint)
         elif state.fingerprint != fingerprint:
             self._refuse_other_topology(state)
+            # Numbers of sub-topologies mean something else now.
+            state.markers = {
+                place: replace(marker, batch=-1) for place, marker in state.markers.items()
+            }
             self._log.set_fingerprint(fingerprint)
-        if state.plan is None:
-            return
-        expected = {
-            (TaskId(run.subtopology, number), run.stage)
-            for run in plan.runs
-            for number in range(plan.tasks(run.subtopology))
-        }
-        batch = state.plan.batch
-        # Tasks cannot say that a function on the driver has seen the batch.
-        finished = not spark_sinks(plan.graph) and all(
-            state.markers.get(each) == batch for each in expected
-        )
-        state.complete = max(state.complete, batch if finished else batch - 1)
 
     def _refuse_other_topology(self, state: LogState) -> None:
         if state.has_unfinished:
@@ -213,104 +241,95 @@ class ApplicationRun:
                 " or give this one an application.id of its own",
             )
 
-    # The query
+    # Where reading goes on
 
-    def _start_query(self, spark: SparkSession) -> StreamingQuery:
-        assert self.driver is not None
-        # The beat: rows come with every trigger, and nobody looks at them.
-        beat = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1)
-        writer = (
-            beat.load()
-            .writeStream.foreachBatch(self.driver.on_batch)
-            .queryName(self.application_id)
-            # The batch log is what survives: every life starts its query afresh from there.
-            .option("checkpointLocation", self._in_scratch("checkpoint").as_uri())
-            .trigger(processingTime="0 seconds")
-        )
-        try:
-            return writer.options(**_SELDOM_CHECKPOINTS).start()
-        except IllegalArgumentException as error:
-            log.warning("Spark writes its own log of every batch, which costs time: %s", error)
-            return writer.option("asyncProgressTrackingEnabled", False).start()
+    def _real(self, topic: str) -> str:
+        plan = self._plan
+        is_internal = plan is not None and plan.is_internal(topic)
+        return f"{self.application_id}-{topic}" if is_internal else topic
 
-    def _planner(self, plan: Plan, state: LogState) -> BatchPlanner:
+    def _known_offsets(self, state: LogState, plan: Plan) -> dict[Part, int]:
+        """Committed offsets by the graph's names: the group's, else those of the markers."""
+        group = self.admin.group_offsets(self.application_id)
+        topics = {topic for run in plan.runs for topic in run.topics}
+        noted = state.positions() | ({} if state.plan is None else _only(state.plan, topics))
+        of_group = {
+            (topic, number): group[self._real(topic), number]
+            for topic in topics
+            for number in range(plan.partitions[topic])
+            if (self._real(topic), number) in group
+        }
+        return {**noted, **of_group}
+
+    def _internal(
+        self, plan: Plan, state: LogState, committed: Mapping[Part, int]
+    ) -> InternalPositions:
+        purge_s = self._config[REPARTITION_PURGE_INTERVAL_MS] / 1000
+        noted = state.positions()
+        skips = {p: of for p, of in state.skips().items() if noted.get(p) == committed.get(p)}
+        return InternalPositions(plan, self.admin, self._real, committed, skips, purge_s)
+
+    def _planner(
+        self, plan: Plan, state: LogState, committed: Mapping[Part, int]
+    ) -> BatchPlanner:
         inputs = Inputs(
             global_parts=tuple(self._global_parts(plan)),
             max_records=self._config[MAX_BATCH_RECORDS],
             has_wall_clock=has_wall_clock(plan.graph),
-            read_committed=bool(self.application and self.application.exactly_once),
+            read_committed=self._config[PROCESSING_GUARANTEE] == "exactly_once_v2",
             tasks=tuple(parts for run in plan.runs for parts in plan.inputs_of(run)),
             max_idle_ms=self._config[MAX_TASK_IDLE_MS],
         )
         newest = -1 if state.plan is None else state.plan.batch
         tables = dict.fromkeys(inputs.global_parts, 0)
-        last = BatchPlan(newest, {}, self._position(plan, state), 0, tables)
+        last = BatchPlan(newest, {}, self._position(plan, committed), 0, tables)
         return BatchPlanner(self.admin, inputs, last, _unfinished(state, last.end))
 
-    def _position(self, plan: Plan, state: LogState) -> dict[Part, int]:
-        """Where the first batch of this life begins."""
+    def _position(self, plan: Plan, committed: Mapping[Part, int]) -> dict[Part, int]:
+        """Where the first batch begins; offsets that the log no longer has follow the policy."""
         parts = [
             (topic, number)
             for topic in plan.external_topics
             for number in range(plan.partitions[topic])
         ]
-        if state.plan is not None and state.has_unfinished:
-            return {part: state.plan.start.get(part, 0) for part in parts}
-        known = {} if state.plan is None else state.plan.end
-        committed = self.admin.group_offsets(self.application_id)
-        return start_offsets(
-            parts,
-            {**known, **committed},
-            plan.graph,
-            self.admin,
-            self._config[AUTO_OFFSET_RESET],
-        )
+        known = usable_offsets(self.admin, {p: committed[p] for p in parts if p in committed})
+        return start_offsets(parts, known, plan.graph, self.admin, self._config[AUTO_OFFSET_RESET])
 
     def _global_parts(self, plan: Plan) -> list[Part]:
         topics = [store.topic for store in plan.graph.global_stores.values()]
         return [(t, n) for t in topics for n in range(plan.partitions[t])]
 
-    def _group(self) -> Any:
-        """The group's name in the form that transactions want; no member joins the group."""
-        consumer = new_consumer(consumer_settings(self._config))
-        try:
-            return consumer.consumer_group_metadata()
-        finally:
-            consumer.close()
-
     def pause(self, *, is_paused: bool) -> None:
         if self._batches is not None:
             self._batches.is_paused = is_paused
 
-    def _in_scratch(self, name: str) -> Path:
-        assert self._scratch is not None
-        return self._scratch / name
-
     # Down
 
-    def stop(self, *, is_clean: bool) -> None:
-        """Ends the query after the batch that is under way; a clean end writes state to disk."""
-        query, driver = self.query, self.driver
-        if driver is not None:
-            driver.stop(query)
-            try:
-                if is_clean:
-                    driver.close()
-                else:
-                    driver.release(driver.slots)
-            except Exception:
-                log.exception("slots of %s could not be released", self.application_id)
+    def end_runner(self, *, is_clean: bool, patience_s: float) -> None:
+        """End batches after the one under way; a clean end writes that it is complete."""
+        runner, self.runner = self.runner, None
+        if runner is None:
+            return
+        is_clean = runner.stop(patience_s) and is_clean
+        try:
+            runner.close(is_clean=is_clean)
+        except Exception as error:  # noqa: BLE001 - what is not released is restored
+            log.warning("slots of %s could not be released: %s", self.application_id, error)
+
+    def stop(self, *, is_clean: bool, patience_s: float, leave_group: bool = True) -> None:
+        """End for good: batches, membership, and the hold on the state directory."""
+        self.end_runner(is_clean=is_clean, patience_s=patience_s)
         if self._log is not None:
             self._log.close()
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+        if self.member is not None:
+            self.member.close(leave=leave_group)
         self._lock.release()
 
     def lag(self) -> dict[Part, int]:
         """How many records of each source partition have not been processed yet."""
-        driver, application = self.driver, self.application
-        if driver is None or application is None:
-            raise StreamsError("not-started", "the application has not been started")
+        runner, application = self.runner, self.application
+        if runner is None or application is None or self._batches is None:
+            raise StreamsError("not-started", "the application does not run batches here")
         plan = application.plan
         parts = [(t, n) for t in plan.external_topics for n in range(plan.partitions[t])]
         parts += self._global_parts(plan)
@@ -319,20 +338,8 @@ class ApplicationRun:
             # A commit returns before the broker has marked its records as committed.
             sinks = {n.topic for n in plan.graph.nodes.values() if isinstance(n, Sink)}
             ends |= self.admin.end_offsets([part for part in parts if part[0] in sinks])
-        assert self._batches is not None
-        position = driver.progress.position or self._batches.begins_at
+        position = runner.progress.position or self._batches.begins_at
         return {part: max(ends[part] - position.get(part, 0), 0) for part in parts}
-
-
-def scratch_folder(application_dir: Path) -> Path:
-    """Where one life keeps small files that change with every batch: in memory, if there is any.
-
-    Its name depends on the application alone, so that a killed one leaves nothing for ever.
-    """
-    memory = Path("/dev/shm")
-    parent = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
-    digest = hashlib.sha256(str(application_dir.resolve()).encode()).hexdigest()[:16]
-    return parent / f"penstock-{os.getuid()}" / digest
 
 
 def topology_fingerprint(graph: Graph) -> str:
@@ -360,9 +367,22 @@ def has_wall_clock(graph: Graph) -> bool:
 
 
 def _unfinished(state: LogState, position: Mapping[Part, int]) -> BatchPlan | None:
-    """The batch to run again, over the partitions that are still read."""
+    """The batch to finish, over the partitions that are still read.
+
+    Tasks that have committed their part are beyond the planned start, and do not run again.
+    """
     plan = state.plan
     if plan is None or not state.has_unfinished:
         return None
-    ends = {part: plan.end.get(part, at) for part, at in position.items()}
+    ends = {part: max(plan.end.get(part, at), at) for part, at in position.items()}
     return BatchPlan(plan.batch, position, ends, plan.clock_ms, plan.global_ends)
+
+
+def _only(plan: BatchPlan, topics: set[str]) -> dict[Part, int]:
+    """Where the newest batch began: a partition without a marker is still there."""
+    return {part: at for part, at in plan.start.items() if part[0] in topics}
+
+
+def _unnamed(settings: dict[str, Any]) -> dict[str, Any]:
+    """A slot's consumer reads what it is told to, and must not be taken for the member."""
+    return {name: value for name, value in settings.items() if name != "group.instance.id"}

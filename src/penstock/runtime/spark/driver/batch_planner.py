@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.runtime.spark.driver.idling import Idling
 from penstock.runtime.spark.exchange.batch_log import BatchPlan
@@ -14,8 +15,10 @@ from penstock.runtime.spark.exchange.stage_request import Part
 _LATEST_MS = 1 << 43
 #: How long a batch of a backlog should take: long enough to be worth its overhead.
 _BATCH_S = 2.0
-_FIRST_RECORDS = 50_000
-_FEWEST_RECORDS = 1_000
+_FIRST_RECORDS = 5_000
+_FEWEST_RECORDS = 200
+#: The part of a batch that does not depend on its records may take this share of its time.
+_FIXED_SHARE = 0.25
 #: A batch that is as full as this needs no further search for its end.
 _FULL = 0.8
 
@@ -54,9 +57,17 @@ class BatchPlanner:
         #: Where the first batch of this life begins.
         self.begins_at = last.end
         self._has_begun = False
+        #: Whether a batch is needed without input: a slot was lost, and its state must be there.
+        self.wants_batch = False
+        #: Whether a batch has left records of repartition topics to the next one.
+        self.has_leftover = False
         self.most_records = min(_FIRST_RECORDS, inputs.max_records)
         #: Whether more was waiting than the last batch could take.
         self.is_behind = False
+
+    @property
+    def has_wall_clock(self) -> bool:
+        return self._inputs.has_wall_clock
 
     def next(self) -> BatchPlan | None:
         """Gives the next batch, None if there is nothing to do yet.
@@ -73,12 +84,15 @@ class BatchPlanner:
             return None
         start, last = self._last.end, self._last
         now_ms = time.time_ns() // 1_000_000
-        found = self._idling.held_back(start, self._ends(list(start)), now_ms)
+        there = self._ends(list(start))
+        self._check_ends(start, there)
+        found = self._idling.held_back(start, there, now_ms)
         ends = self._capped(start, found)
         self.is_behind = any(ends[part] < end for part, end in found.items())
         tables = self._ends(list(self._inputs.global_parts))
         # A global table alone makes a batch, too: queries see it as of the newest batch.
-        is_new = ends != start or tables != last.global_ends
+        is_new = ends != start or tables != last.global_ends or self.has_leftover
+        is_new, self.wants_batch = is_new or self.wants_batch, False
         if not is_new and self._has_begun and not self._inputs.has_wall_clock:
             return None
         self._has_begun = True
@@ -95,14 +109,39 @@ class BatchPlanner:
         last, tables = self._last, self._ends(list(self._inputs.global_parts))
         return BatchPlan(last.batch + 1, last.end, last.end, last.clock_ms, tables)
 
-    def learn(self, records: int, seconds: float) -> None:
-        """Sizes the next full batch by the time that this one took."""
+    def advance(self, reached: Mapping[Part, int]) -> None:
+        """Go on from where the tasks really are: a batch may have been cut before its end."""
+        ends = {**self._last.end, **reached}
+        if any(reached.get(part, end) < end for part, end in self._last.end.items()):
+            self.is_behind = True
+        self._last = replace(self._last, end=ends)
+
+    def learn(self, records: int, seconds: float, fixed_s: float = 0.0) -> None:
+        """Size the next full batch by the time that this one took.
+
+        Args:
+            fixed_s: the part of the time that does not depend on the records. Where it is long, as
+                with many stages, batches are longer: it must not eat up what they gain.
+        """
         if records < self.most_records * _FULL or seconds <= 0:
             return
-        fitting = int(records * _BATCH_S / seconds)
+        wanted_s = max(_BATCH_S, fixed_s / _FIXED_SHARE)
+        per_record_s = max(seconds - fixed_s, seconds / 10) / records
+        fitting = int((wanted_s - fixed_s) / per_record_s)
         # Not all at once: the first batches pay for much that comes only once.
         grown = min(fitting, 4 * self.most_records)
         self.most_records = max(min(grown, self._inputs.max_records), _FEWEST_RECORDS)
+
+    def _check_ends(self, start: Mapping[Part, int], ends: Mapping[Part, int]) -> None:
+        """A topic that ends before the position was made anew: that must not look like silence."""
+        for (topic, number), at in start.items():
+            if ends[topic, number] < at:
+                raise StreamsError(
+                    "offset-out-of-range",
+                    f"topic {topic!r} partition {number} ends at {ends[topic, number]}, before the"
+                    f" committed offset {at}: it was made anew or lost records",
+                    fix="auto.offset.reset says where to go on",
+                )
 
     def _capped(self, start: Mapping[Part, int], ends: Mapping[Part, int]) -> dict[Part, int]:
         most = self.most_records

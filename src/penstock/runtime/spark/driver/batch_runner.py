@@ -1,4 +1,4 @@
-"""The leader's work: one call per batch from Spark, one Spark job per batch to the workers."""
+"""Runs batches: plans one, runs its stages as Spark jobs, and runs it again until it is done."""
 
 from __future__ import annotations
 
@@ -7,46 +7,58 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import cloudpickle
-import pyarrow as pa
-from pyspark import RDD, StorageLevel, TaskContext
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql import SparkSession
 
-from penstock.config import COMMIT_INTERVAL_MS, LOG_SUMMARY_INTERVAL_MS, StreamsConfig
-from penstock.errors import StreamsError
+from penstock.config import (
+    COMMIT_INTERVAL_MS,
+    LOG_SUMMARY_INTERVAL_MS,
+    RETRY_BACKOFF_MS,
+    TASK_TIMEOUT_MS,
+    TRANSACTION_TIMEOUT_MS,
+    StreamsConfig,
+)
+from penstock.errors import PenstockError, StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
+from penstock.runtime.spark.driver.failures import Remedy, explained, has_limit, remedy
+from penstock.runtime.spark.driver.internal_positions import InternalPositions
+from penstock.runtime.spark.driver.membership import GroupMember
 from penstock.runtime.spark.driver.pickling import packed
+from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.retention import ChangelogRetention
-from penstock.runtime.spark.driver.to_spark import call_sinks, spark_sinks
+from penstock.runtime.spark.driver.to_spark import SparkSinks
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan
+from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults
-from penstock.runtime.spark.exchange.rows import REPORT, SPARK_SCHEMA, reports
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
+    Limits,
+    Outcome,
+    Part,
+    Range,
     Release,
     Report,
     Restore,
     StageRequest,
-    WarmUp,
 )
-from penstock.runtime.spark.worker.slot_server import ask_slot, serve, socket_path
+from penstock.runtime.spark.worker.slot_task import SlotTask
 
 log = logging.getLogger(__name__)
 
-#: How long a call from Spark waits for input before it returns without a batch.
-_IDLE_S = 5.0
-#: Workers that are not warm by then can just as well run a batch.
-_WARM_UP_S = 60.0
+#: How often the driver looks around while there is no input.
+_LOOK_S = 5.0
+#: What a slot holds in memory of one stage, beside its stores.
+_SLOT_BYTES = 64 * 1024 * 1024
+#: A stage that takes longer commits what it has; the share of the transaction's own limit.
+_STAGE_S, _TRANSACTION_SHARE = 10.0, 0.25
+_MOST_BACKOFF_S = 10.0
 
 
 @dataclass(slots=True)
@@ -58,16 +70,21 @@ class Progress:
     sent: int = 0
     logged: int = 0
     restored: int = 0
-    #: When the first batch of this life began, in milliseconds since the epoch.
+    #: When the first batch of this run began, in milliseconds since the epoch.
     began_ms: int | None = None
     last_batch_seconds: float = 0.0
     last_batch_records: int = 0
     dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
     position: dict[tuple[str, int], int] = field(default_factory=dict)
+    #: What the application waits for right now; None while batches run or there is no input.
+    waiting_for: str | None = None
+    #: Batches that had to run again.
+    reruns: int = 0
+    moves: int = 0
 
 
 class BatchRunner:
-    """Runs batches. Each is planned in the batch log, run stage by stage, and then complete."""
+    """One batch after the other, for as long as this driver leads."""
 
     def __init__(
         self,
@@ -75,206 +92,311 @@ class BatchRunner:
         application: Application,
         batch_log: BatchLog,
         admin: Admin,
-        group: Any,
+        member: GroupMember,
         slots: int,
         planner: BatchPlanner,
+        internal: InternalPositions,
+        fence: Callable[[], None],
+        secret: bytes,
     ) -> None:
         set_faults(application.config)
         self.progress = Progress()
         self.slots = slots
-        self.lock = threading.Lock()
+        self.restore_listener: StateRestoreListener | None = None
+        self.application = application
+        self.secret = secret
+        self.placement = Placement(spark.sparkContext)
         self._spark = spark
-        self._application = application
         self._log = batch_log
         self._admin = admin
-        self._group = group
-        state = batch_log.state
-        self._clocks: dict[TaskId, Clocks] = state.clocks_at(state.complete + 1)
-        self._owners: dict[int, str] = {}
-        self._sinks = spark_sinks(application.plan.graph)
-        self._used_slots = slots
-        self._key = f"{application.id}-{application.epoch}"
-        config = StreamsConfig(application.config)
-        self._summary_ms = config[LOG_SUMMARY_INTERVAL_MS]
-        #: When the last summary was logged, and the records and batches until then.
-        self._summarized = time.monotonic(), 0, 0
-        self._retention = ChangelogRetention(application.plan, config, admin)
-        if state.plan is None:
-            self._retention.hold()
-        #: How Spark's pages call the jobs and stages of this application.
-        self._title = f"{application.id}, {application.plan.title()}"
-        self._broadcast = spark.sparkContext.broadcast(packed(application))
+        self._member = member
         self._planner = planner
+        self._internal = internal
+        self._fence = fence
+        self._used_slots = slots
+        self._clocks: dict[TaskId, Clocks] = batch_log.state.clocks()
+        config = StreamsConfig(application.config)
+        self._sinks = SparkSinks(spark, application, batch_log, admin)
+        self._retention = ChangelogRetention(application.plan, config, admin)
+        if batch_log.state.plan is None:
+            self._retention.hold()
+        self._summary_ms = config[LOG_SUMMARY_INTERVAL_MS]
+        self._summarized = time.monotonic(), 0, 0
         self._interval_s = config[COMMIT_INTERVAL_MS] / 1000
+        self._backoff_s = max(config[RETRY_BACKOFF_MS] / 1000, 0.01)
+        self._task_timeout_s = config[TASK_TIMEOUT_MS] / 1000
+        most_s = config[TRANSACTION_TIMEOUT_MS] / 1000 * _TRANSACTION_SHARE
+        self._limits = Limits(_SLOT_BYTES, min(_STAGE_S, most_s))
         self._next_commit = 0.0
         self._closing = threading.Event()
-        self._is_warm = threading.Event()
-        #: One partition per slot, for as long as their number does not change.
-        self._places: RDD[int] | None = None
-        self.restore_listener: StateRestoreListener | None = None
+        #: Set while no batch is under way.
+        self._is_between = threading.Event()
+        self._is_between.set()
+        self._is_first = True
+        #: How Spark's pages call the jobs of this application.
+        self._title = f"{application.id}, {application.plan.title()}"
+        self._job_group = f"penstock-{application.key}"
+        self._broadcast = spark.sparkContext.broadcast(packed(application))
+
+    # The loop
+
+    def run(self) -> None:
+        """Run batches until ``stop``; raise what waiting does not cure."""
+        self._persist(self._warm_up, is_batch=False)
+        while not self._closing.is_set():
+            plan = self._persist(self._wait_for_batch, is_batch=False)
+            if plan is not None:
+                self._persist(lambda plan=plan: self._run(plan))
+
+    def _persist(self, action: Callable[[], Any], *, is_batch: bool = True) -> Any:
+        """Do something until it is done: wait for whatever is away, and say for what."""
+        since, attempts = time.monotonic(), 0
+        while not self._closing.is_set():
+            try:
+                if attempts and is_batch:
+                    self._recover()
+                result = action()
+            except Exception as error:
+                failure = explained(error)
+                waited_s = time.monotonic() - since
+                if self._closing.is_set() or not self._may_repeat(failure, waited_s):
+                    raise failure from error
+                self._wait_after(failure, attempts)
+                attempts += 1
+                continue
+            self.progress.waiting_for = None
+            return result
+        return None
+
+    def _may_repeat(self, failure: PenstockError, waited_s: float) -> bool:
+        if remedy(failure) is not Remedy.RERUN:
+            return False
+        return not has_limit(failure) or waited_s < self._task_timeout_s
+
+    def _wait_after(self, failure: PenstockError, attempts: int) -> None:
+        pause_s = min(self._backoff_s * 2**attempts, _MOST_BACKOFF_S)
+        self.progress.waiting_for = failure.message
+        level = logging.WARNING if attempts in (0, 3) or attempts % 10 == 0 else logging.DEBUG
+        log.log(level, "waiting %.1f s, then trying again: %s", pause_s, failure.message)
+        self.progress.reruns += 1
+        self._closing.wait(pause_s)
+
+    def _recover(self) -> None:
+        """Before a batch runs again: end what slots have open, and see that this driver leads."""
+        self._member.check()
+        self._log.renew()
+        self._fence()
+        before, state = self._log.state, self._log.read()
+        if (state.generation, state.run_id) != (before.generation, before.run_id):
+            raise StreamsError(
+                "fenced",
+                f"another driver has taken generation {state.generation} of the application",
+                fix="nothing to do if another instance was started",
+            )
+        state.plan, state.complete = before.plan, before.complete
 
     # One batch
 
-    def warm_up(self) -> None:
-        """Starts workers, and lets them get ready for the first batch: clients, stores, tasks.
+    def _warm_up(self) -> None:
+        """Start the slots and restore their state; the first batch would do it otherwise."""
+        self._member.check()
+        plan = self._planner.first()
+        if plan is not None:
+            self._internal.refresh()
+            self._run_job("warm-up", self._request(plan, 0, is_rerun=True, is_open=True))
 
-        That batch would otherwise do it all, and is planned only when this is done.
-        """
-        try:
-            plan = self._planner.first()
-            order = WarmUp(None if plan is None else self._order(plan, 0))
-            if self._is_one_job:
-                self._on_slots(order)
-            else:
-                _collected(self._chained([order] * self._application.plan.stages))
-        except Exception as error:  # noqa: BLE001 - the first batch meets the same, and says so
-            log.info("the workers could not be warmed up: %s", error)
-        finally:
-            self._is_warm.set()
+    def _wait_for_batch(self) -> BatchPlan | None:
+        """Wait for the next commit's time, and for input; a backlog waits for neither."""
+        if not self._planner.is_behind:
+            self._closing.wait(max(self._next_commit - time.monotonic(), 0.0))
+        looked = time.monotonic()
+        while not self._closing.is_set():
+            self._member.check()
+            plan = self._planner.next()
+            if plan is not None:
+                return plan
+            if time.monotonic() - looked > _LOOK_S:
+                looked = time.monotonic()
+                self._look_around()
+            self._closing.wait(self._interval_s)
+        return None
 
-    def on_batch(self, frame: DataFrame, spark_batch: int) -> None:
-        """What ``foreachBatch`` calls. The frame is only the beat: it has no rows of ours."""
-        plan = self._wait_for_batch()
-        if plan is None:
-            return
+    def _look_around(self) -> None:
+        """While there is no input: see that Spark is there, and show servers that we are."""
+        if self._spark.sparkContext._jsc.sc().isStopped():
+            raise StreamsError(
+                "spark-lost",
+                "the Spark session was stopped while the application ran in it",
+                fix="close the application before the session",
+            )
+        for slot, endpoint in list(self.placement.endpoints.items()):
+            try:
+                ask(endpoint, self.secret, ("ping",), silence_s=_LOOK_S)
+            except StreamsError:
+                log.warning("the process of slot %d is gone; it is started again", slot)
+                self.placement.forget([slot])
+                self._planner.wants_batch = True
+
+    def _run(self, plan: BatchPlan) -> None:
         started = time.monotonic()
         self._next_commit = started + self._interval_s
         if self.progress.began_ms is None:
             self.progress.began_ms = time.time_ns() // 1_000_000
-        with self.lock:
+        self._is_between.clear()
+        try:
             if self._closing.is_set():
                 return
+            is_rerun = self._log.state.plan == plan
             self._log.begin(plan)
-            if self.slots != self._used_slots:
-                self.release(self._used_slots)
-            self._used_slots = self.slots
+            self._change_slots()
             fault_point("planned", plan)
-            received = self._run(plan)
+            received = self._run_stages(plan, is_rerun=is_rerun)
             fault_point("ran", plan)
-        if not self._application.exactly_once:
-            self._commit_offsets(plan)
-        self._note(plan, received, time.monotonic() - started)
-
-    def _wait_for_batch(self) -> BatchPlan | None:
-        """Waits for the next commit's time, and for input; a backlog waits for neither.
-
-        To wait here costs next to nothing. A trigger of Spark's would make a backlog wait, too.
-        """
-        self._is_warm.wait(_WARM_UP_S)
-        if not self._planner.is_behind:
-            self._closing.wait(max(self._next_commit - time.monotonic(), 0.0))
-        deadline = time.monotonic() + _IDLE_S
-        while not self._closing.is_set():
-            plan = self._planner.next()
-            if plan is not None or time.monotonic() > deadline:
-                return plan
-            self._closing.wait(self._interval_s)
-        return None
-
-    def _run(self, plan: BatchPlan) -> list[Report]:
-        self._spark.sparkContext.setJobDescription(f"{self._title}: batch {plan.batch}")
-        if self._is_one_job:
-            return self._run_one_stage(plan)
-        return self._run_stages(plan)
-
-    def _run_one_stage(self, plan: BatchPlan) -> list[Report]:
-        """Without a shuffle there are only reports to collect, and no query to be planned."""
-        return self._on_slots(self._order(plan, 0))
-
-    def _on_slots(
-        self, order: StageRequest | Release | WarmUp, slots: int | None = None
-    ) -> list[Report]:
-        """Runs an order on every slot: a plain RDD spares Spark the planning of a query."""
-        number = slots or self.slots
-        if self._places is None or self._places.getNumPartitions() != number:
-            self._places = self._spark.sparkContext.parallelize(range(number), number)
-        return self._places.mapPartitions(self._stage(order).reports).collect()
-
-    def _run_stages(self, plan: BatchPlan) -> list[Report]:
-        stages = range(self._application.plan.stages)
-        frame = self._chained([self._order(plan, stage) for stage in stages])
-        if not self._sinks:
-            return _collected(frame)
-        # The rows for the sinks are computed once, together with the reports.
-        frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            received = _collected(frame)
-            if plan.has_input or any(report.has_wall_clock for report in received):
-                call_sinks(self._sinks, frame, plan.batch)
+            self._sinks.call(plan.batch, received)
+            self._finish(plan, received, time.monotonic() - started)
         finally:
-            frame.unpersist()
+            self._is_between.set()
+
+    def _run_stages(self, plan: BatchPlan, *, is_rerun: bool) -> list[Report]:
+        received: list[Report] = []
+        if is_rerun or self._is_first:
+            # What a first attempt has written is only known to Kafka.
+            self._internal.refresh()
+        for stage in range(self.application.plan.stages):
+            self._member.check()
+            request = self._request(plan, stage, is_rerun=is_rerun)
+            if self._has_nothing(request, is_rerun=is_rerun):
+                continue
+            self._spark.sparkContext.setJobGroup(
+                self._job_group, f"{self._title}: batch {plan.batch}, stage {stage}"
+            )
+            reports = self._run_job("run", request)
+            self._internal.advance(reports)
+            if any(report.is_repeated for report in reports):
+                self._internal.refresh()
+            received += reports
         return received
 
-    @property
-    def _is_one_job(self) -> bool:
-        """Whether batches need neither a shuffle nor what is written for Spark."""
-        return self._application.plan.stages == 1 and not self._sinks
+    def _has_nothing(self, request: StageRequest, *, is_rerun: bool) -> bool:
+        """A later stage without input and without schedules has nothing to commit."""
+        if is_rerun or self._is_first or request.stage == 0 or self._planner.has_wall_clock:
+            return False
+        return all(start >= end for start, end in request.ranges.values())
 
-    def _chained(self, orders: Sequence[StageRequest | WarmUp]) -> DataFrame:
-        """The query of a batch: a stage per order, and a shuffle between them."""
-        slots = self.slots
-        frame = self._spark.range(0, slots, 1, slots).toDF("slot")
-        for stage, order in enumerate(orders):
-            if stage:
-                frame = frame.repartitionById(slots, col("slot"))
-            step = self._stage(order)
-            # What Spark's page of the query calls this step.
-            step.__name__ = self._application.plan.stage_title(stage)
-            frame = frame.mapInArrow(step, SPARK_SCHEMA)
-        return frame
+    def _run_job(self, kind: str, request: StageRequest) -> list[Report]:
+        """Run one Spark job with a task per slot; raise the worst of what they met."""
+        application, placement = self.application, self.placement
+        task = SlotTask(
+            broadcast=self._broadcast, key=application.key, application_id=application.id,
+            state_dir=application.state_dir, generation=application.generation,
+            secret=self.secret, endpoints=dict(placement.endpoints), kind=kind, request=request,
+        )  # fmt: skip
+        outcomes: list[Outcome] = placement.places(self.slots).mapPartitions(task).collect()
+        placement.note(outcomes)
+        self.progress.moves = placement.moves
+        errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+        if errors:
+            raise max(map(explained, errors), key=_weight)
+        return [report for outcome in outcomes for report in outcome.reports]
 
-    def _stage(self, order: StageRequest | Release | WarmUp) -> _StageFunction:
-        return _StageFunction(self._broadcast, self._key, order)
-
-    def _order(self, plan: BatchPlan, stage: int) -> StageRequest:
+    def _request(
+        self, plan: BatchPlan, stage: int, *, is_rerun: bool, is_open: bool = False
+    ) -> StageRequest:
+        layout = self.application.plan
+        external: dict[Part, Range] = {
+            part: (plan.start[part], plan.start[part] if is_open else plan.end[part])
+            for run in layout.runs_of(stage)
+            for parts in layout.inputs_of(run)
+            for part in parts
+        }
+        sources = set(layout.graph.source_changelogs.values())
         return StageRequest(
             batch=plan.batch,
             stage=stage,
             slots=self.slots,
             clock_ms=plan.clock_ms,
-            ranges={part: (plan.start[part], end) for part, end in plan.end.items()},
-            clocks=self._clocks,
-            done=self._log.state.done(plan.batch, stage),
+            ranges=external | self._internal.ranges(stage),
+            skips=self._internal.skips,
+            table_positions={part: at for part, at in plan.start.items() if part[0] in sources},
+            is_rerun=is_rerun,
             global_ends=plan.global_ends,
-            group=self._group,
-            owners=dict(self._owners),
+            group=self._member.metadata(),
+            owners=self.placement.owners(),
+            limits=self._limits,
+            plan=plan.to_json(),
         )
 
-    def _commit_offsets(self, plan: BatchPlan) -> None:
-        self._admin.alter_group_offsets(self._application.id, dict(plan.end))
+    def _change_slots(self) -> None:
+        """Take a new number of slots, or a better place for one, between two batches."""
+        if self.slots != self._used_slots:
+            self._log.note_slots(self.slots)
+            self.release(range(self.slots, self._used_slots))
+            self._used_slots = self.slots
+        moving = self.placement.to_move(self.slots)
+        if moving is not None:
+            log.info("slot %d moves to an executor with less to do", moving)
+            self.release([moving], is_moved=True)
 
-    def _note(self, plan: BatchPlan, received: list[Report], seconds: float) -> None:
-        # The next plan says that this batch is complete; only the last one needs a word of its own.
+    def _finish(self, plan: BatchPlan, received: list[Report], seconds: float) -> None:
+        reached = {
+            part: at
+            for report in received
+            for part, at in report.positions.items()
+            if part in plan.end
+        }
+        if not self.application.exactly_once:
+            self._member.commit({**reached, **self._internal.committed()})
+        # Every later plan tells that this batch is complete; only the last one needs a word.
         self._log.state.complete = plan.batch
-        self._log.state.markers.clear()
+        self._is_first = False
+        self._planner.advance(reached)
+        self._planner.has_leftover = self._internal.has_leftover
+        self._note(plan, received, reached, seconds)
+        self._internal.purge()
+
+    def _note(
+        self,
+        plan: BatchPlan,
+        received: list[Report],
+        reached: Mapping[Part, int],
+        seconds: float,
+    ) -> None:
         progress = self.progress
+        busy: Counter[tuple[int, int]] = Counter()
         # A task may have run in several stages: the last one knows its clocks.
         for report in sorted(received, key=lambda each: each.stage):
-            self._clocks[report.task] = report.clocks
-            self._owners[report.slot] = report.owner
+            if report.clocks is not None:
+                self._clocks[report.task] = report.clocks
+            busy[report.stage, report.slot] += report.seconds
             progress.sent += report.sent
             progress.logged += report.logged
             progress.restored += sum(each.records for each in report.restores)
             self._tell(report.restores)
             progress.dropped.update(report.dropped)
+        if any(report.has_requested_commit for report in received):
+            # What was asked for has been committed; the rest need not wait either.
+            self._next_commit = 0.0
         self._retention.keep_up(self._clocks, time.time_ns() // 1_000_000)
-        records = sum(report.records for report in received if report.stage == 0)
-        self._planner.learn(records, seconds)
+        external = [r for r in received if any(part in plan.end for part in r.positions)]
+        records = sum(report.records for report in external)
+        stages = {stage for stage, _ in busy}
+        working_s = sum(max(s for (st, _), s in busy.items() if st == stage) for stage in stages)
+        self._planner.learn(records, seconds, max(seconds - working_s, 0.0))
         progress.batches += 1
         progress.records += records
         progress.last_batch_records = records
         progress.last_batch_seconds = seconds
-        progress.position = {**plan.end, **plan.global_ends}
+        progress.position = {**plan.end, **reached, **plan.global_ends}
         self._summarize()
 
     def _summarize(self) -> None:
-        """Logs every now and then what has been done since the last time."""
+        """Log every now and then what has been done since the last time."""
         now, progress = time.monotonic(), self.progress
         since = now - self._summarized[0]
         if 0 <= self._summary_ms <= since * 1000:
             log.info(
                 "%s: %d records in %d batches in the last %.0f s",
-                self._application.id, progress.records - self._summarized[1],
+                self.application.id, progress.records - self._summarized[1],
                 progress.batches - self._summarized[2], since,
             )  # fmt: skip
             self._summarized = now, progress.records, progress.batches
@@ -290,72 +412,52 @@ class BatchRunner:
             listener.on_restore_end(part, each.store, each.records)
 
     def restoring(self) -> list[Restore]:
-        """What the slots are reading back right now; none that cannot be reached."""
+        """What the slots are reading back right now; a slot that does not answer is left out."""
         found: list[Restore] = []
-        for number in range(self.slots):
-            if socket_path(self._key, number).exists():
-                with contextlib.suppress(StreamsError, OSError):
-                    found += ask_slot(self._key, number, ("restoring",))
+        for number, endpoint in list(self.placement.endpoints.items()):
+            with contextlib.suppress(StreamsError):
+                question = ("restoring", self.application.key, number)
+                found += ask(endpoint, self.secret, question, silence_s=2.0)
         return found
+
+    def has_leftover(self) -> bool:
+        return self._internal.has_leftover
 
     # The end
 
-    def stop(self, query: StreamingQuery | None) -> None:
-        """Ends the query after the batch that is under way; no other one begins."""
+    def stop(self, patience_s: float) -> bool:
+        """Begin no other batch, and wait for the one under way; false if it had to be cancelled."""
         self._closing.set()
-        # A batch that still waits for the workers has not begun.
-        self._is_warm.set()
-        with self.lock:
-            # The batch that was under way has ended. The lock is given back, because a call from
-            # Spark that had just planned a batch waits for it, and the query for that call.
-            pass
-        if query is not None and query.isActive:
-            query.stop()
+        if self._is_between.wait(patience_s):
+            return True
+        with contextlib.suppress(Exception):
+            self._spark.sparkContext.cancelJobGroup(self._job_group)
+        return False
 
-    def release(self, slots: int) -> None:
-        """Lets every slot bring its state to disk and go."""
-        self._on_slots(Release(self._log.state.complete), slots)
+    def release(self, slots: Iterable[int], *, is_moved: bool = False) -> None:
+        """Have slots bring their state to disk and end."""
+        for number in list(slots):
+            endpoint = self.placement.endpoints.get(number)
+            if endpoint is None:
+                continue
+            question = ("close", self.application.key, number, Release(is_moved))
+            try:
+                ask(endpoint, self.secret, question)
+            except StreamsError as error:
+                log.info("slot %d could not be released: %s", number, error.message)
+            self.placement.forget([number])
 
-    def close(self) -> None:
-        """Writes down that the last batch is complete, and lets the slots go."""
-        with self.lock:
-            state = self._log.state
-            if state.plan is not None and state.complete == state.plan.batch:
-                self._log.finish(state.complete)
-            self.release(self._used_slots)
-        self._broadcast.unpersist()
+    def close(self, *, is_clean: bool) -> None:
+        """Write that the last batch is complete, and let the slots go."""
+        state = self._log.state
+        if is_clean and state.plan is not None and state.complete == state.plan.batch:
+            self._log.finish(state.complete)
+        self.release(list(self.placement.endpoints))
+        with contextlib.suppress(Exception):
+            self._broadcast.unpersist()
 
 
-def _collected(frame: DataFrame) -> list[Report]:
-    return reports(frame.filter(col("stage") == REPORT).select("stage", "value").collect())
-
-
-class _StageFunction:
-    """What a Spark task runs. Pickled with every batch, so it carries only the order."""
-
-    __name__ = "penstock"
-
-    def __init__(self, broadcast: Any, key: str, order: StageRequest | Release | WarmUp) -> None:
-        self._broadcast = broadcast
-        self._key = key
-        self._order = order
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        number = 0 if context is None else context.partitionId()
-        order = self._order
-        # The first stage gets a row per slot only so that Spark has something to hand out.
-        inputs: Iterator[pa.RecordBatch] = batches
-        if not isinstance(order, StageRequest) or order.stage == 0:
-            for _ in batches:
-                pass
-            inputs = iter(())
-        yield from serve(self._load, self._key, order, number, inputs)
-
-    def reports(self, places: Iterable[int]) -> list[Report]:
-        """The same as a function over an RDD with one partition per slot."""
-        return [each for batch in self(iter(())) for each in reports(batch.to_pylist())]
-
-    def _load(self) -> Application:
-        application: Application = cloudpickle.loads(self._broadcast.value)
-        return application
+def _weight(error: PenstockError) -> int:
+    """What the user must decide comes before what passes by itself."""
+    order = {Remedy.RERUN: 0, Remedy.BEGIN_ANEW: 1, Remedy.ASK: 2}
+    return order[remedy(error)]

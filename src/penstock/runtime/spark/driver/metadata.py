@@ -30,10 +30,10 @@ class StreamsMetrics:
     lag: Mapping[tuple[str, int], int]
 
     @staticmethod
-    def of(leader: ApplicationRun, state: State, threads: int) -> StreamsMetrics:
-        driver = leader.driver
-        assert driver is not None
-        progress = driver.progress
+    def of(run: ApplicationRun, state: State, threads: int) -> StreamsMetrics:
+        runner = run.runner
+        assert runner is not None
+        progress = runner.progress
         return StreamsMetrics(
             state=state,
             threads=threads,
@@ -45,7 +45,7 @@ class StreamsMetrics:
             last_batch_seconds=progress.last_batch_seconds,
             last_batch_records=progress.last_batch_records,
             dropped=dict(progress.dropped),
-            lag=leader.lag(),
+            lag=run.lag(),
         )
 
 
@@ -57,8 +57,8 @@ class ThreadMetadata:
     active_tasks: tuple[TaskId, ...]
 
 
-def thread_metadata(leader: ApplicationRun, threads: int) -> list[ThreadMetadata]:
-    application = leader.application
+def thread_metadata(run: ApplicationRun, threads: int) -> list[ThreadMetadata]:
+    application = run.application
     assert application is not None
     plan = application.plan
     tasks = sorted(

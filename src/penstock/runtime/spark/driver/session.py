@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import threading
@@ -17,18 +18,19 @@ from penstock.kafka.java import Java, find_java, java_home_for_spark
 from penstock.kafka.machine import set_variable, variable
 from penstock.runtime.spark.driver.class_archive import archive_options
 
+log = logging.getLogger(__name__)
+
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 #: Small batches often: Spark's defaults are made for large ones seldom.
 _DEFAULTS: dict[str, Any] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.streaming.pollingDelay": "5ms",
-    "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.python.worker.reuse": "true",
-    # Queries with a shorter traceback have workers of their own: a slot would be in the others.
-    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+    # An executor that is paused or unreachable is given up after this time, not after two minutes.
+    "spark.network.timeout": "30s",
+    "spark.executor.heartbeatInterval": "5s",
     "spark.log.level": "ERROR",
 }
 #: On one machine nobody else has to reach the driver, and it can be made to start quickly.
@@ -60,6 +62,23 @@ def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
     session = SparkSession.builder.config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel(str(given.get("spark.log.level", "ERROR")))
     return session, True
+
+
+def stop_session(session: SparkSession, patience_s: float) -> None:
+    """Stop a session of our own; a JVM that does not answer any more is killed."""
+    process = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
+    stopping = threading.Thread(target=_stop, args=(session,), name="penstock-stop", daemon=True)
+    stopping.start()
+    stopping.join(patience_s)
+    if stopping.is_alive() and process is not None:
+        log.warning("Spark's JVM does not answer: it is killed")
+        process.kill()
+
+
+def _stop(session: SparkSession) -> None:
+    # A JVM that is gone cannot be stopped.
+    with contextlib.suppress(Exception):
+        session.stop()
 
 
 def _start_workers(context: SparkContext) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,8 @@ from penstock.kafka.admin import Admin
 from penstock.runtime.spark.exchange.stage_request import Part
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Source
+
+log = logging.getLogger(__name__)
 
 _DURATION = re.compile(r"by_duration:PT(\d+)(?:\.(\d+))?S")
 
@@ -34,6 +37,26 @@ def start_offsets(
     for policy, waiting in by_policy.items():
         chosen |= _reset(policy, waiting, admin)
     return chosen
+
+
+def usable_offsets(admin: Admin, committed: Mapping[Part, int]) -> dict[Part, int]:
+    """Leave out committed offsets that the log does not have; the policy decides about those.
+
+    Their records were deleted before they were processed, or the topic was made anew.
+    """
+    if not committed:
+        return {}
+    begins, ends = admin.begin_offsets(committed), admin.end_offsets(committed)
+    usable = {p: at for p, at in committed.items() if begins[p] <= at <= ends[p]}
+    for topic, number in committed.keys() - usable.keys():
+        part = topic, number
+        log.error(
+            "topic %r partition %d has the offsets %d to %d, but %d is committed: records were"
+            " deleted before they were processed, or the topic was made anew; auto.offset.reset"
+            " decides where to go on",
+            topic, number, begins[part], ends[part], committed[part],
+        )  # fmt: skip
+    return usable
 
 
 def _policies(graph: Graph, default: str) -> dict[str, str]:

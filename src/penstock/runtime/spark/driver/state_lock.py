@@ -1,4 +1,4 @@
-"""One owner per state directory on a machine: the lock file says who, and how many slots it had."""
+"""One driver per state directory on a machine: the lock file says which process has it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ class StateLock:
     def __init__(self, directory: Path) -> None:
         self._path = directory / ".lock"
         self._handle: int | None = None
-        self._before = 0
 
     def acquire(self, *, group_may_write: bool = False) -> None:
         """Takes the directory, or raises with the process that has it."""
@@ -35,15 +34,8 @@ class StateLock:
                 fix="stop that process, or give this one another state.dir or application.id",
             ) from error
         self._handle = handle
-        self._before = _slots(content)
-
-    def slots_before(self, slots: int) -> int:
-        """How many slots the last owner had; notes how many this one has."""
-        assert self._handle is not None
-        os.ftruncate(self._handle, 0)
-        text = json.dumps({"pid": os.getpid(), "slots": slots}).encode()
-        os.pwrite(self._handle, text, 0)
-        return self._before
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, json.dumps({"pid": os.getpid()}).encode(), 0)
 
     def release(self) -> None:
         if self._handle is not None:
@@ -56,10 +48,3 @@ def _pid(content: bytes) -> str:
         return str(json.loads(content)["pid"])
     except (ValueError, KeyError):
         return "unknown"
-
-
-def _slots(content: bytes) -> int:
-    try:
-        return int(json.loads(content)["slots"])
-    except (ValueError, KeyError):
-        return 0

@@ -7,17 +7,18 @@ serialized key says in which partition.
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import UnknownStoreError
+from penstock.errors import PenstockError, StreamsError, UnknownStoreError
 from penstock.kernel.serdes import required_serde
 from penstock.model.partitioning import partition_for
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.model.windowed import Windowed
 from penstock.runtime.settings import task_settings
-from penstock.runtime.spark.worker.slot_server import ask_slot
+from penstock.runtime.spark.exchange.channel import ask
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.validate import nearest
 
@@ -25,7 +26,18 @@ if TYPE_CHECKING:
     from penstock.runtime.spark.driver.application_run import ApplicationRun
 
 _TIMESTAMPED = (StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW)
+#: How long a slot that is being started or restored is waited for.
+_PATIENCE_S = 10.0
+_PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost"})
 _OF_OPERATORS = (StoreKind.OUTER_JOIN, StoreKind.FOREIGN_KEY_SUBSCRIPTION)
+
+
+def _not_ready(slot: int, store: str) -> StreamsError:
+    return StreamsError(
+        "store-not-ready",
+        f"slot {slot}, which holds a part of store {store!r}, is being started",
+        fix="ask again in a moment",
+    )
 
 
 class StoreView:
@@ -34,30 +46,28 @@ class StoreView:
     It gives values; the timestamps that stores keep beside them are left out.
     """
 
-    def __init__(self, leader: ApplicationRun, spec: StoreSpec, partitions: int) -> None:
-        application, driver = leader.application, leader.driver
-        assert application is not None
-        assert driver is not None
+    def __init__(self, run: ApplicationRun, spec: StoreSpec, partitions: int) -> None:
+        runner = run.runner
+        assert runner is not None
         self._spec = spec
-        self._driver = driver
-        self._key = f"{application.id}-{application.epoch}"
+        self._runner = runner
         self._partitions = partitions
-        settings = task_settings(leader.config)
+        settings = task_settings(run.config)
         what = f"store {spec.name!r}"
         self._serde = required_serde(spec.key_serde, settings.defaults, "key", what)
         self._topic = settings.changelog_topic(spec.name)
 
     @staticmethod
-    def open(leader: ApplicationRun, name: str) -> StoreView:
-        application = leader.application
+    def open(run: ApplicationRun, name: str) -> StoreView:
+        application = run.application
         assert application is not None
         graph = application.plan.graph
         for part in application.plan.subtopologies.values():
             if name in part.stores(graph) and name in graph.stores:
-                return StoreView(leader, graph.stores[name], application.plan.tasks(part.id))
+                return StoreView(run, graph.stores[name], application.plan.tasks(part.id))
         if name in graph.global_stores:
             # Every slot has a full copy; one is asked.
-            return StoreView(leader, graph.global_stores[name].spec, 1)
+            return StoreView(run, graph.global_stores[name].spec, 1)
         names = [*graph.stores, *graph.global_stores]
         known = ", ".join(map(repr, names)) or "none"
         raise UnknownStoreError(
@@ -137,8 +147,22 @@ class StoreView:
     # Inside
 
     def _ask(self, partition: int, method: str, *arguments: Any) -> Any:
-        slot = partition % self._driver.slots
-        return ask_slot(self._key, slot, ("query", self.name, partition, method, arguments))
+        """Ask the slot that has the partition; one that is being started again is waited for."""
+        runner, slot = self._runner, partition % self._runner.slots
+        question = (
+            "query", runner.application.key, slot, self.name, partition, method, arguments,
+        )  # fmt: skip
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            endpoint = runner.placement.endpoints.get(slot)
+            try:
+                if endpoint is None:
+                    raise _not_ready(slot, self.name)
+                return ask(endpoint, runner.secret, question, silence_s=_PATIENCE_S)
+            except PenstockError as error:
+                if error.code not in _PASSING or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
 
     def _merged(self, method: str, *arguments: Any) -> Iterator[tuple[Any, Any]]:
         parts = [self._ask(part, method, *arguments) for part in range(self._partitions)]

@@ -1,9 +1,10 @@
-"""``KafkaStreams``: an application, from start to close. How it runs: ``leader``, ``driver``."""
+"""``KafkaStreams``: an application, from start to close. How it runs: ``application_run``."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import secrets
 import signal
 import threading
 import time
@@ -18,19 +19,19 @@ from penstock.config import (
     BOOTSTRAP_SERVERS,
     NUM_STREAM_THREADS,
     SETTINGS,
-    TASK_TIMEOUT_MS,
     StreamsConfig,
 )
-from penstock.errors import ConfigError, InvalidStateError
+from penstock.errors import ConfigError, InvalidStateError, PenstockError
 from penstock.kafka.admin import Admin
 from penstock.kafka.broker_registry import running_project_broker
 from penstock.kafka.embedded import shared_broker
 from penstock.model.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
 from penstock.runtime.spark.driver.application_run import ApplicationRun
+from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
-from penstock.runtime.spark.driver.query_failure import explained, is_passing
-from penstock.runtime.spark.driver.session import spark_session
+from penstock.runtime.spark.driver.failures import Remedy, explained, remedy
+from penstock.runtime.spark.driver.session import spark_session, stop_session
 from penstock.runtime.spark.driver.snapshot import snapshot
 from penstock.runtime.spark.driver.store_view import StoreView
 from penstock.runtime.spark.driver.topics import make_topics
@@ -43,6 +44,12 @@ log = logging.getLogger(__name__)
 #: Called with the error of a batch; says how to go on.
 UncaughtHandler = Callable[[Exception], ExceptionResponse]
 _SECONDS_BETWEEN_RESTARTS = (0.5, 1.0, 2.0, 5.0, 10.0)
+#: A batch that is under way when the application is closed may take so long to end.
+_BATCH_S = 15.0
+#: What ends without an answer from Spark's JVM is not waited for any longer.
+_SPARK_S = 10.0
+#: Proves to slot servers that they are asked by the driver of their own application.
+_SECRET = secrets.token_bytes(32)
 
 
 class KafkaStreams:
@@ -75,16 +82,16 @@ class KafkaStreams:
         self._listener: StateListener | None = None
         self._handler: UncaughtHandler = lambda error: ExceptionResponse.SHUTDOWN_CLIENT
         self._changed = threading.Condition()
-        #: Held while a life begins or ends: what is closed as it begins must end all the same.
         self._lifecycle_lock = threading.RLock()
-        self._leader: ApplicationRun | None = None
+        self._run: ApplicationRun | None = None
         self._spark: SparkSession | None = None
         self._owns_spark = False
         self._threads = self._config[NUM_STREAM_THREADS]
-        self._watcher: threading.Thread | None = None
+        self._main: threading.Thread | None = None
+        #: Set when the first attempt to start has ended, well or not.
+        self._has_started = threading.Event()
         self._closing = threading.Event()
-        self._failures = 0
-        self._failing_since: float | None = None
+        self._leave_group = True
         self._restore_listener: StateRestoreListener | None = None
         self._standby_listener: StandbyUpdateListener | None = None
         self._is_paused = False
@@ -110,9 +117,11 @@ class KafkaStreams:
             self.error = error if isinstance(error, Exception) else None
             self._to(State.ERROR)
             raise
-        self._to(State.RUNNING)
-        self._watcher = threading.Thread(target=self._watch, name="penstock-watch", daemon=True)
-        self._watcher.start()
+        self._main = threading.Thread(target=self._live, name="penstock-main", daemon=True)
+        self._main.start()
+        self._has_started.wait()
+        if self.error is not None:
+            raise self.error
 
     def run(self) -> None:
         """Starts, and returns only when the application has ended; SIGTERM and Ctrl-C close it."""
@@ -140,11 +149,19 @@ class KafkaStreams:
 
     def _is_idle(self) -> bool:
         """Whether nothing waits, and the first batch, which makes the tasks, has run."""
-        leader = self._leader
-        if leader is None or leader.driver is None:
+        run = self._run
+        runner = None if run is None else run.runner
+        if run is None or runner is None:
             return False
-        has_begun = self._is_paused or leader.driver.progress.batches > 0
-        return has_begun and not any(leader.lag().values())
+        has_begun = self._is_paused or runner.progress.batches > 0
+        if not has_begun or runner.has_leftover():
+            return False
+        try:
+            return not any(run.lag().values())
+        except PenstockError as error:
+            # Kafka is away, or the lead is lost: the batches wait, too.
+            log.debug("the lag is not known: %s", error)
+            return False
 
     def wait(self, timeout: Duration | None = None) -> bool:
         """Waits until the application has ended; false if it still runs after the timeout."""
@@ -153,13 +170,19 @@ class KafkaStreams:
             return self._changed.wait_for(lambda: self._state.has_ended, seconds)
 
     def close(self, timeout: Duration | None = None, leave_group: bool | None = None) -> bool:
-        """Ends after the batch that is under way; true if that was clean and in time."""
+        """End after the batch that is under way; true if that was clean and in time.
+
+        Args:
+            leave_group: False keeps the place in the consumer group until the session ends, so
+                that a quick restart of a static member moves nothing.
+        """
         if self._state.has_ended:
             return self._state is State.NOT_RUNNING
         if self._state is State.CREATED:
             self._to(State.PENDING_SHUTDOWN)
             self._to(State.NOT_RUNNING)
             return True
+        self._leave_group = leave_group is not False
         self._closing.set()
         seconds = None if timeout is None else to_ms(timeout) / 1000
         worker = threading.Thread(target=self._close, name="penstock-close", daemon=True)
@@ -226,8 +249,9 @@ class KafkaStreams:
     def set_global_state_restore_listener(self, listener: StateRestoreListener) -> None:
         """Tells ``listener`` of every store that was read back from its changelog."""
         self._restore_listener = listener
-        if self._leader is not None and self._leader.driver is not None:
-            self._leader.driver.restore_listener = listener
+        runner = self._runner()
+        if runner is not None:
+            runner.restore_listener = listener
 
     def set_standby_update_listener(self, listener: StandbyUpdateListener) -> None:
         """Tells ``listener`` how standby copies of stores follow their changelogs.
@@ -248,24 +272,34 @@ class KafkaStreams:
 
     def restoring(self) -> list[Restore]:
         """The stores that are being read back right now, and how far they are."""
-        driver = self._leader.driver if self._leader is not None else None
-        return [] if driver is None else driver.restoring()
+        runner = self._runner()
+        return [] if runner is None else runner.restoring()
+
+    @property
+    def waiting_for(self) -> str | None:
+        """What the application waits for: a broker, the lead, a lost executor; None if nothing."""
+        runner = self._runner()
+        if runner is not None:
+            return runner.progress.waiting_for
+        if self._state is State.REBALANCING and self._has_started.is_set():
+            return "another instance leads the application"
+        return None
 
     def metrics(self) -> StreamsMetrics:
         """What has happened so far: records, batches, drops, restores, lag."""
-        return StreamsMetrics.of(self._running_leader(), self._state, self._threads)
+        return StreamsMetrics.of(self._leading(), self._state, self._threads)
 
     def metadata_for_local_threads(self) -> list[ThreadMetadata]:
         """Which tasks each stream thread (a Spark task slot) runs."""
-        return thread_metadata(self._running_leader(), self._threads)
+        return thread_metadata(self._leading(), self._threads)
 
     def lag(self) -> dict[tuple[str, int], int]:
         """How many records of each source partition wait."""
-        return self._running_leader().lag()
+        return self._leading().lag()
 
     def store(self, name: str) -> StoreView:
         """A store as of the newest committed batch, over all its partitions."""
-        return StoreView.open(self._running_leader(), name)
+        return StoreView.open(self._leading(), name)
 
     def store_dataframe(self, name: str) -> DataFrame:
         """A committed snapshot of a store as a DataFrame: key, value and, for windows, bounds.
@@ -295,13 +329,13 @@ class KafkaStreams:
     def pause(self) -> None:
         """Plans no new batches until ``resume``; the application stays RUNNING."""
         self._is_paused = True
-        if self._leader is not None:
-            self._leader.pause(is_paused=True)
+        if self._run is not None:
+            self._run.pause(is_paused=True)
 
     def resume(self) -> None:
         self._is_paused = False
-        if self._leader is not None:
-            self._leader.pause(is_paused=False)
+        if self._run is not None:
+            self._run.pause(is_paused=False)
 
     @property
     def is_paused(self) -> bool:
@@ -310,107 +344,115 @@ class KafkaStreams:
     # Inside
 
     def _bring_up(self) -> None:
-        with self._lifecycle_lock:
-            if not self._closing.is_set():
-                self._begin_life()
-
-    def _begin_life(self) -> None:
+        """Bring Kafka's side up, while Spark starts."""
         with ThreadPoolExecutor(1, "penstock-prepare") as pool:
             prepared = pool.submit(self._prepare)
             # Spark belongs to the caller's thread: there the session is the active one.
-            if self._spark is None:
-                self._spark, self._owns_spark = spark_session(self._config)
-            leader = prepared.result()
-        leader.launch(self._spark)
-        if leader.driver is not None:
-            leader.driver.restore_listener = self._restore_listener
-        leader.pause(is_paused=self._is_paused)
+            self._spark, self._owns_spark = spark_session(self._config)
+            self._run = prepared.result()
 
     def _prepare(self) -> ApplicationRun:
-        """Brings Kafka's side up, while Spark starts."""
         if not self._config[BOOTSTRAP_SERVERS]:
             servers = running_project_broker() or self._private_broker()
             self._config = StreamsConfig({**self._config, BOOTSTRAP_SERVERS.name: servers})
-        leader = self._leader = ApplicationRun(self._topology.graph, self._config, self._threads)
-        leader.prepare()
-        return leader
+        run = ApplicationRun(self._topology.graph, self._config, self._threads, _SECRET)
+        # Known before it is ready: what fails half-way has to be let go of, too.
+        self._run = run
+        run.prepare()
+        return run
 
     def _private_broker(self) -> str:
-        """Starts the broker of this process; only the program itself can make its topics there."""
+        """Start the broker of this process; only the program itself can make its topics there."""
         servers = shared_broker().bootstrap_servers
         admin = Admin({"bootstrap.servers": servers})
         make_topics(admin, self._topology.graph, self._config[NUM_STREAM_THREADS])
         return servers
 
-    def _watch(self) -> None:
-        """Waits for the query to end, and asks the handler when it ended with an error."""
+    def _live(self) -> None:
+        """Lead whenever it is this instance's turn, until the application is closed."""
+        failures = 0
+        run, is_new = self._run, True
+        assert run is not None
         while not self._closing.is_set():
-            leader = self._leader
-            query = None if leader is None else leader.query
-            if query is None:
+            before = 0
+            try:
+                if not self._leads(run, is_new=is_new):
+                    continue
+                runner = self._begin(run)
+                self._has_started.set()
+                self._to(State.RUNNING)
+                runner.run()
                 return
-            with contextlib.suppress(Exception):
-                query.awaitTermination(1)
-            if query.isActive or self._closing.is_set():
-                if self._has_progress():
-                    self._failures, self._failing_since = 0, None
-                continue
-            self._failed(explained(query.exception()))
-            if not self._state.is_running_or_rebalancing:
-                return
+            except Exception as error:  # noqa: BLE001 - what it means is decided below
+                if self._closing.is_set():
+                    return
+                runner_now = run.runner
+                before = 0 if runner_now is None else runner_now.progress.batches
+                if not self._goes_on(explained(error)):
+                    return
+            finally:
+                is_new = False
+            failures = 0 if before else failures + 1
+            self._to(State.REBALANCING)
+            run.end_runner(is_clean=False, patience_s=_BATCH_S)
+            self._closing.wait(
+                _SECONDS_BETWEEN_RESTARTS[min(failures, len(_SECONDS_BETWEEN_RESTARTS) - 1)]
+            )
 
-    def _has_progress(self) -> bool:
-        driver = self._leader.driver if self._leader is not None else None
-        return driver is not None and driver.progress.batches > 0
+    def _leads(self, run: ApplicationRun, *, is_new: bool) -> bool:
+        if not is_new:
+            # Topics may have changed: partitions were added, or a topic was made anew.
+            run.prepare()
+        if run.wait_to_lead(self._closing, until_joined=True):
+            return True
+        if not self._closing.is_set():
+            log.info("another instance leads %s; waiting", self._config[APPLICATION_ID])
+            self._has_started.set()
+        return run.wait_to_lead(self._closing)
 
-    def _failed(self, error: Exception) -> None:
-        log.error("a batch failed: %s", error)
-        response = self._response_to(error)
-        if response is ExceptionResponse.REPLACE_THREAD:
-            self._replace()
-            return
+    def _begin(self, run: ApplicationRun) -> BatchRunner:
+        assert self._spark is not None
+        with self._lifecycle_lock:
+            run.slots = self._threads
+            runner = run.lead(self._spark)
+            runner.restore_listener = self._restore_listener
+            run.pause(is_paused=self._is_paused)
+            return runner
+
+    def _goes_on(self, error: Exception) -> bool:
+        """Decide after a failure: true if the application begins anew."""
+        is_first = not self._has_started.is_set()
+        kind = remedy(error)
+        if kind is Remedy.BEGIN_ANEW and not is_first:
+            log.warning("beginning anew: %s", error)
+            return True
+        if kind is Remedy.RERUN and not is_first and self._is_outside(error):
+            log.warning("not started again yet: %s", error)
+            return True
+        if not is_first:
+            log.error("a batch failed: %s", error)
+            if self._response_to(error) is ExceptionResponse.REPLACE_THREAD:
+                return True
         self._give_up(error)
+        return False
+
+    def _is_outside(self, error: Exception) -> bool:
+        """Whether the failure came while the application was being brought up again."""
+        return self._runner() is None
 
     def _give_up(self, error: Exception) -> None:
         self.error = error
         self._to(State.PENDING_ERROR)
         self._tear_down(is_clean=False)
         self._to(State.ERROR)
+        self._has_started.set()
 
     def _response_to(self, error: Exception) -> ExceptionResponse:
-        """A broker that is away or a killed worker is waited for; the rest the handler decides."""
-        now = time.monotonic()
-        self._failing_since = self._failing_since or now
-        waited_ms = (now - self._failing_since) * 1000
-        if is_passing(error) and waited_ms < self._config[TASK_TIMEOUT_MS]:
-            return ExceptionResponse.REPLACE_THREAD
         try:
             return self._handler(error)
         except Exception:
             log.exception("the uncaught exception handler failed; shutting down")
             return ExceptionResponse.SHUTDOWN_CLIENT
-
-    def _replace(self) -> None:
-        """Starts again from the committed state, more slowly each time it fails at once."""
-        self._to(State.REBALANCING)
-        while not self._closing.is_set():
-            pause = _SECONDS_BETWEEN_RESTARTS[
-                min(self._failures, len(_SECONDS_BETWEEN_RESTARTS) - 1)
-            ]
-            self._failures += 1
-            self._stop_leader(is_clean=False)
-            if self._closing.wait(pause):
-                return
-            try:
-                self._bring_up()
-            except Exception as again:  # noqa: BLE001 - whatever keeps it from starting
-                log.warning("the application could not be started again yet: %s", again)
-                if self._response_to(again) is not ExceptionResponse.REPLACE_THREAD:
-                    self._give_up(again)
-                    return
-                continue
-            self._to(State.RUNNING)
-            return
 
     def _close(self) -> None:
         if self._state.has_ended or self._state is State.PENDING_SHUTDOWN:
@@ -418,34 +460,37 @@ class KafkaStreams:
         self._to(State.PENDING_SHUTDOWN)
         self._tear_down(is_clean=True)
         self._to(State.NOT_RUNNING)
+        self._has_started.set()
 
     def _tear_down(self, *, is_clean: bool) -> None:
         with self._lifecycle_lock:
-            self._stop_leader(is_clean=is_clean)
-            if self._owns_spark and self._spark is not None:
-                self._spark.stop()
-            self._spark = None
+            run, self._run = self._run, None
+            if run is not None:
+                run.stop(
+                    is_clean=is_clean, patience_s=_BATCH_S, leave_group=self._leave_group
+                )
+            spark, self._spark = self._spark, None
+            if self._owns_spark and spark is not None:
+                stop_session(spark, _SPARK_S)
 
-    def _stop_leader(self, *, is_clean: bool) -> None:
-        with self._lifecycle_lock:
-            leader, self._leader = self._leader, None
-            if leader is not None:
-                leader.stop(is_clean=is_clean)
+    def _runner(self) -> BatchRunner | None:
+        run = self._run
+        return None if run is None else run.runner
 
     def _set_threads(self) -> None:
-        driver = self._leader.driver if self._leader is not None else None
-        if driver is not None:
-            driver.slots = self._threads
+        runner = self._runner()
+        if runner is not None:
+            runner.slots = self._threads
 
-    def _running_leader(self) -> ApplicationRun:
-        leader = self._leader
-        if leader is None or leader.driver is None:
+    def _leading(self) -> ApplicationRun:
+        run = self._run
+        if run is None or run.runner is None:
             raise InvalidStateError(
                 "not-running",
                 f"the application is {self._state.value}",
                 fix="call start() first, and ask before close()",
             )
-        return leader
+        return run
 
     def _to(self, new: State) -> None:
         with self._changed:

@@ -1,38 +1,147 @@
-"""``to_spark`` on the driver: the collected rows as a typed DataFrame, handed to the function."""
+"""``to_spark`` on the driver: committed rows as a typed DataFrame, handed to the function.
+
+Tasks write the rows, in their transactions, to a topic of the node. Which rows the function gets is
+written into the batch log before it is called: after a crash it sees the same rows with the same
+batch id again.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+import contextlib
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col, concat, from_json, get_json_object, lit, timestamp_millis
 
-from penstock.errors import StreamsError
-from penstock.runtime.spark.exchange.rows import FOR_SPARK
+from penstock.config import REPARTITION_PURGE_INTERVAL_MS, StreamsConfig
+from penstock.errors import PenstockError, StreamsError
+from penstock.kafka.admin import Admin
+from penstock.runtime.spark.exchange.batch_log import BatchLog, offset_rows, offsets_from
+from penstock.runtime.spark.exchange.plan import to_spark_topic
+from penstock.runtime.spark.exchange.stage_request import Application, Part, Report
+from penstock.runtime.spark.worker.reader import RangeReader
 from penstock.topology.graph import Graph
 from penstock.topology.nodes.to_spark import ToSpark
+
+_ROWS = "task int, sequence long, timestamp long, key binary, value binary"
 
 
 def spark_sinks(graph: Graph) -> list[ToSpark]:
     return [node for node in graph.nodes.values() if isinstance(node, ToSpark)]
 
 
-def call_sinks(sinks: list[ToSpark], frame: DataFrame, batch: int) -> None:
-    """Calls each function with its rows; an error names the line that asked for it."""
-    for sink in sinks:
-        rows = frame.filter((col("stage") == FOR_SPARK) & (col("topic") == sink.topic))
+class SparkSinks:
+    """Calls the functions of all ``to_spark`` nodes after each batch that has rows for them."""
+
+    def __init__(
+        self, spark: SparkSession, application: Application, batch_log: BatchLog, admin: Admin
+    ) -> None:
+        self._spark = spark
+        self._application = application
+        self._log = batch_log
+        self._admin = admin
+        self._sinks = spark_sinks(application.plan.graph)
+        config = StreamsConfig(application.config)
+        self._purge_interval_s = config[REPARTITION_PURGE_INTERVAL_MS] / 1000
+        self._purged = time.monotonic()
+
+    def call(self, batch: int, reports: Iterable[Report]) -> None:
+        """Hand every node's new rows to its function, unfinished ones first."""
+        if not self._sinks:
+            return
+        reports = list(reports)
+        written = {part: end for report in reports for part, end in report.written.items()}
+        is_known = not any(report.is_repeated for report in reports)
+        for sink in self._sinks:
+            told = self._log.state.sinks.get(sink.name)
+            if told is not None and not told["done"]:
+                # The driver died, or the function raised, before it was done.
+                self._hand_over(sink, told)
+            self._call(sink, batch, written if is_known and told is not None else None)
+
+    def _call(self, sink: ToSpark, batch: int, written: Mapping[Part, int] | None) -> None:
+        parts = self._parts(sink)
+        told = self._log.state.sinks.get(sink.name)
+        start = dict.fromkeys(parts, 0) | ({} if told is None else offsets_from(told["end"]))
+        if written is None:
+            ends = self._admin.end_offsets(parts)
+        else:
+            ends = {part: written.get(part, start[part]) for part in parts}
+        if all(ends[part] <= start[part] for part in parts):
+            return
+        told = {
+            "batch": batch, "start": offset_rows(start), "end": offset_rows(ends), "done": False,
+        }  # fmt: skip
+        self._log.note_sink(sink.name, told)
+        self._hand_over(sink, told)
+
+    def _hand_over(self, sink: ToSpark, told: Mapping[str, Any]) -> None:
+        start, end = offsets_from(told["start"]), offsets_from(told["end"])
+        ranges = [(part, (start.get(part, 0), at)) for part, at in end.items()]
+        rows = self._spark.sparkContext.parallelize(ranges, max(len(ranges), 1))
+        read = rows.mapPartitions(_ReadRows(self._application.restore_consumer))
+        # The rows are read once, whatever the function does with them.
+        frame = self._spark.createDataFrame(read, _ROWS).persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            sink.fn(_typed(rows, sink), batch)
+            sink.fn(_typed(frame, sink), told["batch"])
         except Exception as error:
             raise StreamsError(
                 "to-spark",
-                f"the function of {sink.name!r} raised {error!r} in batch {batch}",
-                "the batch runs again with the same id after a restart",
+                f"the function of {sink.name!r} raised {error!r} in batch {told['batch']}",
+                "the same rows come again with the same batch id after a restart",
                 sink.site,
             ) from error
+        finally:
+            frame.unpersist()
+        self._log.note_sink(sink.name, {**told, "done": True})
+        self._purge(end)
+
+    def _purge(self, end: Mapping[Part, int]) -> None:
+        if time.monotonic() - self._purged > self._purge_interval_s:
+            self._purged = time.monotonic()
+            threading.Thread(target=self._delete, args=(end,), daemon=True).start()
+
+    def _delete(self, end: Mapping[Part, int]) -> None:
+        with contextlib.suppress(PenstockError):
+            self._admin.delete_records(end)
+
+    def _parts(self, sink: ToSpark) -> list[Part]:
+        plan = self._application.plan
+        topic = to_spark_topic(self._application.id, sink.topic or "")
+        tasks = next(
+            plan.tasks(part.id) for part in plan.subtopologies.values() if sink.name in part.nodes
+        )
+        return [(topic, number) for number in range(tasks)]
+
+
+class _ReadRows:
+    """Reads ranges of a node's topic in a Spark task."""
+
+    def __init__(self, consumer: Mapping[str, Any]) -> None:
+        self._consumer = dict(consumer)
+
+    def __call__(self, ranges: Iterable[tuple[Part, tuple[int, int]]]) -> Iterator[tuple[Any, ...]]:
+        wanted = {tuple(part): (start, end) for part, (start, end) in ranges if start < end}
+        if not wanted:
+            return
+        reader = RangeReader(self._consumer)
+        try:
+            for records in reader.read(wanted).values():
+                for record in records:
+                    yield (
+                        record.partition, record.offset, record.timestamp, record.key, record.value,
+                    )  # fmt: skip
+        finally:
+            reader.close()
 
 
 def _typed(rows: DataFrame, sink: ToSpark) -> DataFrame:
     key, value = col("key").cast("string"), col("value").cast("string")
-    ordered = rows.orderBy("subtopology", "task", "sequence")
+    ordered = rows.orderBy("task", "sequence")
     windowed = sink.key_type is None
     columns = [
         _as(get_json_object(key, "$.key"), "string").alias("key")

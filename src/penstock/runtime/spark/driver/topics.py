@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.config import (
@@ -15,15 +15,15 @@ from penstock.errors import TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic, TopicSpec
 from penstock.model.duration import MAX_LONG
-from penstock.runtime.spark.exchange.plan import Plan
+from penstock.runtime.spark.exchange.plan import Plan, to_spark_topic
+from penstock.runtime.spark.worker.writer import LARGEST_BUNDLE
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source
+from penstock.topology.nodes.to_spark import ToSpark
 from penstock.topology.validate import nearest
 
 _WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)
-#: A replay may need values that its own first run has already replaced in the changelog.
-_MIN_COMPACTION_LAG_MS = 3_600_000
 
 
 def batches_topic(application_id: str) -> str:
@@ -95,8 +95,35 @@ def external_topics(graph: Graph) -> list[str]:
     return list(dict.fromkeys((*sources, *sinks)))
 
 
+def check_internal_topics(specs: Iterable[TopicSpec], existing: Mapping[str, Topic]) -> None:
+    """Refuse internal topics of another size: keys would be looked for in the wrong partition."""
+    for spec in specs:
+        found = existing.get(spec.name)
+        if found is not None and len(found.partitions) != spec.partitions:
+            raise TopologyError(
+                "partitions-changed",
+                f"internal topic {spec.name!r} has {len(found.partitions)} partitions, but the"
+                f" application's input now asks for {spec.partitions}",
+                fix="keys with state cannot move to other partitions: copy the input to a topic of"
+                " the old size, or give the application another application.id, or reset it with"
+                " penstock reset",
+            )
+
+
+def repartition_config(config: StreamsConfig) -> dict[str, str]:
+    """Settings of repartition topics, as Java makes them: records go when they are processed."""
+    settings = {
+        "cleanup.policy": "delete",
+        "message.timestamp.type": "CreateTime",
+        "retention.ms": "-1",
+        "segment.bytes": str(50 * 1024 * 1024),
+        "max.message.bytes": str(LARGEST_BUNDLE),
+    }
+    return settings | config.with_prefix("topic.")
+
+
 def internal_topics(plan: Plan, config: StreamsConfig) -> list[TopicSpec]:
-    """The changelogs and the batch log, with their settings."""
+    """The batch log, repartition topics and changelogs, with their settings."""
     application = config[APPLICATION_ID]
     replication = config[REPLICATION_FACTOR]
     specs = [
@@ -105,7 +132,17 @@ def internal_topics(plan: Plan, config: StreamsConfig) -> list[TopicSpec]:
             {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024 * 1024)},
         )
     ]  # fmt: skip
+    repartition = repartition_config(config)
+    for stage in range(plan.stages):
+        for topic in dict.fromkeys(topic for topic, _ in plan.internal_of(stage)):
+            name, size = f"{application}-{topic}", plan.partitions[topic]
+            specs.append(TopicSpec(name, size, replication, repartition))
     for part in plan.subtopologies.values():
+        for node in part.nodes:
+            sink = plan.graph.nodes[node]
+            if isinstance(sink, ToSpark):
+                name = to_spark_topic(application, sink.topic or "")
+                specs.append(TopicSpec(name, plan.tasks(part.id), replication, repartition))
         for store in part.stores(plan.graph):
             spec = plan.graph.stores.get(store)
             if spec is None or not spec.logging or store in plan.graph.source_changelogs:
@@ -129,11 +166,10 @@ def changelog_config(spec: StoreSpec, config: StreamsConfig) -> dict[str, str]:
     """Java's settings for the kind of store, then the user's ``topic.`` ones, then the store's."""
     settings = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
     extra = config[WINDOW_CHANGELOG_RETENTION_MS]
-    lag_ms = _MIN_COMPACTION_LAG_MS
     if is_windowed(spec):
         settings["cleanup.policy"] = "compact,delete"
         settings["retention.ms"] = str(min(spec.retention_ms + extra, MAX_LONG))
     elif spec.kind is StoreKind.VERSIONED_KEY_VALUE:
-        lag_ms = max(lag_ms, min(spec.history_retention_ms + extra, MAX_LONG))
-    settings["min.compaction.lag.ms"] = str(lag_ms)
+        lag_ms = min(spec.history_retention_ms + extra, MAX_LONG)
+        settings["min.compaction.lag.ms"] = str(lag_ms)
     return settings | config.with_prefix("topic.") | dict(spec.changelog_config)

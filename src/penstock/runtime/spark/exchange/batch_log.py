@@ -1,14 +1,15 @@
-"""The batch log: what a batch is, and how much of it is done. Kafka has the last word.
+"""The batch log: who leads, what a batch is, and how much of it is done.
 
-A compacted topic of one partition per application. Each slot writes, inside its transaction, the
-plan of the batch and a marker per task. So whatever dies, and even if Spark's checkpoint is lost,
-the next leader finds a batch that was committed in part and runs it again over the same ranges,
-and tasks that had committed only recompute.
+A compacted topic of one partition per application. A driver that begins to lead takes the next
+generation here. Each slot writes, inside its transaction, the plan of the batch and a marker per
+task. Whatever dies, the next driver finds a batch that was committed in part and finishes it over
+the same ranges: tasks that had committed do not run again.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,9 +20,11 @@ from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.runtime.spark.exchange.stage_request import Part, Skips
 
 PLAN_KEY = "plan"
+GENERATION_KEY = "generation"
+_ANSWER_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,10 @@ class BatchPlan:
         return json.dumps(
             {
                 "batch": self.batch,
-                "start": listed(self.start),
-                "end": listed(self.end),
+                "start": offset_rows(self.start),
+                "end": offset_rows(self.end),
                 "clock_ms": self.clock_ms,
-                "global_ends": listed(self.global_ends),
+                "global_ends": offset_rows(self.global_ends),
             }
         ).encode()
 
@@ -54,11 +57,42 @@ class BatchPlan:
         read = json.loads(data)
         return BatchPlan(
             read["batch"],
-            parts_of(read["start"]),
-            parts_of(read["end"]),
+            offsets_from(read["start"]),
+            offsets_from(read["end"]),
             read["clock_ms"],
-            parts_of(read["global_ends"]),
+            offsets_from(read["global_ends"]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A task's proof, written in its transaction, that its part of a stage is committed."""
+
+    batch: int
+    clocks: Clocks
+    positions: Mapping[Part, int] = field(default_factory=dict)
+    skips: Mapping[Part, Skips] = field(default_factory=dict)
+
+    def to_json(self) -> bytes:
+        skips = [[*part, offset, rows] for part, of in self.skips.items() for offset, rows in
+                 of.items()]  # fmt: skip
+        return json.dumps(
+            {
+                "batch": self.batch,
+                "clocks": self.clocks,
+                "positions": offset_rows(self.positions),
+                "skips": skips,
+            }
+        ).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> Marker:
+        read = json.loads(data)
+        skips: dict[Part, dict[int, int]] = {}
+        for topic, number, offset, rows in read.get("skips", ()):
+            skips.setdefault((topic, number), {})[offset] = rows
+        positions = offsets_from(read.get("positions", []))
+        return Marker(read["batch"], read["clocks"], positions, skips)
 
 
 @dataclass(slots=True)
@@ -68,30 +102,55 @@ class LogState:
     plan: BatchPlan | None = None
     #: The last batch of which every task has finished.
     complete: int = -1
-    #: By task and stage: the last batch that was committed there.
-    markers: dict[tuple[TaskId, int], int] = field(default_factory=dict)
-    #: By task: the last batch it committed, and its clocks before and after.
-    clocks: dict[TaskId, tuple[int, Clocks | None, Clocks]] = field(default_factory=dict)
+    #: By task and stage: the last commit there.
+    markers: dict[tuple[TaskId, int], Marker] = field(default_factory=dict)
     fingerprint: str | None = None
+    #: The newest generation, the run that took it, and the most slots that any generation had.
+    generation: int = 0
+    run_id: str = ""
+    slots: int = 0
+    #: By node of ``to_spark``: the batch and range that its function was last called with.
+    sinks: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def has_unfinished(self) -> bool:
         return self.plan is not None and self.plan.batch > self.complete
 
-    def done(self, batch: int, stage: int) -> frozenset[TaskId]:
+    def done(self, batch: int, stage: int) -> dict[TaskId, Marker]:
         """The tasks that committed this stage of this batch."""
-        return frozenset(t for (t, s), b in self.markers.items() if s == stage and b == batch)
+        found = self.markers.items()
+        return {t: marker for (t, s), marker in found if s == stage and marker.batch == batch}
 
-    def clocks_at(self, batch: int) -> dict[TaskId, Clocks]:
-        """The clocks of all tasks as they stand when a batch begins, also for the second time."""
-        noted = {
-            task: before if committed == batch else after
-            for task, (committed, before, after) in self.clocks.items()
-        }
-        return {task: clocks for task, clocks in noted.items() if clocks is not None}
+    def clocks(self) -> dict[TaskId, Clocks]:
+        """The clocks of every task after its last commit; a later stage has the last word."""
+        newest: dict[TaskId, tuple[int, int]] = {}
+        clocks: dict[TaskId, Clocks] = {}
+        for (task, stage), marker in self.markers.items():
+            if newest.get(task, (-1, -1)) <= (marker.batch, stage):
+                newest[task] = marker.batch, stage
+                clocks[task] = marker.clocks
+        return clocks
+
+    def positions(self) -> dict[Part, int]:
+        """Where every task goes on reading; each partition is read by one task in one stage."""
+        found: dict[Part, tuple[int, int]] = {}
+        for marker in self.markers.values():
+            for part, offset in marker.positions.items():
+                if found.get(part, (-1, 0))[0] <= marker.batch:
+                    found[part] = marker.batch, offset
+        return {part: offset for part, (_, offset) in found.items()}
+
+    def skips(self) -> dict[Part, Skips]:
+        """What of the bundles behind the positions has been processed already."""
+        found: dict[Part, tuple[int, Skips]] = {}
+        for marker in self.markers.values():
+            for part in marker.positions:
+                if found.get(part, (-1, {}))[0] <= marker.batch:
+                    found[part] = marker.batch, marker.skips.get(part, {})
+        return {part: skips for part, (_, skips) in found.items() if skips}
 
     def apply(self, key: str, value: bytes | str | None) -> None:
-        """Takes one record of the log into account."""
+        """Take one record of the log into account."""
         if value is None:
             return
         data = value.encode() if isinstance(value, str) else bytes(value)
@@ -101,15 +160,19 @@ class LogState:
             self.complete = int(data)
         elif key == "topology":
             self.fingerprint = data.decode()
+        elif key == GENERATION_KEY:
+            read = json.loads(data)
+            self.generation, self.run_id = read["generation"], read["run"]
+            self.slots = max(self.slots, read["slots"])
+        elif key.startswith("sink/"):
+            self.sinks[key.removeprefix("sink/")] = json.loads(data)
         elif key.startswith("task/"):
             _, task, stage = key.split("/")
-            read = json.loads(data)
-            self.markers[TaskId.parse(task), int(stage)] = read["batch"]
-            self.clocks[TaskId.parse(task)] = read["batch"], read["before"], read["clocks"]
+            self.markers[TaskId.parse(task), int(stage)] = Marker.from_json(data)
 
 
 class BatchLog:
-    """The leader's hand on the log. Making one fences every older leader's writes."""
+    """The driver's access to the log. Making one fences every older driver's writes."""
 
     def __init__(
         self,
@@ -118,40 +181,73 @@ class BatchLog:
         producer: Mapping[str, Any],
         *,
         exactly_once: bool,
+        timeout_s: float = 30.0,
     ) -> None:
         self.topic = topic
         self._consumer_config = dict(consumer)
         self._exactly_once = exactly_once
+        self._timeout_s = timeout_s
         settings = dict(producer)
         if exactly_once:
             settings["transactional.id"] = f"{topic}-leader"
+        self._settings = settings
         self._producer = new_producer(settings)
         if exactly_once:
-            self._producer.init_transactions(30.0)
+            self._producer.init_transactions(timeout_s)
         self.state = LogState()
 
     def read(self) -> LogState:
-        """Reads the whole log and keeps its state up to date from here on."""
+        """Read the whole log and keep its state up to date from here on."""
         self.state = read_log(self.topic, self._consumer_config)
         return self.state
 
+    def renew(self) -> None:
+        """Replace the producer after an error; what it had open is aborted."""
+        self._producer = new_producer(self._settings)
+        if self._exactly_once:
+            self._producer.init_transactions(self._timeout_s)
+
+    def take_generation(self, slots: int, run_id: str) -> int:
+        """Write that a new driver leads from now on, and with how many slots."""
+        state = self.state
+        state.generation, state.run_id = state.generation + 1, run_id
+        state.slots = max(state.slots, slots)
+        self._write_generation()
+        return state.generation
+
+    def note_slots(self, slots: int) -> None:
+        """Write a larger number of slots before the first of the new ones begins."""
+        if slots > self.state.slots:
+            self.state.slots = slots
+            self._write_generation()
+
+    def _write_generation(self) -> None:
+        state = self.state
+        told = {"generation": state.generation, "run": state.run_id, "slots": state.slots}
+        self._write(GENERATION_KEY, json.dumps(told).encode())
+
     def begin(self, plan: BatchPlan) -> None:
-        """Takes the plan as the newest; without transactions, writes it down before it runs.
+        """Take the plan as the newest; without transactions, write it before it runs.
 
         In a transaction each slot writes the plan beside its markers: a batch of which nothing is
-        committed has left no trace, and may as well be planned anew.
+        committed has left no trace, and a new driver may plan it anew.
         """
         if not self._exactly_once:
             self._write(PLAN_KEY, plan.to_json())
         self.state.plan = plan
 
     def finish(self, batch: int) -> None:
-        """Writes that every task of the batch has committed."""
+        """Write that every task of the batch has committed."""
         self._write("complete", str(batch).encode())
         self.state.complete = batch
 
+    def note_sink(self, name: str, told: Mapping[str, Any]) -> None:
+        """Write which rows the function of a ``to_spark`` node gets, or that it has had them."""
+        self._write(f"sink/{name}", json.dumps(told).encode())
+        self.state.sinks[name] = dict(told)
+
     def set_fingerprint(self, fingerprint: str) -> None:
-        """Writes which topology this application runs, so that another one is refused."""
+        """Write which topology this application runs, so that another one is refused."""
         self._write("topology", fingerprint.encode())
         self.state.fingerprint = fingerprint
 
@@ -162,14 +258,15 @@ class BatchLog:
         if self._exactly_once:
             self._producer.begin_transaction()
             self._producer.produce(self.topic, value, key, partition=0)
-            self._producer.commit_transaction(30.0)
-        else:
-            self._producer.produce(self.topic, value, key, partition=0)
-            self._producer.flush(30.0)
+            self._producer.commit_transaction(self._timeout_s)
+            return
+        self._producer.produce(self.topic, value, key, partition=0)
+        if self._producer.flush(self._timeout_s):
+            raise _silent(self.topic)
 
 
 def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
-    """Reads a whole batch log; it is compacted, so it stays short.
+    """Read a whole batch log; it is compacted, so it stays short.
 
     A transaction that another slot has open hides what was committed after it began: the end is
     only reached when every record that was there has been decided.
@@ -185,38 +282,41 @@ def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
         }
     )
     state = LogState()
+    deadline = time.monotonic() + _ANSWER_S
     try:
-        consumer.assign([TopicPartition(topic, 0, 0)])
+        part = TopicPartition(topic, 0, 0)
+        consumer.assign([part])
         while True:
-            message = consumer.poll(30.0)
-            if message is None:
-                raise _silent(topic)
-            error = message.error()
-            if error is None:
+            message = consumer.poll(1.0)
+            error = None if message is None else message.error()
+            if message is not None and error is None:
                 state.apply(bytes(message.key() or b"").decode(), message.value())
-            elif error.code() == KafkaError._PARTITION_EOF:
-                _, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), cached=True)
+                deadline = time.monotonic() + _ANSWER_S
+            elif error is not None and error.code() == KafkaError._PARTITION_EOF:
+                assert message is not None
+                _, high = consumer.get_watermark_offsets(part, cached=True)
                 if (message.offset() or 0) >= high:
                     return state
-            else:
+            elif time.monotonic() > deadline:
                 raise _silent(topic, error)
     finally:
         consumer.close()
 
 
-def listed(offsets: Mapping[Part, int]) -> list[list[Any]]:
-    """Offsets as JSON has them: it knows no pairs as keys."""
+def offset_rows(offsets: Mapping[Part, int]) -> list[list[Any]]:
+    """Offsets as rows of topic, partition and offset: JSON has no pairs as keys."""
     return [[topic, number, at] for (topic, number), at in sorted(offsets.items())]
 
 
-def parts_of(offsets: list[list[Any]]) -> dict[Part, int]:
-    """Offsets back from what `listed` made of them."""
-    return {(topic, number): at for topic, number, at in offsets}
+def offsets_from(rows: list[list[Any]]) -> dict[Part, int]:
+    """Offsets from the rows that `offset_rows` made of them."""
+    return {(topic, number): at for topic, number, at in rows}
 
 
 def _silent(topic: str, error: KafkaError | None = None) -> StreamsError:
+    said = error.str() if error else f"no answer in {_ANSWER_S:.0f} s"
     return StreamsError(
         "batch-log",
-        f"the batch log {topic!r} cannot be read: {error.str() if error else 'no answer in 30 s'}",
+        f"the batch log {topic!r} cannot be read or written: {said}",
         fix="check that the broker is up and that the topic has not been deleted",
     )

@@ -14,6 +14,7 @@ from functools import cached_property
 from penstock.errors import TopologyError
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source, TableSource
+from penstock.topology.nodes.to_spark import SPARK_TOPIC
 from penstock.topology.subtopology import SubTopology, subtopologies
 
 
@@ -75,6 +76,11 @@ class Plan:
         run = next(run for run in self.runs if topic in run.topics)
         return run.stage, run.subtopology
 
+    def internal_of(self, stage: int) -> list[tuple[str, int]]:
+        """The partitions of repartition topics that a stage reads."""
+        topics = [t for run in self.runs_of(stage) for t in run.topics if self.is_internal(t)]
+        return [(topic, number) for topic in topics for number in range(self.partitions[topic])]
+
     def is_internal(self, topic: str) -> bool:
         return topic in self.graph.internal_topics
 
@@ -95,6 +101,11 @@ class Plan:
         """The real topics that tasks read, in a fixed order."""
         topics = {topic for run in self.runs for topic in run.topics}
         return sorted(topic for topic in topics if not self.is_internal(topic))
+
+
+def to_spark_topic(application: str, topic: str) -> str:
+    """Name the topic that holds the rows of a ``to_spark`` node until its function has had them."""
+    return f"{application}-{topic.removeprefix(SPARK_TOPIC)}-to-spark"
 
 
 def make_plan(graph: Graph, topic_partitions: Mapping[str, int]) -> Plan:

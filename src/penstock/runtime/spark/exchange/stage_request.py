@@ -1,22 +1,32 @@
-"""What the driver tells the workers: the application once, an order per stage of a batch."""
+"""What the driver sends to a slot, and what the slot answers: plain values that can be pickled."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.plan import Plan
 
+#: A topic and a partition number. Internal topics have their name in the graph here.
 Part = tuple[str, int]
 Range = tuple[int, int]
+#: By offset of a bundle: how many of its records have been processed, when not all have.
+Skips = Mapping[int, int]
+
+
+class Limits(NamedTuple):
+    """What one slot may take on in one stage; a slot that reaches a limit commits what it has."""
+
+    bytes: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """Everything about an application that does not change while it runs."""
+    """Everything about an application that does not change while one driver leads it."""
 
     id: str
     plan: Plan
@@ -24,45 +34,55 @@ class Application:
     state_dir: str
     exactly_once: bool
     consumer: Mapping[str, Any]
+    restore_consumer: Mapping[str, Any]
+    global_consumer: Mapping[str, Any]
     producer: Mapping[str, Any]
-    #: Marks one life of the application; a worker that sees a new one starts over.
-    epoch: str
+    #: Taken by each driver that begins to lead; a slot of a smaller one may no longer write.
+    generation: int
+    #: Distinguishes two drivers that have taken the same generation in topics made anew.
+    run_id: str
     batches_topic: str
+
+    @property
+    def key(self) -> str:
+        """Name this run of the application among all applications of a Spark session."""
+        return f"{self.id}-{self.generation}-{self.run_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRequest:
-    """One stage of one batch. A replay gets the same order, but for what is done already."""
+    """One stage of one batch, for all slots. The same batch always has the same ranges."""
 
     batch: int
     stage: int
     slots: int
     clock_ms: int
+    #: What to read in this stage, of real topics and of repartition topics.
     ranges: Mapping[Part, Range] = field(default_factory=dict)
-    clocks: Mapping[TaskId, Clocks] = field(default_factory=dict)
-    #: Tasks whose writes of this stage are committed already: they only recompute.
-    done: frozenset[TaskId] = frozenset()
+    skips: Mapping[Part, Skips] = field(default_factory=dict)
+    #: How far topics that serve as changelogs of their tables have been processed.
+    table_positions: Mapping[Part, int] = field(default_factory=dict)
+    #: Whether the stage may have run before: then the batch log says which tasks are done.
+    is_rerun: bool = False
     global_ends: Mapping[Part, int] = field(default_factory=dict)
-    group: Any = None
-    #: Which worker had each slot last; another one must fence it before it writes.
+    #: The driver's membership of the consumer group, with which offsets are committed.
+    group: bytes | None = None
+    #: By slot: the server that ran it last. Another one must not trust the state it holds.
     owners: Mapping[int, str] = field(default_factory=dict)
+    limits: Limits = Limits(1 << 40, 1e9)
+    #: The whole batch, as the batch log keeps it.
+    plan: bytes = b""
 
-
-@dataclass(frozen=True, slots=True)
-class WarmUp:
-    """Make the slot and its clients; ``first`` tells how the first batch will begin, if known.
-
-    Its ranges need not end where those of the batch will.
-    """
-
-    first: StageRequest | None = None
+    @property
+    def step(self) -> tuple[int, int]:
+        return self.batch, self.stage
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Let the slot go. ``complete`` is the last batch that will not run again."""
+    """Ask a slot to bring its state to disk and end; ``is_moved``: its folders are deleted."""
 
-    complete: int
+    is_moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +98,45 @@ class Restore:
     records: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a worker says about one task after one stage."""
+    """What a slot says about one task after one stage."""
 
     task: TaskId
     stage: int
     slot: int
-    owner: str
-    records: int
-    sent: int
-    logged: int
-    restores: tuple[Restore, ...]
-    seconds: float
-    clocks: Clocks
-    dropped: Mapping[tuple[str, str], int]
-    has_wall_clock: bool
+    records: int = 0
+    sent: int = 0
+    logged: int = 0
+    restores: tuple[Restore, ...] = ()
+    seconds: float = 0.0
+    clocks: Clocks | None = None
+    dropped: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    has_wall_clock: bool = False
+    has_requested_commit: bool = False
+    #: Where the task goes on reading, committed with everything else.
+    positions: Mapping[Part, int] = field(default_factory=dict)
+    skips: Mapping[Part, Skips] = field(default_factory=dict)
+    #: The next offset of every repartition topic partition that the task wrote to.
+    written: Mapping[Part, int] = field(default_factory=dict)
+    #: The task had committed this stage before: it did nothing, and what it wrote is not known.
+    is_repeated: bool = False
+
+
+class Endpoint(NamedTuple):
+    """Where a slot server listens, and which process of which executor it is."""
+
+    server: str
+    host: str
+    port: int
+    executor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one Spark task hands back: the reports of its slot, or the error that it met."""
+
+    slot: int
+    endpoint: Endpoint | None = None
+    reports: tuple[Report, ...] = ()
+    error: BaseException | None = None

@@ -11,8 +11,8 @@ from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
 from penstock.runtime.spark.exchange.batch_log import LogState, read_log
 from penstock.runtime.spark.exchange.stage_request import Application
-from penstock.runtime.spark.worker.output import KafkaWriter, Writer
 from penstock.runtime.spark.worker.reader import RangeReader, Reader
+from penstock.runtime.spark.worker.writer import KafkaWriter, Writer
 
 _ANSWER_S = 30.0
 
@@ -27,7 +27,10 @@ class Clients(Protocol):
         """A reader of source topics."""
 
     def restorer(self) -> Reader:
-        """A reader of changelogs and global topics, which are read from where they begin."""
+        """A reader of changelogs."""
+
+    def global_reader(self) -> Reader:
+        """A reader of the topics of global tables."""
 
     def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
         """The first and the next offset of a topic partition that a committed read can see.
@@ -59,7 +62,10 @@ class KafkaClients:
         return RangeReader(self._application.consumer)
 
     def restorer(self) -> Reader:
-        return RangeReader({**self._application.consumer, "auto.offset.reset": "earliest"})
+        return RangeReader(self._application.restore_consumer)
+
+    def global_reader(self) -> Reader:
+        return RangeReader(self._application.global_consumer)
 
     def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
         if self._marks is None or self._undecided is None:

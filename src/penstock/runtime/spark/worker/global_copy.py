@@ -98,6 +98,6 @@ class GlobalCopy:
             self._graph, settings=self._settings, collector=_Nowhere(), stores=stores,
             wall_clock=lambda: 0,
         )  # fmt: skip
-        self._reader = self._clients.restorer()
+        self._reader = self._clients.global_reader()
         self.stores.clear()
         self.stores.update(stores.own)

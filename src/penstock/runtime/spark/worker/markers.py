@@ -1,47 +1,23 @@
-"""Markers: a task's proof, inside its transaction, that its part of a batch is done.
-
-They live in the application's batch log, a compacted topic; the driver's side is ``batch_log``.
-"""
+"""What a slot writes into the batch log, inside its transaction; the driver's side reads it."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-from penstock.runtime.spark.exchange.batch_log import PLAN_KEY, BatchPlan
+from penstock.runtime.spark.exchange.batch_log import PLAN_KEY, Marker
 from penstock.runtime.spark.exchange.stage_request import Application, Report, StageRequest
-from penstock.runtime.spark.worker.output import Writer
+from penstock.runtime.spark.worker.writer import Writer
 
 
-def write_plan(writer: Writer, application: Application, order: StageRequest) -> None:
-    """Writes what the whole batch is: other slots may die before they commit their part."""
-    plan = BatchPlan(
-        order.batch,
-        {part: start for part, (start, _) in order.ranges.items()},
-        {part: end for part, (_, end) in order.ranges.items()},
-        order.clock_ms,
-        order.global_ends,
-    )
-    key = PLAN_KEY.encode()
-    writer.send(application.batches_topic, key, plan.to_json(), order.clock_ms, (), 0)
-
-
-def marker_key(report: Report) -> bytes:
-    return f"task/{report.task}/{report.stage}".encode()
+def write_plan(writer: Writer, application: Application, request: StageRequest) -> None:
+    """Write what the whole batch is: other slots may die before they commit their part."""
+    topic, key = application.batches_topic, PLAN_KEY.encode()
+    writer.send(topic, key, request.plan, request.clock_ms, (), 0)
 
 
 def write_marker(
-    writer: Writer, application: Application, order: StageRequest, report: Report
+    writer: Writer, application: Application, request: StageRequest, report: Report
 ) -> None:
-    """Writes that the task's writes of this stage and batch exist, and where its clocks stand."""
-    # A task that runs this batch again needs its clocks as they were before.
-    before = order.clocks.get(report.task)
-    value: dict[str, Any] = {"batch": order.batch, "before": before, "clocks": report.clocks}
-    writer.send(
-        application.batches_topic,
-        marker_key(report),
-        json.dumps(value).encode(),
-        order.clock_ms,
-        (),
-        0,
-    )
+    """Write that the task's part of this stage exists, where it goes on, and its clocks."""
+    assert report.clocks is not None
+    marker = Marker(request.batch, report.clocks, report.positions, report.skips)
+    key = f"task/{report.task}/{report.stage}".encode()
+    writer.send(application.batches_topic, key, marker.to_json(), request.clock_ms, (), 0)

@@ -6,12 +6,13 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from confluent_kafka import KafkaError, Message, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
+from penstock.kafka.error_table import Verdict, verdict
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
 from penstock.runtime.spark.exchange.stage_request import Part
@@ -28,11 +29,14 @@ FAST_READING: dict[str, Any] = {
     "fetch.queue.backoff.ms": 5,
     "fetch.message.max.bytes": 8 * 1024 * 1024,
     "fetch.wait.max.ms": 50,
+    # Records that the broker has deleted are noticed, not stepped over.
+    "auto.offset.reset": "error",
 }
 _BATCH = 20_000
 #: A call that asks for more than there is waits so long: never ask for more than is missing.
 _PATIENCE_S = 0.01
 Range = tuple[int, int]
+_BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 #: A batch of fewer records is no backlog, and leaves nothing to read ahead.
 _BACKLOG = 20_000
 #: What lies in lists is no longer limited by the consumer's own queues.
@@ -41,14 +45,23 @@ _MOST_AHEAD = 100_000
 _AHEAD_BATCH = 5_000
 
 
+class ReadRanges(NamedTuple):
+    """The records of some ranges, and where reading went on to in each of them."""
+
+    columns: dict[Part, RawColumns]
+    reached: dict[Part, int]
+
+
 class Reader(Protocol):
     """Reads exact offset ranges of topic partitions."""
 
     def read(self, ranges: Mapping[Part, Range]) -> dict[Part, list[RawRecord]]:
         """Gives the committed records of every range, in offset order."""
 
-    def read_columns(self, ranges: Mapping[Part, Range]) -> dict[Part, RawColumns]:
-        """The same without an object per record."""
+    def read_columns(
+        self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40
+    ) -> ReadRanges:
+        """The same without an object per record, and only up to about so many bytes."""
 
     def connect(self, parts: Iterable[Part]) -> None:
         """Gets in touch with the leaders of these partitions, and reads nothing yet."""
@@ -57,6 +70,12 @@ class Reader(Protocol):
         """Goes on reading beside other work, for the next call; only a backlog is worth it."""
 
     def close(self) -> None: ...
+
+
+def _reading(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Fast reading, but for what the user has set; a missing offset is always noticed."""
+    fast = {name: value for name, value in FAST_READING.items() if name not in config}
+    return fast | {"auto.offset.reset": "error"}
 
 
 class ReadAhead:
@@ -97,39 +116,48 @@ class RangeReader:
     """
 
     def __init__(self, config: Mapping[str, Any], *, timeout_s: float = 60.0) -> None:
-        self._consumer = new_consumer({**FAST_READING, **config})
+        self._consumer = new_consumer({**config, **_reading(config)})
         self._timeout_s = timeout_s
         self._received: dict[Part, ReceivedColumns] = {}
         self._next: dict[Part, int] = {}
         self._ends: dict[Part, int] = {}
         self._last_count = 0
         self._ahead: ReadAhead | None = None
+        self._last_error: KafkaError | None = None
 
     def read(self, ranges: Mapping[Part, Range]) -> dict[Part, list[RawRecord]]:
         """Gives the records of every range, in offset order."""
-        found = self.read_columns(ranges)
+        found = self.read_columns(ranges).columns
         return {part: [RawRecord(*record) for record in columns] for part, columns in found.items()}
 
-    def read_columns(self, ranges: Mapping[Part, Range]) -> dict[Part, RawColumns]:
-        """Gives the records of every range as columns, in offset order."""
+    def read_columns(
+        self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40
+    ) -> ReadRanges:
+        """Return the records of every range as columns, in offset order.
+
+        Reading ends early when the records have about ``most_bytes``, but not without a record.
+        """
         self._end_ahead()
         self._seek(ranges)
         todo = {part: end for part, (start, end) in ranges.items() if start < end}
         self._forget_complete(todo)
         deadline = time.monotonic() + self._timeout_s
-        while todo:
+        size = sum(received.bytes for received in self._received.values())
+        while todo and size < most_bytes:
             messages = self._consumer.consume(min(_BATCH, self._missing(todo)), _PATIENCE_S)
             if messages:
                 deadline = time.monotonic() + self._timeout_s
-                self._accept(messages)
+                size += self._accept(messages)
                 self._forget_complete(todo)
             elif time.monotonic() > deadline:
                 raise self._stuck(todo)
-        for part, (_, end) in ranges.items():
-            self._next[part] = end
-        found = {part: self._of(part).take(end) for part, (_, end) in ranges.items()}
+        reached = {part: end for part, (_, end) in ranges.items()}
+        for part in todo:
+            reached[part] = max(self._of(part).last_offset + 1, ranges[part][0])
+        self._next.update(reached)
+        found = {part: self._of(part).take(reached[part]) for part in ranges}
         self._last_count = sum(map(len, found.values()))
-        return found
+        return ReadRanges(found, reached)
 
     def read_ahead(self) -> None:
         """Goes on reading in a thread until the next call, or until nothing is there."""
@@ -158,23 +186,34 @@ class RangeReader:
             self._end_ahead()
         self._consumer.close()
 
-    def _accept(self, messages: list[Message]) -> None:
+    def _accept(self, messages: list[Message]) -> int:
+        """Take what the consumer has handed over; return its size in bytes."""
         # Not with count(): an error that is compared with None raises another one.
         if any(map(Message.error, messages)):
             self._note_ends([message for message in messages if message.error() is not None])
             messages = [message for message in messages if message.error() is None]
         for part, run in runs_of(messages):
             self._of(part).add(run)
+        return sum(map(len, messages))
 
     def _note_ends(self, messages: list[Message]) -> None:
         for message in messages:
             error = message.error()
             assert error is not None
             part = (message.topic() or "", message.partition() or 0)
+            if error.code() in _BEYOND:
+                raise _out_of_range(error, part)
             if error.code() != KafkaError._PARTITION_EOF:
-                raise _read_error(error, part)
+                self._noticed(error, part)
+                continue
             # Transaction markers end a log without a record: the end counts, not a record.
             self._ends[part] = message.offset() or 0
+
+    def _noticed(self, error: KafkaError, part: Part) -> None:
+        """End the reading for an error that waiting does not cure; others pass by themselves."""
+        if verdict(error) not in (Verdict.WAIT, Verdict.RENEW):
+            raise _read_error(error, part)
+        self._last_error = error
 
     def _forget_complete(self, todo: dict[Part, int]) -> None:
         for part, end in list(todo.items()):
@@ -211,10 +250,21 @@ class RangeReader:
         listed = ", ".join(f"{t}-{p} up to {end}" for (t, p), end in todo.items())
         return StreamsError(
             "read-timeout",
-            f"no records came from Kafka for {self._timeout_s:.0f} s while reading {listed}",
+            f"no records came from Kafka for {self._timeout_s:.0f} s while reading {listed}"
+            + (f" ({self._last_error.str()})" if self._last_error is not None else ""),
             fix="check that the broker is up and that the topics still exist;"
             " the batch is read again after a restart",
         )
+
+
+def _out_of_range(error: KafkaError, part: Part) -> StreamsError:
+    return StreamsError(
+        "offset-out-of-range",
+        f"topic {part[0]!r} partition {part[1]} does not have the offset that comes next:"
+        f" {error.str()}",
+        fix="records were deleted before they were processed, or the topic was made anew;"
+        " auto.offset.reset says where to go on",
+    )
 
 
 def _read_error(error: KafkaError, part: Part) -> StreamsError:

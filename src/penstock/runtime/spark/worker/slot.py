@@ -1,60 +1,64 @@
-"""A slot: what a Spark task runs. It owns stream tasks, their state, a reader and a producer.
+"""A slot: a Kafka Streams thread. It owns stream tasks, their state, a reader and a producer.
 
-A slot lives in one Python worker and stays there between batches, because state, clients and
-processors are warm there. Spark may run the slot's next task in another worker: that one passes
-the order on to the owner over a local socket.
+A slot lives in one server process and stays there between batches, because state, clients and
+processors are warm there. It commits each stage of a batch in one transaction.
 """
 
 from __future__ import annotations
 
 import logging
-import os
+import shutil
 import threading
 import time
-import uuid
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from penstock.config import StreamsConfig
-from penstock.kernel.raw_columns import RawColumns
+from penstock.config import REPARTITION_FORMAT, StreamsConfig
+from penstock.errors import StoreError, StreamsError
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
-from penstock.runtime.spark.exchange.batch_log import LogState
+from penstock.runtime.spark.exchange.batch_log import LogState, Marker
+from penstock.runtime.spark.exchange.bundles import Sent, position_after, split_sent
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults
 from penstock.runtime.spark.exchange.plan import Run
-from penstock.runtime.spark.exchange.rows import RowBuffer, Sent, split_stage
-from penstock.runtime.spark.exchange.stage_request import Application, Report, Restore, StageRequest
+from penstock.runtime.spark.exchange.stage_request import (
+    Application,
+    Part,
+    Release,
+    Report,
+    Restore,
+    Skips,
+    StageRequest,
+)
 from penstock.runtime.spark.worker.clients import Clients, KafkaClients
 from penstock.runtime.spark.worker.global_copy import GlobalCopy
 from penstock.runtime.spark.worker.markers import write_marker, write_plan
 from penstock.runtime.spark.worker.memory import keep_freed_memory, no_garbage_collection
-from penstock.runtime.spark.worker.output import TaskOutput, Writer
-from penstock.runtime.spark.worker.reader import Reader
+from penstock.runtime.spark.worker.reader import Reader, ReadRanges
+from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.runtime.spark.worker.task_state import TaskState
+from penstock.runtime.spark.worker.writer import Writer
+from penstock.state.damaged import DAMAGED
 from penstock.state.rocks import OpenEngine, open_rocks
 
 log = logging.getLogger(__name__)
 
-_PLACE = f"{os.uname().nodename}-{uuid.uuid4().hex[:8]}"
-
-
-def worker_name() -> str:
-    """Names this worker process; asked each time, because workers are forked after the import."""
-    return f"{_PLACE}-{os.getpid()}"
+#: A processor that asks for a commit gets it after so long, not after every record.
+_COMMIT_S = 0.05
+#: Causes of an error that are looked at; more would be a circle.
+_DEPTH = 20
 
 
 class Slot:
-    """Runs its share of the tasks of every stage. One batch at a time."""
+    """Runs its share of the tasks of every stage. One stage at a time."""
 
     def __init__(
         self,
         application: Application,
         number: int,
+        server: str = "",
         clients: Clients | None = None,
         open_engine: OpenEngine = open_rocks,
     ) -> None:
@@ -63,8 +67,9 @@ class Slot:
         self.application = application
         self.number = number
         self.lock = threading.Lock()
-        #: Held while state moves from the pending writes into the stores, and by readers.
+        #: Held while state changes, and by readers.
         self.reading = threading.RLock()
+        self._server = server
         self._plan = application.plan
         self._config = StreamsConfig(application.config)
         self._directory = Path(application.state_dir) / application.id
@@ -76,208 +81,248 @@ class Slot:
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._restorer: Reader | None = None
-        self._rows = RowBuffer()
-        self._last: tuple[int, int] | None = None
-        #: The batch that everything is ready for, and what the batch log said then.
-        self._ready_for: tuple[StageRequest, LogState] | None = None
+        #: What the batch log said when this slot last had to ask it.
+        self._log: LogState | None = None
+        self._answered: tuple[tuple[int, int], list[Report]] | None = None
         self._global = GlobalCopy(application, self._settings, number, self._clients, open_engine)
 
-    def warm_up(self, first: StageRequest | None = None) -> None:
-        """Makes the clients, and the state for a first batch: what needs none of its records."""
-        with self.lock:
-            if self._writer is None:
-                self._writer = self._clients.writer(self.number)
-            if self._reader is None:
-                self._reader = self._clients.reader()
-            if first is not None and self._last is None and self._ready_for is None:
-                try:
-                    self._get_ready(first, self._writer, self._reader)
-                except BaseException:
-                    self._fail()
-                    raise
+    # Getting ready
 
-    def _get_ready(self, first: StageRequest, writer: Writer, reader: Reader) -> None:
-        """Opens stores, reads them back and plans the tasks, as the batch would do it itself."""
-        found = self._clients.batch_log()
-        tasks = {task for stage in range(self._plan.stages) for _, task in self._work(stage, first)}
-        with self.reading:
-            self._global.catch_up(first.global_ends)
-            for task in sorted(tasks):
-                self._prepared(task, first, writer)
-        reader.connect(part for part in first.ranges if part[1] % first.slots == self.number)
-        self._ready_for = first, found
-
-    # One stage
-
-    def run(
-        self, order: StageRequest, batches: Iterable[pa.RecordBatch]
-    ) -> Iterator[pa.RecordBatch]:
-        """Runs this slot's tasks of the order's stage and gives rows for later stages."""
-        shuffled, others = split_stage(batches, order.stage)
-        yield from others
+    def warm_up(self, first: StageRequest) -> None:
+        """Make the clients and restore the state before the first batch is planned."""
         with self.lock:
             try:
-                with no_garbage_collection():
-                    self._run(order, shuffled)
-            except BaseException:
-                self._fail()
+                self._make_ready(first, self._all_work(first))
+                reader = self._main_reader()
+                reader.connect(
+                    part for part in first.ranges if part[1] % first.slots == self.number
+                )
+            except BaseException as error:
+                self._fail(error)
                 raise
-            yield from self._rows.batches()
-            self._rows.rows.clear()
 
-    def _run(self, order: StageRequest, shuffled: list[Sent]) -> None:
-        self._rows.rows.clear()
-        # A new writer ends what an older owner had open: only then do the markers tell all.
-        writer = self._writer_for(order)
-        order = self._with_markers(order)
-        with self.reading:
-            self._global.catch_up(order.global_ends)
-        work = self._work(order.stage, order)
-        self._release(order)
-        with self.reading:
-            states = {task: self._prepared(task, order, writer) for _, task in work}
-        fault_point("prepared", order)
-        records = self._read(work, order)
-        fault_point("read", order)
-        writer.begin()
-        reports = [
-            self._run_task(states[task], run, order, records, shuffled) for run, task in work
-        ]
-        fault_point("processed", order)
-        self._commit(work, states, reports, order, writer)
-        fault_point("committed", order)
-        with self.reading:
-            for state in states.values():
-                state.seal()
-        for report in reports:
-            self._rows.report(report)
+    def _make_ready(
+        self, request: StageRequest, work: list[tuple[Run, TaskId]]
+    ) -> dict[TaskId, Marker]:
+        """Make a writer and the state of the tasks; return the tasks that are done already.
 
-    def _work(self, stage: int, order: StageRequest) -> list[tuple[Run, TaskId]]:
+        A new writer ends what an older owner of this slot had open. Only then does the batch log
+        tell all that this slot has committed, and whether another driver leads.
+        """
+        if request.owners.get(self.number, self._server) != self._server:
+            # Another server ran this slot meanwhile: neither state nor writer can be trusted.
+            self._start_over()
+        if self._writer is not None and (request.is_rerun or not self._writer.is_usable):
+            self._writer = None
+        is_new = self._writer is None
+        writer = self._writer = self._writer or self._clients.writer(self.number)
+        tasks = [task for _, task in work]
+        if is_new or not all(t in self._tasks and self._tasks[t].is_ready for t in tasks):
+            self._log = self._clients.batch_log()
+            self._check_generation(self._log)
+        assert self._log is not None
+        # Later on this slot knows itself what it has committed.
+        asks = is_new or self._answered is None
+        done = self._log.done(request.batch, request.stage) if asks else {}
+        self._release(request)
+        clocks = self._log.clocks()
+        with self.reading:
+            self._global.catch_up(request.global_ends)
+            for task in sorted({task for task in tasks if task not in done}):
+                state = self._state(task, writer)
+                state.prepare(
+                    request, clocks.get(task), self._restore_reader, self._clients.watermarks
+                )
+        return done
+
+    def _check_generation(self, found: LogState) -> None:
+        application = self.application
+        newest = found.generation, found.run_id
+        if newest != (application.generation, application.run_id):
+            raise StreamsError(
+                "fenced",
+                f"another driver leads application {application.id!r}: generation"
+                f" {found.generation} of the batch log is newer than {application.generation}",
+                fix="nothing to do if another instance was started; otherwise look for a second"
+                " program with this application.id",
+            )
+
+    def _all_work(self, request: StageRequest) -> list[tuple[Run, TaskId]]:
+        stages = range(self._plan.stages)
+        return [each for stage in stages for each in self._work(stage, request.slots)]
+
+    def _work(self, stage: int, slots: int) -> list[tuple[Run, TaskId]]:
         """The tasks of this slot in a stage."""
         return [
             (run, TaskId(run.subtopology, number))
             for run in self._plan.runs_of(stage)
             for number in range(self._plan.tasks(run.subtopology))
-            if number % order.slots == self.number
+            if number % slots == self.number
         ]
 
-    def _with_markers(self, order: StageRequest) -> StageRequest:
-        """Looks into the batch log itself where the driver's word may be out of date.
-
-        Spark may run a task again on its own, after the first attempt had committed.
-        """
-        step = (order.batch, order.stage)
-        is_next = self._last is not None and self._last < step
-        self._last = step
-        ready_for, self._ready_for = self._ready_for, None
-        if is_next:
-            return order
-        if ready_for is not None and _begins_like(order, ready_for[0]):
-            found = ready_for[1]
-        else:
-            for state in self._tasks.values():
-                # What they hold is not the state before this batch.
-                state.discard()
-            found = self._clients.batch_log()
-        return replace(order, done=order.done | found.done(order.batch, order.stage))
-
-    def _run_task(
-        self,
-        state: TaskState,
-        run: Run,
-        order: StageRequest,
-        records: dict[tuple[str, int], RawColumns],
-        shuffled: list[Sent],
-    ) -> Report:
-        started = time.monotonic()
-        task, restores = state.task_id, tuple(state.restores.values())
-        state.restores = {}
-        is_replay = task in order.done
-        state.output.start_run(order.batch, order.stage, is_replay=is_replay)
-        own = {topic: records[topic, task.partition] for topic in run.topics
-               if (topic, task.partition) in records}  # fmt: skip
-        mine = [s for s in shuffled if s.partition == task.partition and s.topic in run.topics]
-        count = state.run(own, mine)
-        logged = state.write_changelogs(is_replay=is_replay)
-        kernel = state.kernel
-        assert kernel is not None
-        dropped = dict(kernel.dropped_records)
-        kernel.dropped_records.clear()
-        return Report(
-            task, order.stage, self.number, worker_name(), count, state.output.sent, logged,
-            restores, time.monotonic() - started, kernel.clocks(), dropped,
-            kernel.has_wall_clock_punctuations,
-        )  # fmt: skip
-
-    def _commit(
-        self,
-        work: list[tuple[Run, TaskId]],
-        states: dict[TaskId, TaskState],
-        reports: list[Report],
-        order: StageRequest,
-        writer: Writer,
-    ) -> None:
-        fresh = [report for report in reports if report.task not in order.done]
-        if fresh and writer.is_transactional:
-            write_plan(writer, self.application, order)
-        for report in fresh:
-            write_marker(writer, self.application, order, report)
-        offsets = {
-            (topic, task.partition): order.ranges[topic, task.partition][1]
-            for run, task in work
-            for topic in run.topics
-            if task not in order.done and (topic, task.partition) in order.ranges
-        }
-        fault_point("written", order)
-        if self._reader is not None:
-            # Nothing is computed until the next order comes.
-            self._reader.read_ahead()
-        writer.commit(offsets, order.group)
-        if not writer.is_transactional:
-            return
-        # Delivery reports arrive with the commit; only now are the changelogs' ends known.
-        writer.flush()
-
-    # What a stage needs
-
-    def _prepared(self, task: TaskId, order: StageRequest, writer: Writer) -> TaskState:
+    def _state(self, task: TaskId, writer: Writer) -> TaskState:
         state = self._tasks.get(task)
         if state is None:
-            output = TaskOutput(task, self._plan, self._settings, writer, self._rows, order.slots)
+            as_records = self._config[REPARTITION_FORMAT] == "records"
+            output = TaskOutput(task, self._plan, self._settings, writer, as_records=as_records)
             state = self._tasks[task] = TaskState(
                 task, self._plan, self._settings, output, self._directory, self._global.stores,
                 self._open_engine,
             )  # fmt: skip
         state.output.writer = writer
-        state.output.slots = order.slots
-        state.prepare(order, self._restore_reader, self._clients.watermarks)
         return state
 
-    def _read(
-        self, work: list[tuple[Run, TaskId]], order: StageRequest
-    ) -> dict[tuple[str, int], RawColumns]:
+    # One stage
+
+    def run(self, request: StageRequest) -> list[Report]:
+        """Run this slot's tasks of the stage and commit them.
+
+        A request that was answered before is answered again: the first answer was lost.
+        """
+        with self.lock:
+            if self._answered is not None and self._answered[0] >= request.step:
+                if self._answered[0] == request.step:
+                    return self._answered[1]
+                raise StreamsError(
+                    "stale-request",
+                    f"slot {self.number} was asked for batch {request.batch} stage"
+                    f" {request.stage}, but has gone on to {self._answered[0]}",
+                    fix="nothing to do: an old attempt of Spark's woke up late",
+                )
+            try:
+                with no_garbage_collection():
+                    reports = self._run(request)
+            except BaseException as error:
+                self._fail(error)
+                raise
+            self._answered = request.step, reports
+            return reports
+
+    def _run(self, request: StageRequest) -> list[Report]:
+        everything = self._work(request.stage, request.slots)
+        done = self._make_ready(request, everything)
+        work = [(run, task) for run, task in everything if task not in done]
+        fault_point("prepared", request)
+        found = self._read(work, request)
+        fault_point("read", request)
+        writer = self._writer
+        assert writer is not None
+        writer.begin()
+        reports = self._process(work, request, found)
+        fault_point("processed", request)
+        reports = self._commit(reports, request, writer)
+        fault_point("committed", request)
+        with self.reading:
+            for _, task in work:
+                self._tasks[task].apply(request.batch)
+        return reports + [_repeated(task, self.number, request, done[task]) for task in done]
+
+    def _read(self, work: list[tuple[Run, TaskId]], request: StageRequest) -> ReadRanges:
         wanted = {
-            (topic, task.partition): order.ranges[topic, task.partition]
+            (self._real(topic), task.partition): request.ranges[topic, task.partition]
             for run, task in work
             for topic in run.topics
-            if (topic, task.partition) in order.ranges
+            if (topic, task.partition) in request.ranges
         }
         if not wanted:
-            return {}
+            return ReadRanges({}, {})
+        return self._main_reader().read_columns(wanted, request.limits.bytes)
+
+    def _process(
+        self, work: list[tuple[Run, TaskId]], request: StageRequest, found: ReadRanges
+    ) -> list[Report]:
+        ends = time.monotonic() + request.limits.seconds
+        reports = []
+        for place, (run, task) in enumerate(work):
+            # Every task gets its share of what is left of the time.
+            now = time.monotonic()
+            until = now + max(ends - now, 0.0) / (len(work) - place)
+            reports.append(self._run_task(run, task, request, found, until))
+        return reports
+
+    def _run_task(
+        self, run: Run, task: TaskId, request: StageRequest, found: ReadRanges, until: float
+    ) -> Report:
+        started = time.monotonic()
+        state = self._tasks[task]
+        restores, state.restores = tuple(state.restores.values()), {}
+        state.output.start_run()
+        inputs = self._inputs(run, task, request, found)
+        kernel = state.kernel
+        assert kernel is not None
+        consumed = state.run(
+            inputs.records, inputs.sent, inputs.truncated, self._stop(state, started, until)
+        )
+        logged = state.write_changelogs()
+        positions, skips = inputs.positions(consumed)
+        dropped = dict(kernel.dropped_records)
+        kernel.dropped_records.clear()
+        return Report(
+            task=task, stage=request.stage, slot=self.number, records=sum(consumed.values()),
+            sent=state.output.sent, logged=logged, restores=restores,
+            seconds=time.monotonic() - started, clocks=kernel.clocks(), dropped=dropped,
+            has_wall_clock=kernel.has_wall_clock_punctuations,
+            has_requested_commit=kernel.commit_was_requested,
+            positions=positions, skips=skips, written=state.output.written,
+        )  # fmt: skip
+
+    @staticmethod
+    def _stop(state: TaskState, started: float, until: float) -> Callable[[], bool]:
+        kernel = state.kernel
+        assert kernel is not None
+
+        def stop() -> bool:
+            now = time.monotonic()
+            return now > until or (kernel.commit_requested and now - started > _COMMIT_S)
+
+        return stop
+
+    def _inputs(self, run: Run, task: TaskId, request: StageRequest, found: ReadRanges) -> _Inputs:
+        inputs = _Inputs()
+        for topic in run.topics:
+            part, real = (topic, task.partition), (self._real(topic), task.partition)
+            if real not in found.columns:
+                continue
+            inputs.ends[part] = found.reached[real]
+            if found.reached[real] < request.ranges[part][1]:
+                inputs.truncated |= {topic}
+            if self._plan.is_internal(topic):
+                skips = request.skips.get(part, {})
+                inputs.sent += split_sent(*part, found.columns[real], skips)
+            else:
+                inputs.records[topic] = found.columns[real]
+        return inputs
+
+    def _commit(
+        self, reports: list[Report], request: StageRequest, writer: Writer
+    ) -> list[Report]:
+        if reports:
+            write_plan(writer, self.application, request)
+        for report in reports:
+            write_marker(writer, self.application, request, report)
+        fault_point("written", request)
+        if self._reader is not None:
+            # Nothing is computed until the next request comes.
+            self._reader.read_ahead()
+        offsets = {
+            (self._real(topic), number): at
+            for report in reports
+            for (topic, number), at in report.positions.items()
+        }
+        writer.commit(offsets, request.group)
+        # Delivery reports arrive with the commit; only now are all offsets known.
+        writer.flush()
+        return reports
+
+    def _real(self, topic: str) -> str:
+        return self._settings.topic(topic) if self._plan.is_internal(topic) else topic
+
+    # Clients
+
+    def _main_reader(self) -> Reader:
         if self._reader is None:
             self._reader = self._clients.reader()
-        return self._reader.read_columns(wanted)
-
-    def _writer_for(self, order: StageRequest) -> Writer:
-        last_owner = order.owners.get(self.number)
-        if self._writer is not None and last_owner not in (None, worker_name()):
-            # Another worker had this slot meanwhile and has fenced this producer.
-            self._writer = None
-        if self._writer is not None and not self._writer.is_usable:
-            self._writer = None
-        if self._writer is None:
-            self._writer = self._clients.writer(self.number)
-        return self._writer
+        return self._reader
 
     def _restore_reader(self) -> Reader:
         if self._restorer is None:
@@ -286,31 +331,38 @@ class Slot:
 
     # Letting go
 
-    def _release(self, order: StageRequest) -> None:
-        """Closes tasks that now belong to another slot."""
-        for task in [t for t in self._tasks if t.partition % order.slots != self.number]:
-            self._tasks.pop(task).close(order.batch - 1)
+    def _release(self, request: StageRequest) -> None:
+        """Close tasks that now belong to another slot."""
+        for task in [t for t in self._tasks if t.partition % request.slots != self.number]:
+            self._tasks.pop(task).close()
 
-    def _fail(self) -> None:
-        """Leaves nothing of a failed batch behind."""
-        self._rows.rows.clear()
-        self._last = self._ready_for = None
+    def _start_over(self) -> None:
+        """Trust nothing that is in memory: state is compared with its changelogs again."""
         for state in self._tasks.values():
             state.discard()
-        # They stand somewhere inside the ranges of this batch.
         self._close_readers()
-        writer, self._writer = self._writer, None
+        self._writer = self._log = self._answered = None
+
+    def _fail(self, error: BaseException) -> None:
+        """Leave nothing of a failed run behind."""
+        writer = self._writer
+        self._start_over()
+        if _is_damaged(error):
+            for state in self._tasks.values():
+                state.put_aside()
         if writer is not None:
             try:
                 writer.abort()
-            except Exception as error:  # noqa: BLE001 - the batch's own error matters more
-                log.warning("slot %d: the transaction could not be aborted: %s", self.number, error)
+            except Exception as again:  # noqa: BLE001 - the batch's own error matters more
+                log.warning("slot %d: the transaction could not be aborted: %s", self.number, again)
 
-    def close(self, complete: int) -> None:
-        """Brings everything up to the last batch that is ``complete`` to disk."""
+    def close(self, release: Release) -> None:
+        """Bring everything that is committed to disk; a slot that moves leaves nothing."""
         with self.lock:
-            for state in self._tasks.values():
-                state.close(complete)
+            for task, state in self._tasks.items():
+                state.close()
+                if release.is_moved:
+                    shutil.rmtree(self._directory / str(task), ignore_errors=True)
             self._tasks.clear()
             self._global.close()
             self._close_readers()
@@ -322,6 +374,8 @@ class Slot:
             if reader is not None:
                 reader.close()
         self._reader = self._restorer = None
+
+    # What can be seen
 
     def restoring(self) -> list[Restore]:
         """What is being read back right now; asked from other threads while a batch runs."""
@@ -342,9 +396,50 @@ class Slot:
         return self._global.stores
 
 
-def _begins_like(order: StageRequest, first: StageRequest) -> bool:
-    """Whether a slot that is ready for the one is ready for the other."""
-    starts = {part: start for part, (start, _) in order.ranges.items()}
-    return (order.batch, order.stage, order.slots) == (first.batch, 0, first.slots) and starts == {
-        part: start for part, (start, _) in first.ranges.items()
-    }
+class _Inputs:
+    """What one task gets to process in one stage, and where each part of it ends."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, Any] = {}
+        self.sent: list[Sent] = []
+        self.truncated: frozenset[str] = frozenset()
+        self.ends: dict[Part, int] = {}
+
+    def positions(
+        self, consumed: Mapping[str, int]
+    ) -> tuple[dict[Part, int], dict[Part, Skips]]:
+        """Where to go on reading, after so many records of each queue."""
+        positions, skips = dict(self.ends), dict[Part, Skips]()
+        for topic, columns in self.records.items():
+            taken = consumed.get(topic, 0)
+            if taken < len(columns):
+                positions[topic, columns.partition] = columns.offsets[taken]
+        progress: dict[Part, list[tuple[int, int, int]]] = {}
+        for sent in self.sent:
+            part = sent.topic, sent.partition
+            progress.setdefault(part, []).extend(sent.progress(consumed.get(sent.queue, 0)))
+        for part, rows in progress.items():
+            positions[part], left = position_after(rows, self.ends[part])
+            if left:
+                skips[part] = left
+        return positions, skips
+
+
+def _repeated(task: TaskId, slot: int, request: StageRequest, marker: Marker) -> Report:
+    """What a task that had committed the stage before can still tell."""
+    return Report(
+        task=task, stage=request.stage, slot=slot, clocks=marker.clocks,
+        positions=marker.positions, skips=marker.skips, is_repeated=True,
+    )  # fmt: skip
+
+
+def _is_damaged(error: BaseException) -> bool:
+    """Whether a damaged database is the reason, below whatever user code made of it."""
+    cause: BaseException | None = error
+    for _ in range(_DEPTH):
+        if cause is None:
+            return False
+        if isinstance(cause, StoreError) and cause.code == DAMAGED:
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False

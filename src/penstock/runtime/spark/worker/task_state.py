@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,13 +20,14 @@ from penstock.kernel.stores import TaskStores, open_cache, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.kernel.vector.column_task import column_task
 from penstock.model.task_id import TaskId
+from penstock.runtime.spark.exchange.bundles import Sent
 from penstock.runtime.spark.exchange.plan import Plan
-from penstock.runtime.spark.exchange.rows import Sent
 from penstock.runtime.spark.exchange.stage_request import Restore, StageRequest
-from penstock.runtime.spark.worker.output import BATCH_HEADER, TaskOutput
 from penstock.runtime.spark.worker.reader import Reader
+from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.state.bytes_store import BytesStore
 from penstock.state.cache import RecordCache
+from penstock.state.damaged import DAMAGED, set_aside
 from penstock.state.pending import Checkpoint, PendingStore
 from penstock.state.rocks import OpenEngine, open_rocks
 from penstock.topology.nodes import Source
@@ -65,7 +67,7 @@ class _OutputChangelog:
 
 
 class TaskState:
-    """A task between batches. ``batch`` is the last batch whose effects its state includes."""
+    """A task between batches. While ``is_ready``, its stores hold all that is committed."""
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class TaskState:
         self._open_engine = open_engine
         self.task_id = task_id
         self.output = output
-        self.batch: int | None = None
+        self.is_ready = False
         #: By store: what was read back since the last report.
         self.restores: dict[str, Restore] = {}
         self._plan = plan
@@ -98,18 +100,19 @@ class TaskState:
 
     # Getting ready
 
-    def prepare(self, order: StageRequest, reader: Callable[[], Reader], marks: Watermarks) -> None:
-        """Brings the state to the version before the order's batch."""
-        self._clock_ms = order.clock_ms
-        if self.batch == order.batch:
-            return
-        if self.batch is not None and self.batch == order.batch - 1:
-            for engine in self._engines.values():
-                engine.apply()
-        else:
-            self._reopen(order.clocks.get(self.task_id))
-            self._restore(order, reader(), marks)
-        self.batch = order.batch
+    def prepare(
+        self,
+        request: StageRequest,
+        clocks: Clocks | None,
+        reader: Callable[[], Reader],
+        marks: Watermarks,
+    ) -> None:
+        """Bring the state to what is committed, if it is not there already."""
+        self._clock_ms = request.clock_ms
+        if not self.is_ready:
+            self._reopen(clocks)
+            self._restore(request, reader(), marks)
+            self.is_ready = True
 
     def _reopen(self, clocks: Clocks | None) -> None:
         self.close_kernel()
@@ -139,20 +142,25 @@ class TaskState:
 
     def _engine(self, store: str) -> PendingStore:
         if store not in self._engines:
-            folder = self._directory / str(self.task_id) / "rocksdb" / store
-            self._engines[store] = PendingStore(self._opened(folder, store))
+            self._engines[store] = PendingStore(self._opened(self._folder(store), store))
         return self._engines[store]
 
+    def _folder(self, store: str) -> Path:
+        return self._directory / str(self.task_id) / "rocksdb" / store
+
     def _opened(self, folder: Path, store: str) -> BytesStore:
-        """Waits a while for a former owner that is still on its way out."""
+        """Open a database; wait for a former owner that is ending, put a damaged one aside."""
         deadline = time.monotonic() + _LOCK_PATIENCE_S
         while True:
             try:
                 return self._open_engine(folder, store, self._settings.configs)
             except StoreError as error:
-                if error.code != "store-locked" or time.monotonic() > deadline:
+                if error.code == DAMAGED:
+                    set_aside(folder)
+                elif error.code != "store-locked" or time.monotonic() > deadline:
                     raise
-                time.sleep(0.1)
+                else:
+                    time.sleep(0.1)
 
     def _changelog(self, store: str) -> _OutputChangelog | None:
         if store in self._plan.graph.source_changelogs:
@@ -161,7 +169,7 @@ class TaskState:
 
     # Restoring
 
-    def _restore(self, order: StageRequest, reader: Reader, marks: Watermarks) -> None:
+    def _restore(self, request: StageRequest, reader: Reader, marks: Watermarks) -> None:
         assert self._stores is not None
         graph = self._plan.graph
         for name, store in self._stores.own.items():
@@ -173,26 +181,16 @@ class TaskState:
             low, end = marks(topic, self.task_id.partition, is_own=source is None)
             as_read = None
             if source is not None:
-                end = order.ranges.get((source, self.task_id.partition), (end, end))[0]
+                end = request.table_positions.get((source, self.task_id.partition), end)
                 as_read = self._as_read(source)
-            if engine is not None and self._is_beyond(engine, order, end):
+            if engine is not None and engine.checkpoint.changelog_offset > end:
+                # The changelog was made anew, on another cluster say.
                 log.warning("task %s: state of %r is beyond its changelog", self.task_id, name)
                 engine.wipe()
             start = 0 if engine is None else engine.checkpoint.changelog_offset
             offsets = range(max(start, low), end)
-            self._replay(
-                store, engine, topic, offsets, order, reader, as_read, is_own=source is None
-            )
+            self._replay(store, engine, topic, offsets, request, reader, as_read)
         self.output.forget_changelogs()
-
-    @staticmethod
-    def _is_beyond(engine: PendingStore, order: StageRequest, end: int) -> bool:
-        """Whether a store holds what its changelog does not, or the batch that is to run.
-
-        The changelog was made anew, on another cluster say, or the batch log was.
-        """
-        batch, offset = engine.checkpoint
-        return offset > end or batch >= order.batch
 
     def _replay(
         self,
@@ -200,38 +198,28 @@ class TaskState:
         engine: PendingStore | None,
         topic: str,
         offsets: range,
-        order: StageRequest,
+        request: StageRequest,
         reader: Reader,
         as_read: Callable[[RawRecord], RawRecord | None] | None,
-        *,
-        is_own: bool,
     ) -> None:
         part = (topic, self.task_id.partition)
         progress = Restore(store.name, *part, offsets.start, offsets.stop, offsets.start, 0)
         if offsets:
             self.restores[store.name] = progress
-        has_reached_batch = False
         for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
             stop = min(start + _RESTORE_CHUNK, offsets.stop)
-            records = reader.read({part: (start, stop)})[part]
-            skipped = start if has_reached_batch else stop
-            if is_own and not has_reached_batch:
-                skipped = _begin_of(records, order.batch, stop)
-            fitting = [r for r in records if r.offset < skipped]
+            records: Iterable[RawRecord] = reader.read({part: (start, stop)})[part]
             if as_read is not None:
-                fitting = [r for r in map(as_read, fitting) if r is not None]
-            store.restore((r.key, r.value, r.timestamp) for r in fitting if r.key is not None)
+                records = [r for r in map(as_read, records) if r is not None]
+            fitting = [(r[4], r[5], r[3]) for r in records if r[4] is not None]
+            store.restore(fitting)
             # A store's own time goes to disk with what it was restored from.
             store.flush()
             progress = replace(progress, position=stop, records=progress.records + len(fitting))
             self.restores[store.name] = progress
-            if engine is not None and not has_reached_batch:
-                # What the batch itself had logged is not in the store yet: a crash before the
-                # batch is applied must find it again.
-                engine.seal(Checkpoint(order.batch - 1, skipped))
+            if engine is not None:
+                engine.seal(Checkpoint(request.batch - 1, stop))
                 engine.apply()
-            has_reached_batch = has_reached_batch or skipped < stop
-        # Together with the batch the store holds the whole changelog.
         self._ends[store.name] = offsets.stop
         if offsets:
             log.info("task %s: restored %d records of %s", self.task_id, progress.records, topic)
@@ -261,32 +249,48 @@ class TaskState:
 
     # Running
 
-    def run(self, records: Mapping[str, RawColumns], shuffled: list[Sent]) -> int:
-        """Processes the inputs of one stage in order of time; gives how many there were."""
+    def run(
+        self,
+        records: Mapping[str, RawColumns],
+        sent: Sequence[Sent],
+        truncated: frozenset[str],
+        stop: Callable[[], bool] | None,
+    ) -> dict[str, int]:
+        """Process the inputs of one stage in order of time.
+
+        Args:
+            records: what was read of real topics.
+            sent: what was read of repartition topics, by upstream task.
+            truncated: topics of which there is more than was read.
+            stop: asked between records whether to leave the rest to the next batch.
+
+        Returns:
+            By queue: how many of its records were processed.
+        """
         kernel = self.kernel
         assert kernel is not None
         inputs = list(records.items())
         for topic in records:
             self._queue(topic)
-        for sent in shuffled:
-            self._queue(sent.queue)
-            offsets = kernel.next_offsets(sent.queue, len(sent))
-            inputs.append((sent.queue, sent.columns(self._settings.topic(sent.topic), offsets)))
-        kernel.run_batch(inputs)
-        self.output.pack_rows()
-        return sum(len(columns) for _, columns in inputs)
+        for each in sent:
+            self._queue(each.queue)
+            offsets = kernel.next_offsets(each.queue, len(each))
+            inputs.append((each.queue, each.columns(self._settings.topic(each.topic), offsets)))
+        cut = frozenset(name for name, _ in inputs if name.partition("|")[0] in truncated)
+        consumed = kernel.run_batch(inputs, truncated=cut, stop=stop)
+        self.output.write_repartitioned()
+        return consumed
 
-    def write_changelogs(self, *, is_replay: bool) -> int:
-        if is_replay:
-            self.output.forget_changelogs()
-            return 0
+    def write_changelogs(self) -> int:
         return self.output.write_changelogs(self._ends)
 
-    def seal(self) -> None:
-        """Keeps what the batch wrote until the next one begins."""
-        assert self.batch is not None
+    def apply(self, batch: int) -> None:
+        """Take what a committed run has written into the stores."""
         for name, engine in self._engines.items():
-            engine.seal(Checkpoint(self.batch, self._end_of(name, engine)))
+            engine.seal(Checkpoint(batch, self._end_of(name, engine)))
+            engine.apply()
+            if engine.is_flush_due():
+                engine.persist()
         if self._cache is not None:
             # A batch may use all of the setting. Between batches, where a cache only spares
             # reading, the tasks share it: else an application of many would hold it many times.
@@ -311,10 +315,22 @@ class TaskState:
     # Ending
 
     def discard(self) -> None:
-        """Forgets a batch that failed; the next one starts from the committed state."""
-        self.batch = None
+        """Forget a run that failed; the next one starts from the committed state."""
+        self.is_ready = False
         for engine in self._engines.values():
             engine.discard()
+
+    def put_aside(self) -> None:
+        """Let go of every database of the task: one of them is damaged, and opening finds it."""
+        self.is_ready = False
+        self.close_kernel()
+        for name, engine in self._engines.items():
+            with contextlib.suppress(StoreError):
+                engine.discard()
+                engine.close()
+            log.warning("task %s: store %r is restored from its changelog", self.task_id, name)
+            set_aside(self._folder(name))
+        self._engines.clear()
 
     def close_kernel(self) -> None:
         if self.kernel is None:
@@ -325,16 +341,16 @@ class TaskState:
         except Exception:
             log.exception("task %s: a processor failed to close", self.task_id)
 
-    def close(self, complete: int) -> None:
-        """Brings what is committed to disk and lets go of everything.
-
-        A batch after ``complete``, the last one that all tasks have finished, will run again.
-        """
+    def close(self) -> None:
+        """Bring what is committed to disk and let go of everything."""
         started = time.monotonic()
+        self.is_ready = False
         self.close_kernel()
         for name, engine in self._engines.items():
             try:
-                _close(engine, complete)
+                engine.discard()
+                engine.persist()
+                engine.close()
             except StoreError as error:
                 # What could not be saved is in the changelog; the others are saved still.
                 log.error("task %s: store %r could not be saved: %s", self.task_id, name, error)
@@ -351,20 +367,3 @@ class TaskState:
     @property
     def engines(self) -> Mapping[str, PendingStore]:
         return self._engines
-
-
-def _close(engine: PendingStore, complete: int) -> None:
-    try:
-        if engine.sealed is not None and engine.sealed.batch <= complete:
-            engine.apply()
-        else:
-            engine.discard()
-        engine.persist()
-    finally:
-        engine.close()
-
-
-def _begin_of(records: Sequence[RawRecord], batch: int, stop: int) -> int:
-    """The offset from which on all changelog records are of this batch; ``stop`` if none is."""
-    mark = (BATCH_HEADER, batch.to_bytes(8, "big"))
-    return next((r.offset for r in records if r.headers and mark in r.headers), stop)

@@ -1,4 +1,4 @@
-"""Where a task's records go on Spark: to Kafka inside the slot's transaction, or to the shuffle."""
+"""A slot's way into Kafka: one producer, whose transactions follow the batches."""
 
 from __future__ import annotations
 
@@ -11,18 +11,11 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_producer
-from penstock.kernel.raw_columns import Timestamps, listed
-from penstock.kernel.settings import TaskSettings
 from penstock.model.record import Headers
-from penstock.model.task_id import TaskId
-from penstock.runtime.spark.exchange.plan import Plan
-from penstock.runtime.spark.exchange.rows import FOR_SPARK, RowBuffer, encode_headers
-from penstock.runtime.spark.exchange.shuffled_topic import ShuffledTopic
 from penstock.runtime.spark.exchange.stage_request import Part
-from penstock.runtime.spark.worker.changelog_buffer import ChangelogBuffer
-from penstock.state.buffer_value import CHANGELOG_VERSION
-from penstock.state.spec import StoreKind
-from penstock.topology.nodes.to_spark import SPARK_TOPIC
+
+#: The largest record of a repartition topic, which is made with this limit.
+LARGEST_BUNDLE = 16 * 1024 * 1024
 
 FAST_WRITING: dict[str, Any] = {
     "queue.buffering.max.messages": 2_000_000,
@@ -34,9 +27,9 @@ FAST_WRITING: dict[str, Any] = {
     "batch.size": 1_000_000,
     "partitioner": "murmur2_random",
     "enable.idempotence": True,
+    # A bundle of a repartition topic may hold one record that is as large as a topic allows.
+    "message.max.bytes": LARGEST_BUNDLE,
 }
-#: Tells where the changelog records of a batch begin, so that a replay can leave them out.
-BATCH_HEADER = "penstock.batch"
 #: Limits for the steps of a commit.
 _OFFSETS_S, _COMMIT_S = 15.0, 60.0
 
@@ -99,7 +92,7 @@ class KafkaWriter:
         self._producer = new_producer(settings)
         self._failed: KafkaError | None = None
         self._partitions: dict[str, int] = {}
-        #: Where records went, for the day when they do not arrive.
+        #: Where records went: when one did not arrive, a missing topic is named.
         self._topics: set[str] = set()
         if self.is_transactional:
             self._producer.init_transactions(30.0)
@@ -252,154 +245,6 @@ class KafkaWriter:
             self._failed = error
 
 
-class TaskOutput:
-    """The collector of one stream task in one run of a batch.
-
-    Changelog records wait until the end of the run, so that a key that changed many times is
-    logged once; the store needs only the last value.
-    """
-
-    def __init__(
-        self,
-        task: TaskId,
-        plan: Plan,
-        settings: TaskSettings,
-        writer: Writer,
-        rows: RowBuffer,
-        slots: int,
-    ) -> None:
-        self._task = task
-        self._plan = plan
-        self._settings = settings
-        self.writer = writer
-        self.rows = rows
-        self.slots = slots
-        self._sequence = 0
-        self._shuffled = {
-            settings.topic(name): ShuffledTopic(name, plan)
-            for run in plan.runs
-            for name in run.topics
-            if plan.is_internal(name)
-        }
-        self._versioned = {
-            name
-            for name, spec in plan.graph.stores.items()
-            if spec.kind is StoreKind.VERSIONED_KEY_VALUE
-        }
-        #: What Java expects beside the changelog records of a store.
-        self._versions: dict[str, Headers] = {
-            name: (CHANGELOG_VERSION,)
-            for name, spec in plan.graph.stores.items()
-            if spec.kind is StoreKind.TIME_ORDERED_BUFFER and not spec.persistent
-        }
-        logged = ChangelogBuffer(self._versioned)
-        self.log, self.log_all, self._logged = logged.log, logged.log_all, logged
-        runs = [run for run in plan.runs if run.subtopology == task.subtopology]
-        self._runs_once = len(runs) == 1
-        self.batch = 0
-        self.is_replay = False
-        self.sent = 0
-
-    def send(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        timestamp: int,
-        headers: Headers,
-        partition: int | None = None,
-    ) -> None:
-        shuffled = self._shuffled.get(topic)
-        if shuffled is not None:
-            self._sequence += 1
-            encoded = encode_headers(headers) if headers else None
-            shuffled.add(self._sequence, key, value, timestamp, encoded, partition)
-        elif topic.startswith(SPARK_TOPIC):
-            # Also in a replay: the function on the driver has not seen this batch yet.
-            self._row_for_spark(topic, key, value, timestamp, headers)
-        elif not self.is_replay:
-            self.sent += 1
-            self.writer.send(topic, key, value, timestamp, headers, partition)
-
-    def send_columns(
-        self,
-        topic: str,
-        keys: Sequence[bytes | None],
-        values: Sequence[bytes | None],
-        timestamps: Timestamps,
-        headers: Sequence[Headers] | None,
-        partition: int | None = None,
-    ) -> None:
-        """Sends many records to one topic; ``headers`` None: none has any."""
-        shuffled = self._shuffled.get(topic)
-        is_placed = shuffled is not None and partition is not None
-        if headers is not None or is_placed or topic.startswith(SPARK_TOPIC):
-            each = [()] * len(keys) if headers is None else headers
-            for record in zip(keys, values, listed(timestamps), each, strict=True):
-                self.send(topic, *record, partition)
-        elif shuffled is not None:
-            shuffled.add_all(self._sequence + 1, keys, values, timestamps)
-            self._sequence += len(keys)
-        elif not self.is_replay:
-            self.sent += len(keys)
-            self.writer.send_all(topic, keys, values, listed(timestamps), partition=partition)
-
-    def pack_rows(self) -> None:
-        """Turns what goes to later stages into rows, at the end of a run."""
-        for shuffled in self._shuffled.values():
-            self.rows.rows.extend(shuffled.rows(self._task, self.slots))
-
-    def partitions(self, topic: str) -> int:
-        shuffled = self._shuffled.get(topic)
-        return self.writer.partitions(topic) if shuffled is None else shuffled.partitions
-
-    def write_changelogs(self, ends: dict[str, int]) -> int:
-        """Sends the collected changelog records; ``ends`` learns each changelog's next offset."""
-        mark = (BATCH_HEADER, self.batch.to_bytes(8, "big"))
-        count, partition = 0, self._task.partition
-        for store, logged in self._logged.take():
-            topic, last = self._settings.changelog_topic(store), len(logged.keys) - 1
-            count += last + 1
-            version = self._versions.get(store, ())
-            first = (mark, *version)
-            others = first if self._marks_all(store) else version
-            if last > 0:
-                self.writer.send(topic, *logged.at(0), first, partition)
-                self.writer.send_all(topic, *logged.between(1, last), others, partition)
-            noted = _noting(ends, store)
-            headers = others if last > 0 else first
-            self.writer.send(topic, *logged.at(last), headers, partition, noted)
-        return count
-
-    def _marks_all(self, store: str) -> bool:
-        """Whether a batch may log a key of the store twice.
-
-        Then the first of its records may be compacted away before the last, and all of them have
-        to tell the batch.
-        """
-        return not self.writer.is_transactional or not self._runs_once or store in self._versioned
-
-    def forget_changelogs(self) -> None:
-        self._logged.clear()
-
-    def start_run(self, batch: int, stage: int, *, is_replay: bool) -> None:
-        self.batch, self.is_replay, self.sent = batch, is_replay, 0
-        # What a task sends in a later stage of a batch comes after all that it sent before.
-        self._sequence = stage << 40
-        for shuffled in self._shuffled.values():
-            shuffled.clear()
-
-    def _row_for_spark(
-        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
-    ) -> None:
-        self._sequence += 1
-        task = self._task
-        self.rows.rows.append(
-            (0, FOR_SPARK, topic, 0, task.subtopology, task.partition, self._sequence,
-             timestamp, key, value, encode_headers(headers))
-        )  # fmt: skip
-
-
 def _missing(topic: str) -> StreamsError:
     return StreamsError(
         "missing-topic",
@@ -408,9 +253,3 @@ def _missing(topic: str) -> StreamsError:
     )
 
 
-def _noting(ends: dict[str, int], store: str) -> Any:
-    def delivered(error: KafkaError | None, message: Message) -> None:
-        if error is None:
-            ends[store] = (message.offset() or 0) + 1
-
-    return delivered

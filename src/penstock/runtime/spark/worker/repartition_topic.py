@@ -1,8 +1,8 @@
-"""A repartition topic, which is a shuffle here: where its keys belong, and what is on its way."""
+"""A repartition topic as its writer sees it: which partition a key belongs to, what is on its way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +11,16 @@ from penstock.kernel.raw_columns import Timestamps
 from penstock.model.coded_bytes import CodedBytes, joined_columns
 from penstock.model.partitioning import partition_for
 from penstock.model.partitioning_columns import partitions_for
-from penstock.model.task_id import TaskId
-from penstock.runtime.spark.exchange.plan import Plan
-from penstock.runtime.spark.exchange.rows import Bundle, ShuffleRow
+from penstock.runtime.spark.exchange.bundles import Bundle
 
 #: Keys whose partition is remembered, for each task and repartition topic.
 _MOST_PLACES = 50_000
-#: Records of one row: far below what fits into one, and enough to make rows cost nothing.
-_RECORDS_PER_ROW = 200_000
+#: Records of one bundle: about half a megabyte of words, and enough to make bundles cost nothing.
+_RECORDS_PER_BUNDLE = 50_000
 
 
-#: Place in the sequence of the first record, keys, values, timestamps.
-_Piece = tuple[int, Sequence[bytes | None], Sequence[bytes | None], Timestamps]
+#: Keys, values, timestamps.
+_Piece = tuple[Sequence[bytes | None], Sequence[bytes | None], Timestamps]
 
 
 def _cut(column: Sequence[bytes | None], places: NDArray[np.int64]) -> Sequence[bytes | None]:
@@ -35,10 +33,9 @@ def _cut(column: Sequence[bytes | None], places: NDArray[np.int64]) -> Sequence[
 class _Open:
     """A bundle that takes one record after the other."""
 
-    __slots__ = ("headers", "keys", "sequence", "timestamps", "values")
+    __slots__ = ("headers", "keys", "timestamps", "values")
 
-    def __init__(self, sequence: int) -> None:
-        self.sequence = sequence
+    def __init__(self) -> None:
         self.timestamps: list[int] = []
         self.keys: list[bytes | None] = []
         self.values: list[bytes | None] = []
@@ -48,18 +45,17 @@ class _Open:
         return len(self.timestamps)
 
     def bundle(self) -> Bundle:
-        return Bundle(self.sequence, self.timestamps, self.keys, self.values, self.headers)
+        return Bundle(self.timestamps, self.keys, self.values, self.headers)
 
 
-class ShuffledTopic:
+class RepartitionTopic:
     """Bundles by partition, in the order in which a task sent them."""
 
-    __slots__ = ("_bundles", "_full", "_pieces", "_places", "name", "partitions", "stage")
+    __slots__ = ("_bundles", "_full", "_pieces", "_places", "name", "partitions")
 
-    def __init__(self, name: str, plan: Plan) -> None:
+    def __init__(self, name: str, partitions: int) -> None:
         self.name = name
-        self.stage, _ = plan.consumer_of(name)
-        self.partitions = plan.partitions[name]
+        self.partitions = partitions
         self._places: dict[bytes, int] = {}
         self._bundles: dict[int, _Open] = {}
         self._full: list[tuple[int, Bundle]] = []
@@ -67,7 +63,6 @@ class ShuffledTopic:
 
     def add(
         self,
-        sequence: int,
         key: bytes | None,
         value: bytes | None,
         timestamp: int,
@@ -80,8 +75,8 @@ class ShuffledTopic:
         if partition is None:
             partition = self._partition_of(key or b"")
         bundle = self._bundles.get(partition)
-        if bundle is None or len(bundle) >= _RECORDS_PER_ROW:
-            bundle = self._begin(partition, sequence)
+        if bundle is None or len(bundle) >= _RECORDS_PER_BUNDLE:
+            bundle = self._begin(partition)
         bundle.timestamps.append(timestamp)
         bundle.keys.append(key)
         bundle.values.append(value)
@@ -92,33 +87,33 @@ class ShuffledTopic:
 
     def add_all(
         self,
-        sequence: int,
         keys: Sequence[bytes | None],
         values: Sequence[bytes | None],
         timestamps: Timestamps,
     ) -> None:
-        """Takes many records without headers; the first has this place in the sequence."""
-        self._pieces.append((sequence, keys, values, timestamps))
+        """Take many records without headers."""
+        for partition in list(self._bundles):
+            self._close(partition)
+        self._pieces.append((keys, values, timestamps))
 
     def _bundle_pieces(self) -> None:
         """Sorts by partition all that came as columns since the last time."""
         if not self._pieces:
             return
-        firsts, key_parts, value_parts, time_parts = zip(*self._pieces, strict=True)
+        key_parts, value_parts, time_parts = zip(*self._pieces, strict=True)
         self._pieces.clear()
         keys = joined_columns(key_parts)
         are_keys = all(v is k for k, v in zip(key_parts, value_parts, strict=True))
         values = keys if are_keys else joined_columns(value_parts)
         times = np.concatenate([np.asarray(each, np.int64) for each in time_parts])
-        counted = [np.arange(len(each)) + n for n, each in zip(firsts, time_parts, strict=True)]
-        sequence, places = np.concatenate(counted), self._partitions_of(keys)
+        places = self._partitions_of(keys)
         for partition in np.unique(places).tolist():
             (chosen,) = np.nonzero(places == partition)
-            for start in range(0, len(chosen), _RECORDS_PER_ROW):
-                rows = chosen[start : start + _RECORDS_PER_ROW]
+            for start in range(0, len(chosen), _RECORDS_PER_BUNDLE):
+                rows = chosen[start : start + _RECORDS_PER_BUNDLE]
                 its_keys = _cut(keys, rows)
                 its_values = its_keys if values is keys else _cut(values, rows)
-                bundle = Bundle(int(sequence[rows[0]]), times[rows], its_keys, its_values)
+                bundle = Bundle(times[rows], its_keys, its_values)
                 self._full.append((partition, bundle))
 
     def _partitions_of(self, keys: Sequence[bytes | None]) -> NDArray[np.int64]:
@@ -127,26 +122,23 @@ class ShuffledTopic:
         # A record without a key has the code -1, which is the last place.
         return partitions_for([*keys.different, None], self.partitions)[keys.codes]
 
-    def rows(self, task: TaskId, slots: int) -> Iterator[ShuffleRow]:
-        """What was taken since the last call, each row for the slot that has its partition."""
+    def bundles(self) -> list[tuple[int, Bundle]]:
+        """Return what was taken since the last call, by partition and in order."""
         for partition in list(self._bundles):
             self._close(partition)
         self._bundle_pieces()
-        for partition, bundle in self._full:
-            yield ShuffleRow(
-                partition % slots, self.stage, self.name, partition, task.subtopology,
-                task.partition, bundle.sequence, 0, None, bundle.packed(), None,
-            )  # fmt: skip
+        found = list(self._full)
         self.clear()
+        return found
 
     def clear(self) -> None:
         self._bundles.clear()
         self._full.clear()
         self._pieces.clear()
 
-    def _begin(self, partition: int, sequence: int) -> _Open:
+    def _begin(self, partition: int) -> _Open:
         self._close(partition)
-        bundle = self._bundles[partition] = _Open(sequence)
+        bundle = self._bundles[partition] = _Open()
         return bundle
 
     def _close(self, partition: int) -> None:

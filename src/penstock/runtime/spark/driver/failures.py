@@ -1,0 +1,100 @@
+"""What a failure means for the application: run the batch again, begin anew, or ask the user.
+
+Which errors of Kafka's clients become which code: ``penstock.kafka.error_table``.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from confluent_kafka import KafkaException
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+
+from penstock.errors import PenstockError, StreamsError
+from penstock.runtime.spark.worker.kafka_failures import as_streams_error
+
+
+class Remedy(Enum):
+    """What the driver does about a failure."""
+
+    #: The surroundings failed, not the program: wait, then run the same batch again.
+    RERUN = "the batch runs again"
+    #: What this driver knows is out of date: lead anew, from what Kafka says.
+    BEGIN_ANEW = "the application begins anew from what is committed"
+    #: Only the user can decide.
+    ASK = "the uncaught exception handler decides"
+
+
+#: By code of the error; any other is for the handler.
+_REMEDIES = {
+    **dict.fromkeys(
+        ("broker-away", "broker-unreachable", "client-renewed", "worker-lost", "worker-failed",
+         "slot-unreachable", "batch-log", "read-timeout", "read-failed", "write-failed",
+         "open-transaction", "store-locked", "store-damaged", "not-allowed", "stale-request",
+         "spark-job"),
+        Remedy.RERUN,
+    ),
+    **dict.fromkeys(
+        ("fenced", "not-leading", "offset-out-of-range", "partitions-changed"), Remedy.BEGIN_ANEW
+    ),
+}  # fmt: skip
+#: Waiting for these has no limit: nothing can go on, and nothing is wrong with the program.
+_WITHOUT_LIMIT = frozenset({"broker-away", "broker-unreachable", "not-allowed", "batch-log"})
+_LAST_LINE = re.compile(r"\n(\w[\w.]*(?:Error|Exception)[^\n]*)")
+_NOT_INSTALLED = re.compile(r"ModuleNotFoundError: [^\n]*|Python in worker has different version")
+
+
+def remedy(error: BaseException) -> Remedy:
+    return _REMEDIES.get(getattr(error, "code", ""), Remedy.ASK)
+
+
+def has_limit(error: BaseException) -> bool:
+    """Whether ``task.timeout.ms`` ends the waiting."""
+    return getattr(error, "code", "") not in _WITHOUT_LIMIT
+
+
+def explained(error: BaseException) -> PenstockError:
+    """Return the product's own error for whatever a batch has raised."""
+    if isinstance(error, PenstockError):
+        return error
+    if isinstance(error, KafkaException):
+        found = as_streams_error(error)
+    elif isinstance(error, Py4JJavaError):
+        found = _of_spark(str(error))
+    elif isinstance(error, Py4JNetworkError | Py4JError | ConnectionError | EOFError):
+        found = _spark_lost(str(error))
+    else:
+        found = StreamsError("batch-failed", f"a batch failed: {error!r}")
+    assert isinstance(found, PenstockError)
+    found.__cause__ = error
+    return found
+
+
+def _of_spark(text: str) -> StreamsError:
+    """Spark's own failure of a job: what a slot met is not among them, it is handed back."""
+    lines = _LAST_LINE.findall(text)
+    last = lines[-1] if lines else text[:500]
+    missing = _NOT_INSTALLED.search(text)
+    if missing is not None:
+        return StreamsError(
+            "executor-setup",
+            f"an executor cannot run Python of this application: {missing[0]}",
+            fix="install penstock and the same Python on every executor, and set PYSPARK_PYTHON;"
+            " see the guide on clusters",
+        )
+    if "SparkContext was shut down" in text or "stopped SparkContext" in text:
+        return _spark_lost(last)
+    return StreamsError(
+        "spark-job",
+        f"Spark could not run a job to its end: {last}",
+        fix="nothing of the batch was lost: it runs again; look for lost executors",
+    )
+
+
+def _spark_lost(text: str) -> StreamsError:
+    return StreamsError(
+        "spark-lost",
+        f"the JVM of Spark's driver is gone: {text[:300]}",
+        fix="start the application again; look for an out-of-memory kill of the JVM",
+    )

@@ -1,0 +1,101 @@
+"""Repartition topics as the driver sees them: how far each is written, and how far processed."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from penstock.errors import PenstockError
+from penstock.kafka.admin import Admin
+from penstock.runtime.spark.exchange.plan import Plan
+from penstock.runtime.spark.exchange.stage_request import Part, Range, Report, Skips
+
+log = logging.getLogger(__name__)
+
+
+class InternalPositions:
+    """Ranges for the stages of a batch, from what the stages before them have reported.
+
+    Args:
+        real: gives the topic's name in Kafka for its name in the graph.
+        positions: where the tasks go on reading, as committed; a topic that is not in it was never
+            read.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        admin: Admin,
+        real: Callable[[str], str],
+        positions: Mapping[Part, int],
+        skips: Mapping[Part, Skips],
+        purge_interval_s: float,
+    ) -> None:
+        self._plan = plan
+        self._admin = admin
+        self._real = real
+        parts = [part for stage in range(plan.stages) for part in plan.internal_of(stage)]
+        self._positions = {part: positions.get(part, 0) for part in parts}
+        self._ends = dict(self._positions)
+        self.skips: dict[Part, Skips] = {
+            part: of for part, of in skips.items() if part in self._positions
+        }
+        self._purge_interval_s = purge_interval_s
+        self._purged = time.monotonic()
+
+    def ranges(self, stage: int) -> dict[Part, Range]:
+        """What a stage has to read of repartition topics."""
+        return {
+            part: (self._positions[part], max(self._ends[part], self._positions[part]))
+            for part in self._plan.internal_of(stage)
+        }
+
+    def refresh(self) -> None:
+        """Ask Kafka for the ends: what earlier attempts wrote is known to nobody else."""
+        if not self._positions:
+            return
+        found = self._admin.end_offsets([(self._real(t), n) for t, n in self._positions])
+        begins = self._admin.begin_offsets([(self._real(t), n) for t, n in self._positions])
+        for topic, number in self._positions:
+            real = self._real(topic), number
+            self._ends[topic, number] = found[real]
+            # What lies before has been purged, or the topic was reset.
+            at = max(self._positions[topic, number], begins[real])
+            self._positions[topic, number] = min(at, found[real])
+
+    def advance(self, reports: Iterable[Report]) -> None:
+        """Take in what tasks have read and written."""
+        for report in reports:
+            for part, at in report.positions.items():
+                if part in self._positions:
+                    self._positions[part] = at
+                    self.skips.pop(part, None)
+            self.skips.update(report.skips)
+            for part, end in report.written.items():
+                if part in self._ends:
+                    self._ends[part] = max(self._ends[part], end)
+
+    @property
+    def has_leftover(self) -> bool:
+        """Whether a batch was cut, so that records of repartition topics wait."""
+        return any(self._ends[part] > at for part, at in self._positions.items())
+
+    def committed(self) -> dict[Part, int]:
+        """The positions under the topics' names in Kafka."""
+        return {(self._real(topic), number): at for (topic, number), at in self._positions.items()}
+
+    def purge(self) -> None:
+        """Have the broker delete, every now and then, what has been processed."""
+        now = time.monotonic()
+        if not self._positions or now - self._purged < self._purge_interval_s:
+            return
+        self._purged = now
+        before = {part: at for part, at in self.committed().items() if at > 0}
+        threading.Thread(target=self._delete, args=(before,), daemon=True).start()
+
+    def _delete(self, before: Mapping[Part, int]) -> None:
+        with contextlib.suppress(PenstockError):
+            self._admin.delete_records(before)

@@ -1,0 +1,129 @@
+"""The driver as a member of the consumer group ``application.id``: the group decides who leads.
+
+Every driver subscribes to the batch log, which has one partition: its owner leads. The broker
+counts the group's generations, and refuses offsets that a transaction commits with an old one.
+Kafka's own tools show the member, and refuse to reset the offsets of an application that runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from penstock.errors import StreamsError
+from penstock.kafka.clients import new_consumer
+from penstock.runtime.spark.exchange.stage_request import Part
+
+log = logging.getLogger(__name__)
+
+_POLL_S = 0.2
+#: The shortest that brokers allow by default: a killed driver's successor waits that long.
+_SESSION_MS = 6_000
+_HEARTBEAT_MS = 2_000
+_CLOSE_S = 5.0
+
+
+class GroupMember:
+    """Joins the group and stays in it until ``close``.
+
+    Args:
+        settings: of the application's main consumer.
+        changed: called, from another thread, whenever ``leads`` has changed.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Any], topic: str, changed: Callable[[], None]
+    ) -> None:
+        self._topic = topic
+        self._changed = changed
+        self.leads = threading.Event()
+        #: Set when the group has given this member its share, which may be nothing.
+        self.has_joined = threading.Event()
+        self._closing = threading.Event()
+        self._error: KafkaError | None = None
+        given = {"session.timeout.ms": _SESSION_MS, "heartbeat.interval.ms": _HEARTBEAT_MS}
+        fixed = {
+            "partition.assignment.strategy": "cooperative-sticky",
+            "group.protocol": "classic",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "latest",
+            "error_cb": self._noticed,
+        }
+        self._consumer: Consumer = new_consumer({**given, **settings, **fixed})
+        self._consumer.subscribe(
+            [topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
+        )
+        self._thread = threading.Thread(target=self._run, name="penstock-member", daemon=True)
+        self._thread.start()
+
+    def metadata(self) -> bytes:
+        """Return the membership in the form that transactions want."""
+        found: bytes = self._consumer.consumer_group_metadata()
+        return found
+
+    def commit(self, offsets: Mapping[Part, int]) -> None:
+        """Commit offsets as this member, outside of any transaction."""
+        if offsets:
+            parts = [TopicPartition(*part, offset) for part, offset in offsets.items()]
+            self._consumer.commit(offsets=parts, asynchronous=False)
+
+    def check(self) -> None:
+        """Raise if another driver leads by now."""
+        if not self.leads.is_set():
+            raise StreamsError(
+                "not-leading",
+                "the group has given the lead to another instance, or this one was silent too long",
+                fix="nothing to do: this instance leads again when it is its turn",
+            )
+
+    def refusal(self) -> KafkaError | None:
+        """Why the member cannot join, if the cluster has said so."""
+        return self._error
+
+    def close(self, *, leave: bool = True) -> None:
+        """Leave the group, so that another instance leads at once; or only fall silent."""
+        self._closing.set()
+        self._thread.join(_CLOSE_S)
+        self.leads.clear()
+        if leave:
+            closing = threading.Thread(target=self._close, name="penstock-leave", daemon=True)
+            closing.start()
+            # A broker that is away is not waited for.
+            closing.join(_CLOSE_S)
+
+    def _close(self) -> None:
+        with contextlib.suppress(KafkaException, RuntimeError):
+            self._consumer.close()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            try:
+                self._consumer.poll(_POLL_S)
+            except (KafkaException, RuntimeError) as error:
+                log.debug("the group member could not poll: %s", error)
+                self._closing.wait(_POLL_S)
+
+    def _assigned(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+        consumer.incremental_assign(parts)
+        if parts:
+            # The partition stands for the lead; what is in it is read elsewhere.
+            consumer.pause(parts)
+            self.leads.set()
+        self.has_joined.set()
+        self._changed()
+
+    def _revoked(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+        with contextlib.suppress(KafkaException):
+            consumer.incremental_unassign(parts)
+        if parts:
+            self.leads.clear()
+            log.warning("this instance no longer leads the application")
+        self._changed()
+
+    def _noticed(self, error: KafkaError) -> None:
+        self._error = error

@@ -1,0 +1,126 @@
+"""Where slots run: each stays with the executor that holds its state, as Spark's own stores do."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pyspark import RDD, SparkContext
+
+from penstock.runtime.spark.exchange.stage_request import Endpoint, Outcome
+
+log = logging.getLogger(__name__)
+
+_LOOK_S = 10.0
+_MOVE_S = 30.0
+
+
+class Placement:
+    """Remembers the server of every slot, and asks Spark to run its tasks there."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self.endpoints: dict[int, Endpoint] = {}
+        #: How many times a slot has been found with another server than before.
+        self.moves = 0
+        self._rdd: tuple[tuple[str | None, ...], RDD[int]] | None = None
+        self._looked = self._moved = time.monotonic()
+
+    def note(self, outcomes: Iterable[Outcome]) -> None:
+        """Learn from what a job has handed back where each slot is now."""
+        for outcome in outcomes:
+            if outcome.endpoint is None:
+                continue
+            before = self.endpoints.get(outcome.slot)
+            if before is not None and before.server != outcome.endpoint.server:
+                self.moves += 1
+                log.warning("slot %d moved to %s", outcome.slot, outcome.endpoint.host)
+            self.endpoints[outcome.slot] = outcome.endpoint
+
+    def owners(self) -> dict[int, str]:
+        return {slot: endpoint.server for slot, endpoint in self.endpoints.items()}
+
+    def forget(self, slots: Iterable[int]) -> None:
+        for slot in slots:
+            self.endpoints.pop(slot, None)
+
+    def places(self, slots: int) -> RDD[int]:
+        """Return an RDD with one partition per slot, each preferred by the slot's executor."""
+        hosts = tuple(_location(self.endpoints.get(number)) for number in range(slots))
+        if self._rdd is None or self._rdd[0] != hosts:
+            self._rdd = hosts, _placed(self._context, hosts)
+        return self._rdd[1]
+
+    def to_move(self, slots: int) -> int | None:
+        """Return a slot that should go to an executor with fewer; None if the load is even.
+
+        A slot without a place in ``endpoints`` is started wherever Spark has room.
+        """
+        now = time.monotonic()
+        if now - self._looked < _LOOK_S or now - self._moved < _MOVE_S:
+            return None
+        self._looked = now
+        executors = executor_count(self._context)
+        load = Counter(
+            (self.endpoints[n].host, self.endpoints[n].executor)
+            for n in range(slots)
+            if n in self.endpoints
+        )
+        if not load or len(load) >= min(executors, slots):
+            return None
+        fullest, held = load.most_common(1)[0]
+        if held < 2:
+            return None
+        self._moved = now
+        return next(
+            n for n in reversed(range(slots))
+            if n in self.endpoints
+            and (self.endpoints[n].host, self.endpoints[n].executor) == fullest
+        )  # fmt: skip
+
+
+def executor_count(context: SparkContext) -> int:
+    """How many executors run tasks; on one machine the driver is the only one."""
+    try:
+        infos = context._jsc.sc().statusTracker().getExecutorInfos()
+        # The driver is listed, too; with ``local[*]`` it is all there is.
+        return max(len(infos) - 1, 1)
+    except Exception as error:  # noqa: BLE001 - not a public API: then nothing is moved
+        log.debug("the number of executors is not known: %s", error)
+        return 1
+
+
+def _location(endpoint: Endpoint | None) -> str | None:
+    """An executor in the form in which Spark's scheduler takes it as a preference."""
+    if endpoint is None or endpoint.executor in ("driver", "unknown"):
+        return None
+    return f"executor_{endpoint.host}_{endpoint.executor}"
+
+
+def _placed(context: SparkContext, hosts: Sequence[str | None]) -> RDD[int]:
+    if any(hosts):
+        try:
+            return _with_preferences(context, hosts)
+        except Exception as error:  # noqa: BLE001 - not a public API: tasks run anywhere then
+            log.debug("Spark takes no preferred locations: %s", error)
+    return context.parallelize(range(len(hosts)), len(hosts))
+
+
+def _with_preferences(context: SparkContext, hosts: Sequence[str | None]) -> RDD[int]:
+    """Make the RDD on the JVM's side: PySpark's ``parallelize`` takes no locations."""
+    jvm: Any = context._jvm
+    serializer = context._unbatched_serializer
+    rows = jvm.java.util.ArrayList()
+    convert = jvm.scala.jdk.javaapi.CollectionConverters
+    for number, host in enumerate(hosts):
+        wanted = jvm.java.util.ArrayList()
+        if host is not None:
+            wanted.add(host)
+        data = bytearray(serializer.dumps(number))
+        rows.add(jvm.scala.Tuple2(data, convert.asScala(wanted).toSeq()))
+    tag = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("[B"))
+    made = context._jsc.sc().makeRDD(convert.asScala(rows).toSeq(), tag).toJavaRDD()
+    return RDD(made, context, serializer)

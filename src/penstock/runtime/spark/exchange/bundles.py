@@ -1,0 +1,230 @@
+"""Records of a repartition topic on their way: many of them, as columns, in one Kafka record.
+
+A repartition topic is a real topic. One record in it holds the columns of very many records that
+one task sent to one partition: writing and reading costs per Kafka record. Its header names the
+task. A partition keeps the order in which a task wrote, so the receiving task has one queue per
+upstream task and picks by timestamp between them. A record without that header is taken as it is:
+so another program may write to the topic, and ``penstock.repartition.format=records`` works.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.kernel.raw_columns import RawColumns, Timestamps
+from penstock.model.coded_bytes import CodedBytes, joined_columns
+from penstock.model.record import Headers
+from penstock.model.task_id import TaskId
+from penstock.runtime.spark.exchange.stage_request import Skips
+
+#: Tells that a record is a bundle, and which task has sent what is in it.
+BUNDLE_HEADER = "penstock.bundle"
+#: A bundle above this is split: brokers and readers handle a few hundred kilobytes best.
+_MOST_BYTES = 1_000_000
+
+
+def encode_headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
+    """Return None for no headers, the usual case."""
+    return pickle.dumps(tuple(headers)) if headers else None
+
+
+def decode_headers(data: bytes | None) -> Headers:
+    return () if data is None else pickle.loads(data)
+
+
+@dataclass(slots=True)
+class Bundle:
+    """Records on their way to one partition, as columns. Headers are encoded already."""
+
+    timestamps: Timestamps = field(default_factory=list)
+    keys: Sequence[bytes | None] = field(default_factory=list)
+    values: Sequence[bytes | None] = field(default_factory=list)
+    #: None: no record has any.
+    headers: list[bytes | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    def cut(self, first: int, after: int | None = None) -> Bundle:
+        """Return the records from one place up to, not including, another."""
+        span = slice(first, after)
+        keys = values = self.keys[span]
+        if self.values is not self.keys:
+            values = self.values[span]
+        headers = None if self.headers is None else self.headers[span]
+        return Bundle(self.timestamps[span], keys, values, headers)
+
+    def packed(self) -> Iterator[bytes]:
+        """Return the records in Arrow's stream format, in as many pieces as their size asks for."""
+        data = self._packed()
+        if len(data) <= _MOST_BYTES or len(self) == 1:
+            yield data
+            return
+        middle = len(self) // 2
+        yield from self.cut(0, middle).packed()
+        yield from self.cut(middle).packed()
+
+    def _packed(self) -> bytes:
+        columns = {
+            "timestamp": pa.array(self.timestamps, pa.int64()),
+            "key": _array(self.keys),
+        }
+        if self.values is not self.keys:
+            columns["value"] = _array(self.values)
+        if self.headers is not None:
+            columns["headers"] = pa.array(self.headers, pa.binary())
+        batch = pa.RecordBatch.from_pydict(columns)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def _array(column: Sequence[bytes | None]) -> pa.Array:
+    if not isinstance(column, CodedBytes):
+        return pa.array(column, pa.binary())
+    # As narrow as they can be: every byte goes through the broker.
+    codes = column.codes.astype(np.min_scalar_type(-len(column.different) - 1))
+    is_null = column.codes < 0
+    indices = pa.array(codes, mask=is_null if is_null.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(column.different, pa.binary()))
+
+
+def _column(array: pa.Array) -> Sequence[bytes | None]:
+    if not isinstance(array, pa.DictionaryArray):
+        return array.to_pylist()  # type: ignore[no-any-return]
+    codes = array.indices.fill_null(-1).to_numpy().astype(np.int64)
+    return CodedBytes(codes, array.dictionary.to_pylist())
+
+
+def unpacked(data: bytes) -> Bundle:
+    """Return the records of a bundle."""
+    batch = pa.ipc.open_stream(data).read_next_batch()
+    headers = batch.column("headers").to_pylist() if "headers" in batch.schema.names else None
+    keys = values = _column(batch.column("key"))
+    if "value" in batch.schema.names:
+        values = _column(batch.column("value"))
+    return Bundle(batch.column("timestamp").to_numpy(), keys, values, headers)
+
+
+def bundle_header(task: TaskId) -> Headers:
+    return ((BUNDLE_HEADER, str(task).encode()),)
+
+
+class Piece(NamedTuple):
+    """What of one Kafka record is in an input: rows after those that were processed before."""
+
+    offset: int
+    #: Rows processed by earlier batches, and rows in all.
+    before: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What one upstream task sent to one partition, in its order; one queue of the task."""
+
+    topic: str
+    partition: int
+    #: None for records that are not in a bundle.
+    upstream: str | None
+    records: RawColumns | Bundle
+    pieces: tuple[Piece, ...]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def queue(self) -> str:
+        """One queue per upstream task: order holds within it, timestamps decide between them."""
+        return self.topic if self.upstream is None else f"{self.topic}|{self.upstream}"
+
+    def columns(self, topic: str, offsets: range) -> RawColumns:
+        """Return the records under the topic's real name; those of bundles get these offsets."""
+        records = self.records
+        if isinstance(records, RawColumns):
+            return records
+        headers = None
+        if records.headers is not None:
+            headers = [decode_headers(data) for data in records.headers]
+        return RawColumns(
+            topic, self.partition, offsets, records.timestamps, records.keys, records.values,
+            headers,
+        )  # fmt: skip
+
+    def progress(self, consumed: int) -> Iterator[tuple[int, int, int]]:
+        """Say for each Kafka record how many of its rows are processed now, and of how many."""
+        for offset, before, rows in self.pieces:
+            taken = min(consumed, rows - before)
+            consumed -= taken
+            yield offset, before + taken, rows
+
+
+def split_sent(topic: str, partition: int, read: RawColumns, skips: Skips) -> list[Sent]:
+    """Sort what was read of a repartition topic by upstream task, without what is processed."""
+    bundles: dict[str, list[Bundle]] = {}
+    pieces: dict[str, list[Piece]] = {}
+    plain: list[int] = []
+    for place, headers in enumerate(read.headers or [()] * len(read)):
+        upstream = _upstream(headers)
+        offset = read.offsets[place]
+        if upstream is None:
+            if not skips.get(offset):
+                plain.append(place)
+            continue
+        bundle, before = unpacked(read.values[place] or b""), skips.get(offset, 0)
+        pieces.setdefault(upstream, []).append(Piece(offset, before, len(bundle)))
+        bundles.setdefault(upstream, []).append(bundle.cut(before) if before else bundle)
+    found = [
+        Sent(topic, partition, upstream, _joined(its), tuple(pieces[upstream]))
+        for upstream, its in sorted(bundles.items(), key=lambda each: _order(each[0]))
+    ]
+    if plain:
+        records = read if len(plain) == len(read) else read.take(plain)
+        single = tuple(Piece(offset, 0, 1) for offset in records.offsets)
+        found.append(Sent(topic, partition, None, records, single))
+    return found
+
+
+def position_after(
+    progress: Iterable[tuple[int, int, int]], end: int
+) -> tuple[int, Mapping[int, int]]:
+    """Return the offset to go on from, and what behind it is processed already.
+
+    Args:
+        progress: for each Kafka record its offset, the rows processed and the rows in all.
+        end: where to go on when everything is processed.
+    """
+    rows = sorted(progress)
+    position = next((offset for offset, done, of in rows if done < of), end)
+    return position, {offset: done for offset, done, of in rows if offset >= position and done}
+
+
+def _upstream(headers: Headers) -> str | None:
+    return next((str(v, "ascii") for name, v in headers if name == BUNDLE_HEADER and v), None)
+
+
+def _order(upstream: str) -> tuple[int, int]:
+    task = TaskId.parse(upstream)
+    return task.subtopology, task.partition
+
+
+def _joined(bundles: list[Bundle]) -> Bundle:
+    if len(bundles) == 1:
+        return bundles[0]
+    headers: list[bytes | None] | None = None
+    if any(bundle.headers is not None for bundle in bundles):
+        headers = []
+        for bundle in bundles:
+            headers += bundle.headers or [None] * len(bundle)
+    keys = values = joined_columns([bundle.keys for bundle in bundles])
+    if any(bundle.values is not bundle.keys for bundle in bundles):
+        values = joined_columns([bundle.values for bundle in bundles])
+    times = np.concatenate([np.asarray(each.timestamps, np.int64) for each in bundles])
+    return Bundle(times, keys, values, headers)

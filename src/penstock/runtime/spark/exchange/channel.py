@@ -1,0 +1,141 @@
+"""Connections to slot servers: TCP, both sides prove that they know the application's secret.
+
+Messages are pickles, so nobody may connect who could not also run code in the application: the
+secret is made by the driver, travels through Spark's own channel and is never sent itself.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
+from typing import Any
+
+import cloudpickle
+
+from penstock.errors import PenstockError, StreamsError
+from penstock.runtime.spark.exchange.stage_request import Endpoint
+
+_CONNECT_S = 3.0
+#: A server says that it is alive every second, whatever it does. One that has not for so long is
+#: paused or gone.
+SILENCE_S = 20.0
+_HANDSHAKE_S = 10.0
+
+#: Kinds of answers.
+ALIVE, OK, ERROR, WHO = "alive", "ok", "error", "which-application"
+
+
+class ServerLostError(StreamsError):
+    """A slot server that cannot be reached, or no longer answers."""
+
+
+def listen(host: str) -> socket.socket:
+    """Return a socket that listens on a free port of this host's address."""
+    try:
+        return socket.create_server((host, 0), backlog=64)
+    except OSError:
+        # The name by which other machines know this one need not be an address of its own.
+        return socket.create_server(("", 0), backlog=64)
+
+
+def accepted(opened: socket.socket, secret: bytes) -> Connection | None:
+    """Return the connection if its other side knows the secret."""
+    opened.settimeout(None)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection = Connection(opened.detach())
+    try:
+        if not connection.poll(_HANDSHAKE_S):
+            raise AuthenticationError("no answer")
+        answer_challenge(connection, secret)
+        deliver_challenge(connection, secret)
+    except (AuthenticationError, EOFError, OSError):
+        connection.close()
+        return None
+    return connection
+
+
+def ask(
+    endpoint: Endpoint,
+    secret: bytes,
+    question: tuple[Any, ...],
+    load: Callable[[], bytes] | None = None,
+    silence_s: float = SILENCE_S,
+) -> Any:
+    """Ask a slot server something and wait for as long as it shows that it is alive.
+
+    Args:
+        load: gives the pickled application, when the server does not know it yet.
+
+    Raises:
+        ServerLostError: the server is gone, paused, or not one of this application.
+    """
+    try:
+        with _connected(endpoint, secret) as connection:
+            send(connection, question)
+            return _answer(connection, endpoint, load, silence_s)
+    except (EOFError, OSError, AuthenticationError) as error:
+        raise _lost(endpoint, repr(error)) from error
+
+
+def _connected(endpoint: Endpoint, secret: bytes) -> Connection:
+    opened = socket.create_connection((endpoint.host, endpoint.port), timeout=_CONNECT_S)
+    opened.settimeout(None)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection = Connection(opened.detach())
+    try:
+        deliver_challenge(connection, secret)
+        if not connection.poll(_HANDSHAKE_S):
+            raise AuthenticationError("no answer")
+        answer_challenge(connection, secret)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _answer(
+    connection: Connection,
+    endpoint: Endpoint,
+    load: Callable[[], bytes] | None,
+    silence_s: float,
+) -> Any:
+    while True:
+        if not connection.poll(silence_s):
+            raise _lost(endpoint, f"it has not answered for {silence_s:.0f} s")
+        kind, content = receive(connection)
+        if kind == OK:
+            return content
+        if kind == ERROR:
+            raise content
+        if kind == WHO:
+            assert load is not None
+            send(connection, load())
+
+
+def send(connection: Connection, message: Any) -> None:
+    """Send a value; classes that only the user's program has go along by value."""
+    connection.send_bytes(cloudpickle.dumps(message))
+
+
+def receive(connection: Connection) -> Any:
+    return cloudpickle.loads(connection.recv_bytes())
+
+
+def portable(error: BaseException) -> BaseException:
+    """Return the error, or one like it that survives the way to another process."""
+    try:
+        cloudpickle.loads(cloudpickle.dumps(error))
+        return error
+    except Exception:  # noqa: BLE001 - whatever a user's error does when it is pickled
+        text = str(error) if isinstance(error, PenstockError) else repr(error)
+        return StreamsError("worker-failed", text)
+
+
+def _lost(endpoint: Endpoint, why: str) -> ServerLostError:
+    return ServerLostError(
+        "worker-lost",
+        f"the process that runs the slot, {endpoint.server} at {endpoint.host}, is lost: {why}",
+        fix="nothing of the batch was lost: it runs again; look for out-of-memory kills",
+    )

@@ -1,0 +1,102 @@
+"""Which executor this process belongs to, and whether a process is still the one it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+
+IS_LINUX = sys.platform.startswith("linux")
+_MOST_GENERATIONS = 12
+
+
+class Process(NamedTuple):
+    """A process id with the time at which the process began: ids are used again."""
+
+    pid: int
+    began: str
+
+    @property
+    def is_alive(self) -> bool:
+        return self.began != "" and began(self.pid) == self.began
+
+    def kill(self) -> None:
+        """End the process at once, if it is still the same."""
+        if self.is_alive:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                return
+
+
+class Executor(NamedTuple):
+    """The Spark executor around this process: its JVM, its name and the host it goes by."""
+
+    process: Process | None
+    name: str
+    host: str
+
+
+def began(pid: int) -> str:
+    """When a process began, in the system's own words; empty if it is not there or a zombie."""
+    if IS_LINUX:
+        try:
+            # The name in the second field may itself contain spaces and brackets.
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return ""
+        return "" if fields[0] == "Z" else fields[19]
+    return _ps(pid, "lstart")
+
+
+def this_process() -> Process:
+    return Process(os.getpid(), began(os.getpid()))
+
+
+def find_executor() -> Executor:
+    """Find the JVM above this process; Spark tells Python workers nothing about it."""
+    pid = os.getpid()
+    for _ in range(_MOST_GENERATIONS):
+        pid = _parent(pid)
+        if pid <= 1:
+            break
+        command = _command(pid)
+        if command and "java" in Path(command[0]).name:
+            host = _option(command, "--hostname") or "127.0.0.1"
+            name = _option(command, "--executor-id") or "driver"
+            return Executor(Process(pid, began(pid)), name, host)
+    return Executor(None, "unknown", "127.0.0.1")
+
+
+def _option(command: list[str], name: str) -> str | None:
+    places = [place for place, word in enumerate(command[:-1]) if word == name]
+    return command[places[0] + 1] if places else None
+
+
+def _parent(pid: int) -> int:
+    if IS_LINUX:
+        try:
+            return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return 0
+    return int(_ps(pid, "ppid") or 0)
+
+
+def _command(pid: int) -> list[str]:
+    if IS_LINUX:
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        except OSError:
+            return []
+    return _ps(pid, "command").split()
+
+
+def _ps(pid: int, field: str) -> str:
+    run = subprocess.run(
+        ["ps", "-o", f"{field}=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return run.stdout.strip()

@@ -1,0 +1,28 @@
+"""A slot server in a new interpreter, where a running one cannot be copied (``spawn``)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from penstock.runtime.spark.exchange.stage_request import Endpoint
+from penstock.runtime.spark.worker.process_tree import Executor, Process
+from penstock.runtime.spark.worker.slot_server import serve_forever
+
+
+def main() -> None:
+    """Read the secret and the executor from standard input, and serve."""
+    secret, (process, name, host), path = json.loads(sys.stdin.read())
+    sys.path[:] = path
+    executor = Executor(Process(*process) if process else None, name, host)
+    serve_forever(bytes.fromhex(secret), executor, _tell)
+
+
+def _tell(endpoint: Endpoint) -> None:
+    sys.stdout.write(json.dumps([os.getpid(), *endpoint]) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""What a Spark task does: it brings a request to the slot's server, wherever that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import StreamsError
+from penstock.runtime.spark.exchange.channel import ServerLostError, ask, portable
+from penstock.runtime.spark.exchange.stage_request import (
+    Endpoint,
+    Outcome,
+    StageRequest,
+)
+from penstock.runtime.spark.worker.kafka_failures import as_streams_error
+from penstock.runtime.spark.worker.spawn import Entry, HostRegistry, start_server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotTask:
+    """The function of a stage's Spark job. Pickled with every job, so it carries only requests."""
+
+    #: Spark's broadcast of the pickled application.
+    broadcast: Any
+    key: str
+    application_id: str
+    state_dir: str
+    generation: int
+    secret: bytes
+    endpoints: dict[int, Endpoint]
+    kind: str
+    request: StageRequest
+
+    def __call__(self, numbers: Iterable[int]) -> list[Outcome]:
+        return [self._outcome(number) for number in numbers]
+
+    def _outcome(self, number: int) -> Outcome:
+        """An error is handed back, not raised: Spark would end the worker and try again blindly."""
+        try:
+            endpoint, answer = self._asked(number)
+            return Outcome(slot=number, endpoint=endpoint, reports=tuple(answer or ()))
+        except Exception as error:  # noqa: BLE001 - the driver decides what it means
+            return Outcome(slot=number, error=portable(as_streams_error(error)))
+
+    def _asked(self, number: int) -> tuple[Endpoint, Any]:
+        known = self.endpoints.get(number)
+        if known is not None:
+            try:
+                return known, self._ask(known, number)
+            except ServerLostError:
+                # Its place is taken here. What it may still have open is fenced.
+                pass
+        endpoint = self._found_or_started(number, known)
+        return endpoint, self._ask(endpoint, number)
+
+    def _ask(self, endpoint: Endpoint, number: int) -> Any:
+        load: Callable[[], bytes] = lambda: self.broadcast.value  # noqa: E731
+        question = (self.kind, self.key, number, self.request)
+        return ask(endpoint, self.secret, question, load)
+
+    def _found_or_started(self, number: int, lost: Endpoint | None) -> Endpoint:
+        registry = HostRegistry(self.application_id, self.state_dir, number)
+        with registry.locked():
+            entry = registry.read()
+            if entry is not None:
+                if entry.endpoint != lost and self._answers(entry):
+                    return entry.endpoint
+                if entry.generation > self.generation:
+                    raise StreamsError(
+                        "fenced",
+                        f"slot {number} on this host belongs to a newer driver",
+                        fix="nothing to do if another instance was started",
+                    )
+                # It belongs to an older run, is paused, or is of another driver that is fenced:
+                # it must not keep the databases open.
+                entry.process.kill()
+            process, endpoint = start_server(self.secret, number)
+            registry.write(Entry(process, endpoint, self.generation))
+            return endpoint
+
+    def _answers(self, entry: Entry) -> bool:
+        try:
+            ask(entry.endpoint, self.secret, ("ping",), silence_s=5.0)
+        except StreamsError:
+            return False
+        return True

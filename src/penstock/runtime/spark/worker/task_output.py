@@ -1,0 +1,179 @@
+"""Where a task's records go: output, changelogs and repartition topics, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, Message
+
+from penstock.kernel.raw_columns import Timestamps, listed
+from penstock.kernel.settings import TaskSettings
+from penstock.model.record import Headers
+from penstock.model.task_id import TaskId
+from penstock.runtime.spark.exchange.bundles import Bundle, bundle_header, decode_headers, encode_headers
+from penstock.runtime.spark.exchange.plan import Plan, to_spark_topic
+from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.runtime.spark.worker.changelog_buffer import ChangelogBuffer
+from penstock.runtime.spark.worker.repartition_topic import RepartitionTopic
+from penstock.runtime.spark.worker.writer import Writer
+from penstock.state.buffer_value import CHANGELOG_VERSION
+from penstock.state.spec import StoreKind
+from penstock.topology.nodes.to_spark import SPARK_TOPIC
+
+
+class TaskOutput:
+    """The collector of one stream task in one run of a batch.
+
+    Changelog records wait until the end of the run, so that a key that changed many times is
+    logged once; the store needs only the last value. So do records for repartition topics, which
+    are written many at a time.
+    """
+
+    def __init__(
+        self,
+        task: TaskId,
+        plan: Plan,
+        settings: TaskSettings,
+        writer: Writer,
+        *,
+        as_records: bool = False,
+    ) -> None:
+        self._task = task
+        self._settings = settings
+        self.writer = writer
+        # Of the format "records", every record is one of the repartition topic, as Java has it.
+        self._repartition = {
+            settings.topic(name): RepartitionTopic(name, plan.partitions[name])
+            for run in plan.runs
+            for name in run.topics
+            if plan.is_internal(name)
+        }
+        self._as_records = as_records
+        versioned = {
+            name
+            for name, spec in plan.graph.stores.items()
+            if spec.kind is StoreKind.VERSIONED_KEY_VALUE
+        }
+        #: What Java expects beside the changelog records of a store.
+        self._versions: dict[str, Headers] = {
+            name: (CHANGELOG_VERSION,)
+            for name, spec in plan.graph.stores.items()
+            if spec.kind is StoreKind.TIME_ORDERED_BUFFER and not spec.persistent
+        }
+        logged = ChangelogBuffer(versioned)
+        self.log, self.log_all, self._logged = logged.log, logged.log_all, logged
+        self.sent = 0
+        #: The next offset of every repartition topic partition written to in this run.
+        self.written: dict[Part, int] = {}
+
+    def start_run(self) -> None:
+        """Forget what an earlier run has left."""
+        self.sent = 0
+        self.written = {}
+        for topic in self._repartition.values():
+            topic.clear()
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None = None,
+    ) -> None:
+        repartition = self._repartition.get(topic)
+        if repartition is not None:
+            encoded = encode_headers(headers) if headers else None
+            repartition.add(key, value, timestamp, encoded, partition)
+        elif topic.startswith(SPARK_TOPIC):
+            name = to_spark_topic(self._settings.application_id, topic)
+            self.writer.send(
+                name, key, value, timestamp, headers, self._task.partition, self._noted(name)
+            )
+        else:
+            self.sent += 1
+            self.writer.send(topic, key, value, timestamp, headers, partition)
+
+    def send_columns(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Timestamps,
+        headers: Sequence[Headers] | None,
+        partition: int | None = None,
+    ) -> None:
+        """Send many records to one topic; ``headers`` None means that none has any."""
+        repartition = self._repartition.get(topic)
+        is_placed = repartition is not None and partition is not None
+        if headers is not None or is_placed or topic.startswith(SPARK_TOPIC):
+            each = [()] * len(keys) if headers is None else headers
+            for record in zip(keys, values, listed(timestamps), each, strict=True):
+                self.send(topic, *record, partition)
+        elif repartition is not None:
+            repartition.add_all(keys, values, timestamps)
+        else:
+            self.sent += len(keys)
+            self.writer.send_all(topic, keys, values, listed(timestamps), partition=partition)
+
+    def write_repartitioned(self) -> None:
+        """Write what goes to repartition topics, at the end of a run."""
+        header = bundle_header(self._task)
+        for topic, repartition in self._repartition.items():
+            noted = self._noted(repartition.name)
+            for partition, bundle in repartition.bundles():
+                if self._as_records:
+                    self._write_records(topic, partition, bundle, noted)
+                    continue
+                newest = int(max(bundle.timestamps))
+                for data in bundle.packed():
+                    self.writer.send(topic, None, data, newest, header, partition, noted)
+
+    def _write_records(self, topic: str, partition: int, bundle: Bundle, noted: Any) -> None:
+        headers = bundle.headers or [None] * len(bundle)
+        rows = zip(bundle.keys, bundle.values, listed(bundle.timestamps), headers, strict=True)
+        for key, value, timestamp, encoded in rows:
+            self.writer.send(
+                topic, key, value, timestamp, decode_headers(encoded), partition, noted
+            )
+
+    def partitions(self, topic: str) -> int:
+        repartition = self._repartition.get(topic)
+        return self.writer.partitions(topic) if repartition is None else repartition.partitions
+
+    def write_changelogs(self, ends: dict[str, int]) -> int:
+        """Send the collected changelog records; ``ends`` learns each changelog's next offset."""
+        count, partition = 0, self._task.partition
+        for store, logged in self._logged.take():
+            topic, last = self._settings.changelog_topic(store), len(logged.keys) - 1
+            count += last + 1
+            headers = self._versions.get(store, ())
+            if last > 0:
+                self.writer.send_all(topic, *logged.between(0, last), headers, partition)
+            noted = _noting(ends, store)
+            self.writer.send(topic, *logged.at(last), headers, partition, noted)
+        return count
+
+    def forget_changelogs(self) -> None:
+        self._logged.clear()
+
+    def _noted(self, name: str) -> Callable[[KafkaError | None, Message], None]:
+        """Return a delivery report that keeps the next offset of a partition of this topic."""
+        written = self.written
+
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                part = name, message.partition() or 0
+                written[part] = max(written.get(part, 0), (message.offset() or 0) + 1)
+
+        return delivered
+
+
+def _noting(ends: dict[str, int], store: str) -> Callable[[KafkaError | None, Message], None]:
+    def delivered(error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            ends[store] = (message.offset() or 0) + 1
+
+    return delivered
