@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from confluent_kafka import KafkaError, KafkaException
 
+from penstock.kafka.error_table import Verdict, reason, verdict
 from penstock.kafka.errors import (
     KafkaRequestError,
     TopicExistsError,
@@ -14,21 +15,16 @@ from penstock.kafka.errors import (
     UnknownTopicError,
 )
 
+#: Errors that mean that no broker answered at all.
 _UNREACHABLE = frozenset({
     KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN,
     KafkaError._RESOLVE, KafkaError.REQUEST_TIMED_OUT,
 })  # fmt: skip
-_FORBIDDEN = frozenset({
-    KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError._AUTHENTICATION,
-    KafkaError.SASL_AUTHENTICATION_FAILED,
-})  # fmt: skip
 
-# Said while a broker has just started, or while a partition or coordinator moves.
-_TRANSIENT = frozenset({
-    KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.NOT_CONTROLLER,
+#: A running application waits for these. To a question about a topic they are the answer.
+_ANSWERS = frozenset({
+    KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID, KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION, KafkaError._NOENT,
 })  # fmt: skip
 _FIXES = {
     KafkaError.INVALID_REPLICATION_FACTOR: "ask for at most as many replicas as there are brokers",
@@ -46,13 +42,13 @@ def explained(failure: KafkaException, what: str, bootstrap: str) -> KafkaReques
         what: what was tried, such as ``create topic 'orders'``.
     """
     error = failure.args[0]
-    code, reason = error.code(), error.str()
+    code = error.code()
     if code in _UNREACHABLE:
-        return unreachable(what, bootstrap, reason)
-    if code in _FORBIDDEN:
+        return unreachable(what, bootstrap, error.str())
+    if verdict(error) is Verdict.FORBIDDEN:
         return KafkaRequestError(
             "not-allowed",
-            f"cannot {what}: {reason}",
+            f"cannot {what}: {error.str()}",
             fix="check user, password and the rights that the cluster gives them",
         )
     if code == KafkaError.GROUP_ID_NOT_FOUND:
@@ -64,21 +60,28 @@ def explained(failure: KafkaException, what: str, bootstrap: str) -> KafkaReques
             fix="stop the applications of this group first; a killed one leaves after"
             " session.timeout.ms",
         )
+    if is_transient(failure):
+        return KafkaRequestError(
+            "kafka-not-ready",
+            f"cannot {what}: {reason(error)} ({error.name()})",
+            fix="try again in a moment; if it stays, look into the log of the brokers",
+        )
     return KafkaRequestError(
-        "kafka-refused", f"cannot {what}: {reason} ({error.name()})", fix=_FIXES.get(code)
+        "kafka-refused", f"cannot {what}: {error.str()} ({error.name()})", fix=_FIXES.get(code)
     )
 
 
 def is_transient(failure: KafkaException) -> bool:
     """Whether the same request is likely to succeed in a moment."""
     error = failure.args[0]
-    return bool(error.retriable()) or error.code() in _TRANSIENT
+    waits = verdict(error) is Verdict.WAIT and error.code() not in _ANSWERS
+    return waits or bool(error.retriable())
 
 
-def unreachable(what: str, bootstrap: str, reason: str) -> KafkaRequestError:
+def unreachable(what: str, bootstrap: str, why: str) -> KafkaRequestError:
     return KafkaRequestError(
         "broker-unreachable",
-        f"cannot {what}: no answer from {bootstrap} ({reason})",
+        f"cannot {what}: no answer from {bootstrap} ({why})",
         fix="check the address and that the broker runs; penstock broker start starts one",
     )
 

@@ -21,6 +21,7 @@ from penstock.kafka.errors import UnknownGroupError
         (KafkaError.GROUP_ID_NOT_FOUND, "unknown-group"),
         (KafkaError.NON_EMPTY_GROUP, "group-in-use"),
         (KafkaError.INVALID_CONFIG, "kafka-refused"),
+        (KafkaError.NOT_COORDINATOR, "kafka-not-ready"),
     ],
 )
 def test_refusal_gets_a_stable_code(code: int, expected: str) -> None:
@@ -40,6 +41,11 @@ def test_starting_broker_is_asked_again() -> None:
     """A coordinator that is not ready yet is no error of the user's."""
     assert is_transient(KafkaException(KafkaError(KafkaError.NOT_COORDINATOR)))
     assert not is_transient(KafkaException(KafkaError(KafkaError.INVALID_CONFIG)))
+
+
+def test_missing_topic_is_an_answer_and_not_waited_for() -> None:
+    """A running application waits for its topic; a question about a topic is answered at once."""
+    assert not is_transient(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
 
 
 def test_unknown_topic_suggests_the_nearest() -> None:
