@@ -7,95 +7,30 @@ in a running application (a serde, a handler) is resolved by the runtime that us
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, overload
+import logging
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, TypeVar, overload
 
 from penstock.errors import ConfigError
+from penstock.setting import (
+    Setting,
+    anything,
+    at_least,
+    boolean,
+    guarantee,
+    host_and_port,
+    integer,
+    not_empty,
+    older_name,
+    one_of,
+    optional_text,
+    text,
+)
 
 T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True)
-class Setting(Generic[T]):
-    """One setting. ``parse`` turns what the user gave into ``T`` or raises ValueError."""
-
-    name: str
-    parse: Callable[[Any], T]
-    default: T
-    doc: str
-    #: Why an application on Spark does without it; empty for settings that have an effect.
-    unused: str = ""
-
-
-def _integer(value: Any) -> int:
-    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
-        raise ValueError("a whole number is needed")
-    try:
-        return int(value)
-    except ValueError:
-        raise ValueError("a whole number is needed") from None
-
-
-def _at_least(least: int) -> Callable[[Any], int]:
-    def parse(value: Any) -> int:
-        number = _integer(value)
-        if number < least:
-            raise ValueError(f"at least {least} is needed")
-        return number
-
-    return parse
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("text is needed")
-    return value
-
-
-def _not_empty(value: Any) -> str:
-    if not _text(value).strip():
-        raise ValueError("text that is not empty is needed")
-    return _text(value)
-
-
-def _optional_text(value: Any) -> str | None:
-    return None if value is None else _text(value)
-
-
-def _boolean(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    raise ValueError("true or false is needed")
-
-
-def _anything(value: Any) -> Any:
-    return value
-
-
-def _one_of(*choices: str) -> Callable[[Any], str]:
-    def parse(value: Any) -> str:
-        if value not in choices:
-            raise ValueError(f"one of {', '.join(choices)} is needed")
-        return str(value)
-
-    return parse
-
-
-def _guarantee(value: Any) -> str:
-    if value in ("exactly_once", "exactly_once_beta"):
-        raise ValueError("this older guarantee was removed; use exactly_once_v2")
-    return _one_of("at_least_once", "exactly_once_v2")(value)
-
-
-def _host_and_port(value: Any) -> str:
-    host, _, port = _text(value).rpartition(":")
-    if value and not (host and port.isdigit()):
-        raise ValueError("host:port is needed")
-    return str(value)
-
+_log = logging.getLogger(__name__)
 
 _SPARK_PLACES = "Spark places the work; no member joins the group, and fencing is by transactions."
 _WHOLE_BATCH = "A batch is read as a whole; penstock.max.batch.records limits it."
@@ -104,395 +39,432 @@ _NO_COPIES = "State moves within one Spark application; what is lost comes back 
 
 APPLICATION_ID = Setting(
     "application.id",
-    _not_empty,
+    not_empty,
     "",
     "Group id, prefix of internal topics and folder of local state.",
 )
 BOOTSTRAP_SERVERS = Setting(
-    "bootstrap.servers", _anything, None, "Kafka brokers; without them a private broker is started."
+    "bootstrap.servers", anything, None, "Kafka brokers; without them a private broker is started."
 )
-CLIENT_ID = Setting("client.id", _text, "", "Prefix of the client ids of consumers and producers.")
+CLIENT_ID = Setting("client.id", text, "", "Prefix of the client ids of consumers and producers.")
 DEFAULT_KEY_SERDE = Setting(
     "default.key.serde",
-    _anything,
+    anything,
     "string",
     "Serde of keys where an operation names none; None insists on a serde everywhere.",
 )
 DEFAULT_VALUE_SERDE = Setting(
     "default.value.serde",
-    _anything,
+    anything,
     "string",
     "Serde of values where an operation names none; None insists on a serde everywhere.",
 )
 DEFAULT_TIMESTAMP_EXTRACTOR = Setting(
     "default.timestamp.extractor",
-    _anything,
+    anything,
     None,
     "Where event time comes from: a callable (record, partition_time) -> ms.",
 )
 DESERIALIZATION_HANDLER = Setting(
     "deserialization.exception.handler",
-    _anything,
+    anything,
     "fail",
     "What happens to records that cannot be decoded: fail, continue or a callable.",
 )
 PROCESSING_HANDLER = Setting(
     "processing.exception.handler",
-    _anything,
+    anything,
     "fail",
     "What happens to records that a node fails on: fail, continue or a callable.",
 )
 PRODUCTION_HANDLER = Setting(
     "production.exception.handler",
-    _anything,
+    anything,
     "fail",
     "What happens to records that cannot be written: fail, continue or a callable.",
 )
+DEFAULT_DESERIALIZATION_HANDLER = older_name(
+    "default.deserialization.exception.handler", DESERIALIZATION_HANDLER
+)
+DEFAULT_PRODUCTION_HANDLER = older_name("default.production.exception.handler", PRODUCTION_HANDLER)
 DEAD_LETTER_TOPIC = Setting(
     "errors.dead.letter.queue.topic.name",
-    _optional_text,
+    optional_text,
     None,
     "Topic that receives failed records with the reason in their headers.",
 )
 PROCESSING_GUARANTEE = Setting(
     "processing.guarantee",
-    _guarantee,
+    guarantee,
     "at_least_once",
     "at_least_once, or exactly_once_v2 for one transaction per commit.",
 )
 COMMIT_INTERVAL_MS = Setting(
     "commit.interval.ms",
-    _at_least(0),
+    at_least(0),
     100,
     "How often offsets, state and output become visible together: a batch is a commit.",
 )
 NUM_STREAM_THREADS = Setting(
-    "num.stream.threads", _at_least(1), 1, "How many tasks run at the same time."
+    "num.stream.threads", at_least(1), 1, "How many tasks run at the same time."
 )
 NUM_STANDBY_REPLICAS = Setting(
     "num.standby.replicas",
-    _at_least(0),
+    at_least(0),
     0,
     "Copies of each store that follow its changelog.",
     unused=_NO_COPIES,
 )
 REPLICATION_FACTOR = Setting(
-    "replication.factor", _integer, -1, "Replicas of internal topics; -1 leaves it to the broker."
+    "replication.factor", integer, -1, "Replicas of internal topics; -1 leaves it to the broker."
 )
-STATE_DIR = Setting("state.dir", _text, "/tmp/kafka-streams", "Folder of local state.")
+STATE_DIR = Setting("state.dir", text, "/tmp/kafka-streams", "Folder of local state.")
 CACHE_MAX_BYTES = Setting(
     "statestore.cache.max.bytes",
-    _at_least(0),
+    at_least(0),
     10 * 1024 * 1024,
     "Record cache of all stores; 0 forwards every update.",
 )
 VECTORIZE = Setting(
     "penstock.vectorize",
-    _one_of("auto", "on", "off"),
+    one_of("auto", "on", "off"),
     "auto",
     "Runs built-in operations and expressions over columns where that gives the same: auto"
     " (batches of some hundred records), on (all), off.",
 )
 REPARTITION_FORMAT = Setting(
     "penstock.repartition.format",
-    _one_of("columns", "records"),
+    one_of("columns", "records"),
     "columns",
     "How records travel through repartition topics: columns (many in one Kafka record, fast) or"
     " records (each by itself, as Java writes and reads them).",
 )
-CACHE_MAX_BYTES_BUFFERING = Setting(
-    "cache.max.bytes.buffering",
-    _at_least(0),
-    10 * 1024 * 1024,
-    "Older name of statestore.cache.max.bytes, which wins.",
-)
+CACHE_MAX_BYTES_BUFFERING = older_name("cache.max.bytes.buffering", CACHE_MAX_BYTES)
 TOPOLOGY_OPTIMIZATION = Setting(
     "topology.optimization",
-    _text,
+    text,
     "none",
     "none, all, or a list of reuse.ktable.source.topics, merge.repartition.topics and"
     " single.store.self.join.",
 )
 EXPLICIT_NAMING = Setting(
     "ensure.explicit.internal.resource.naming",
-    _boolean,
+    boolean,
     False,
     "Refuses topologies with generated names of stores or internal topics.",
 )
 DSL_STORE_SUPPLIERS = Setting(
-    "dsl.store.suppliers.class", _anything, "rocksdb", "Stores of the DSL: rocksdb or in_memory."
+    "dsl.store.suppliers.class", anything, "rocksdb", "Stores of the DSL: rocksdb or in_memory."
 )
-DSL_STORE = Setting(
-    "default.dsl.store",
-    _anything,
-    "rocksdb",
-    "Older name of dsl.store.suppliers.class, which wins.",
-)
+DSL_STORE = older_name("default.dsl.store", DSL_STORE_SUPPLIERS)
 PROCESSOR_WRAPPER = Setting(
-    "processor.wrapper.class", _anything, None, "Wraps every processor, for tracing or tests."
+    "processor.wrapper.class", anything, None, "Wraps every processor, for tracing or tests."
 )
 ROCKSDB_CONFIG_SETTER = Setting(
     "rocksdb.config.setter",
-    _anything,
+    anything,
     None,
     "Tunes RocksDB: a class with set_config, or a dictionary of options.",
 )
 MAX_TASK_IDLE_MS = Setting(
     "max.task.idle.ms",
-    _at_least(-1),
+    at_least(-1),
     0,
     "How long a task waits for inputs that have no data, to keep their records in order of time.",
 )
 TASK_TIMEOUT_MS = Setting(
-    "task.timeout.ms", _at_least(0), 300_000, "How long a stalled task is retried before it fails."
+    "task.timeout.ms",
+    at_least(0),
+    300_000,
+    "How long a batch is tried again while Kafka does not answer, before the application fails.",
 )
 BUFFERED_RECORDS = Setting(
     "buffered.records.per.partition",
-    _at_least(1),
+    at_least(1),
     1_000,
     "Records read ahead per partition.",
     unused=_WHOLE_BATCH,
 )
 POLL_MS = Setting(
-    "poll.ms", _at_least(0), 100, "How long reading waits for input.", unused=_WHOLE_BATCH
+    "poll.ms", at_least(0), 100, "How long reading waits for input.", unused=_WHOLE_BATCH
 )
 APPLICATION_SERVER = Setting(
     "application.server",
-    _host_and_port,
+    host_and_port,
     "",
     "host:port under which this instance answers queries.",
     unused="State is asked in process, through streams.store(name).",
 )
 STATE_CLEANUP_DELAY_MS = Setting(
     "state.cleanup.delay.ms",
-    _at_least(0),
+    at_least(0),
     600_000,
     "How long the state of a task that moved away is kept.",
     unused="Nothing is deleted behind your back: clean_up() and penstock reset do it.",
 )
 WINDOW_CHANGELOG_RETENTION_MS = Setting(
     "windowstore.changelog.additional.retention.ms",
-    _at_least(0),
+    at_least(0),
     86_400_000,
     "Added to the retention of windowed changelogs.",
 )
 REPARTITION_PURGE_INTERVAL_MS = Setting(
     "repartition.purge.interval.ms",
-    _at_least(0),
+    at_least(0),
     30_000,
     "How often consumed repartition data is deleted.",
 )
 ACCEPTABLE_RECOVERY_LAG = Setting(
     "acceptable.recovery.lag",
-    _at_least(0),
+    at_least(0),
     10_000,
     "Lag below which a copy of the state counts as caught up.",
     unused=_NO_COPIES,
 )
 MAX_WARMUP_REPLICAS = Setting(
     "max.warmup.replicas",
-    _at_least(1),
+    at_least(1),
     2,
     "Extra copies that warm up on new instances.",
     unused=_NO_COPIES,
 )
 PROBING_REBALANCE_INTERVAL_MS = Setting(
     "probing.rebalance.interval.ms",
-    _at_least(60_000),
+    at_least(60_000),
     600_000,
     "How often caught-up warm-up copies are looked for.",
     unused=_NO_COPIES,
 )
 NUM_RESTORE_THREADS = Setting(
     "num.restore.threads",
-    _at_least(1),
+    at_least(1),
     2,
     "How many changelog partitions are restored at the same time.",
     unused="Each slot restores its own tasks, so num.stream.threads of them at the same time.",
 )
 METRICS_RECORDING_LEVEL = Setting(
     "metrics.recording.level",
-    _one_of("INFO", "DEBUG", "TRACE"),
+    one_of("INFO", "DEBUG", "TRACE"),
     "INFO",
     "How much is measured.",
     unused=_SPARK_MEASURES,
 )
 METRICS_SAMPLE_WINDOW_MS = Setting(
     "metrics.sample.window.ms",
-    _at_least(0),
+    at_least(0),
     30_000,
     "Span of one metrics sample.",
     unused=_SPARK_MEASURES,
 )
 METRICS_NUM_SAMPLES = Setting(
-    "metrics.num.samples", _at_least(1), 2, "Samples kept per metric.", unused=_SPARK_MEASURES
+    "metrics.num.samples", at_least(1), 2, "Samples kept per metric.", unused=_SPARK_MEASURES
 )
 METRIC_REPORTERS = Setting(
-    "metric.reporters", _anything, "", "Classes that receive metrics.", unused=_SPARK_MEASURES
+    "metric.reporters", anything, "", "Classes that receive metrics.", unused=_SPARK_MEASURES
 )
 ENABLE_METRICS_PUSH = Setting(
-    "enable.metrics.push", _boolean, True, "Whether client metrics may be pushed to the broker."
+    "enable.metrics.push", boolean, True, "Whether client metrics may be pushed to the broker."
 )
 REQUEST_TIMEOUT_MS = Setting(
-    "request.timeout.ms", _at_least(0), 40_000, "How long clients wait for an answer."
+    "request.timeout.ms", at_least(0), 40_000, "How long clients wait for an answer."
+)
+DEFAULT_API_TIMEOUT_MS = Setting(
+    "default.api.timeout.ms",
+    at_least(1),
+    60_000,
+    "How long one call to Kafka may take, with all its retries.",
 )
 RETRY_BACKOFF_MS = Setting(
-    "retry.backoff.ms", _at_least(0), 100, "Pause before a failed request is sent again."
+    "retry.backoff.ms",
+    at_least(0),
+    100,
+    "Pause before a failed request is sent, or a failed batch run, again; it doubles each time.",
+)
+RETRY_BACKOFF_MAX_MS = Setting(
+    "retry.backoff.max.ms", at_least(0), 1_000, "Longest pause before a retry."
+)
+RECONNECT_BACKOFF_MS = Setting(
+    "reconnect.backoff.ms",
+    at_least(0),
+    50,
+    "Pause before a broker that was lost is connected to again; it doubles each time.",
+)
+RECONNECT_BACKOFF_MAX_MS = Setting(
+    "reconnect.backoff.max.ms", at_least(0), 1_000, "Longest pause before connecting again."
 )
 CONNECTIONS_MAX_IDLE_MS = Setting(
-    "connections.max.idle.ms", _integer, 540_000, "Idle connections are closed after this time."
+    "connections.max.idle.ms", integer, 540_000, "Idle connections are closed after this time."
 )
 METADATA_MAX_AGE_MS = Setting(
     "metadata.max.age.ms",
-    _at_least(0),
+    at_least(0),
     300_000,
     "How often topics and partitions are looked up again.",
 )
+METADATA_RECOVERY_STRATEGY = Setting(
+    "metadata.recovery.strategy",
+    one_of("none", "rebootstrap"),
+    "rebootstrap",
+    "What clients do when they lose all brokers: rebootstrap asks bootstrap.servers again.",
+)
+METADATA_RECOVERY_TRIGGER_MS = Setting(
+    "metadata.recovery.rebootstrap.trigger.ms",
+    at_least(0),
+    300_000,
+    "After this time without news of the cluster, clients ask bootstrap.servers again.",
+)
 RECEIVE_BUFFER_BYTES = Setting(
-    "receive.buffer.bytes", _at_least(-1), 32_768, "TCP receive buffer of clients."
+    "receive.buffer.bytes", at_least(-1), 32_768, "TCP receive buffer of clients."
 )
 SEND_BUFFER_BYTES = Setting(
-    "send.buffer.bytes", _at_least(-1), 131_072, "TCP send buffer of clients."
+    "send.buffer.bytes", at_least(-1), 131_072, "TCP send buffer of clients."
 )
 SECURITY_PROTOCOL = Setting(
     "security.protocol",
-    _one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     "PLAINTEXT",
     "How clients talk to brokers.",
 )
 GROUP_PROTOCOL = Setting(
     "group.protocol",
-    _one_of("classic", "streams"),
+    one_of("classic", "streams"),
     "classic",
     "Who assigns tasks: the group's leader, or the broker.",
     unused=_SPARK_PLACES,
 )
 GROUP_INSTANCE_ID = Setting(
     "group.instance.id",
-    _optional_text,
+    optional_text,
     None,
     "Static membership: a restart within the session timeout moves nothing.",
     unused=_SPARK_PLACES,
 )
 SESSION_TIMEOUT_MS = Setting(
     "session.timeout.ms",
-    _at_least(1),
+    at_least(1),
     45_000,
     "After this time without a heartbeat an instance counts as gone.",
     unused=_SPARK_PLACES,
 )
+HEARTBEAT_INTERVAL_MS = Setting(
+    "heartbeat.interval.ms",
+    at_least(1),
+    3_000,
+    "How often an instance tells the group that it is there.",
+    unused=_SPARK_PLACES,
+)
 MAX_POLL_INTERVAL_MS = Setting(
     "max.poll.interval.ms",
-    _at_least(1),
+    at_least(1),
     300_000,
     "Longest time between two reads before an instance counts as stuck.",
     unused=_SPARK_PLACES,
 )
 MAX_POLL_RECORDS = Setting(
     "max.poll.records",
-    _at_least(1),
+    at_least(1),
     1_000,
     "Records taken from the reader at once.",
     unused=_WHOLE_BATCH,
 )
-FETCH_MAX_BYTES = Setting("fetch.max.bytes", _at_least(0), 52_428_800, "Most bytes per fetch.")
+FETCH_MAX_BYTES = Setting("fetch.max.bytes", at_least(0), 52_428_800, "Most bytes per fetch.")
 TRANSACTION_TIMEOUT_MS = Setting(
     "transaction.timeout.ms",
-    _at_least(1),
+    at_least(1),
     60_000,
     "A transaction that is open longer is aborted by the broker.",
 )
 AUTO_OFFSET_RESET = Setting(
     "auto.offset.reset",
-    _one_of("earliest", "latest", "none"),
+    one_of("earliest", "latest", "none"),
     "earliest",
     "Where a new application starts to read.",
 )
 RACK_AWARE_STRATEGY = Setting(
     "rack.aware.assignment.strategy",
-    _one_of("none", "min_traffic", "balance_subtopology"),
+    one_of("none", "min_traffic", "balance_subtopology"),
     "none",
     "How racks count in the assignment of tasks.",
     unused=_SPARK_PLACES,
 )
 RACK_AWARE_TAGS = Setting(
     "rack.aware.assignment.tags",
-    _anything,
+    anything,
     "",
     "Client tags over which standby copies are spread.",
     unused=_SPARK_PLACES,
 )
 RACK_AWARE_NON_OVERLAP_COST = Setting(
     "rack.aware.assignment.non_overlap_cost",
-    _anything,
+    anything,
     None,
     "Price of moving a task, for the rack-aware assignment.",
     unused=_SPARK_PLACES,
 )
 RACK_AWARE_TRAFFIC_COST = Setting(
     "rack.aware.assignment.traffic_cost",
-    _anything,
+    anything,
     None,
     "Price of traffic between racks.",
     unused=_SPARK_PLACES,
 )
 TASK_ASSIGNOR = Setting(
-    "task.assignor.class", _anything, None, "A task assignor of your own.", unused=_SPARK_PLACES
+    "task.assignor.class", anything, None, "A task assignor of your own.", unused=_SPARK_PLACES
 )
 UPGRADE_FROM = Setting(
     "upgrade.from",
-    _optional_text,
+    optional_text,
     None,
     "The version a rolling upgrade comes from.",
     unused="One process leads, so there are no rolling upgrades between versions.",
 )
 ALLOW_OS_GROUP_WRITE = Setting(
     "allow.os.group.write.access",
-    _boolean,
+    boolean,
     False,
     "Whether the group may write to the state folder.",
 )
 LOG_SUMMARY_INTERVAL_MS = Setting(
-    "log.summary.interval.ms", _integer, 120_000, "How often a summary is logged."
+    "log.summary.interval.ms", integer, 120_000, "How often a summary is logged."
 )
 BUILT_IN_METRICS_VERSION = Setting(
     "built.in.metrics.version",
-    _one_of("latest"),
+    one_of("latest"),
     "latest",
     "Version of the built-in metrics.",
     unused=_SPARK_MEASURES,
 )
 DEFAULT_CLIENT_SUPPLIER = Setting(
     "default.client.supplier",
-    _anything,
+    anything,
     None,
     "Makes the Kafka clients.",
     unused="The clients are librdkafka's; consumer., producer. and admin. settings reach them.",
 )
 WINDOWED_INNER_SERDE = Setting(
     "windowed.inner.class.serde",
-    _anything,
+    anything,
     None,
     "Inner serde of windowed keys for plain consumers.",
     unused="It is for plain consumers; a windowed serde names its inner serde itself.",
 )
 WINDOW_SIZE_MS = Setting(
     "window.size.ms",
-    _at_least(1),
+    at_least(1),
     1,
     "Window size for plain consumers of windowed keys.",
     unused="It is for plain consumers; a windowed serde is made with its window size.",
 )
 MAX_BATCH_RECORDS = Setting(
     "penstock.max.batch.records",
-    _at_least(1),
+    at_least(1),
     300_000,
     "Most records of all source partitions that one batch takes; a batch of a backlog is as large"
     " as two seconds allow.",
 )
 EMIT_INTERVAL_MS = Setting(
     "__emit.interval.ms__",
-    _at_least(0),
+    at_least(0),
     1_000,
     "Least time between two emissions of final windows and unmatched joins.",
 )
@@ -520,9 +492,16 @@ class StreamsConfig(Mapping[str, Any]):
         for name, value in self._given.items():
             setting = SETTINGS.get(name)
             if setting is not None:
-                self._values[name] = _parsed(setting, value)
+                self._take(setting, setting.parsed(value))
             elif not str(name).startswith(PREFIXES):
                 raise _unknown(str(name))
+
+    def _take(self, setting: Setting[Any], value: Any) -> None:
+        self._values[setting.name] = value
+        if setting.newer is not None:
+            _warn_of_older_name(setting.name, setting.newer.name)
+            if setting.newer.name not in self._given:
+                self._values[setting.newer.name] = value
 
     @staticmethod
     def of(given: Mapping[str, Any] | StreamsConfig | None) -> StreamsConfig:
@@ -553,13 +532,24 @@ class StreamsConfig(Mapping[str, Any]):
 
     @property
     def cache_max_bytes(self) -> int:
-        """The record cache's size; the newer name wins over the older."""
-        newer_is_silent = self.has(CACHE_MAX_BYTES_BUFFERING) and not self.has(CACHE_MAX_BYTES)
-        return self[CACHE_MAX_BYTES_BUFFERING] if newer_is_silent else self[CACHE_MAX_BYTES]
+        """The record cache's size."""
+        return self[CACHE_MAX_BYTES]
 
     @staticmethod
     def consumer_prefix(name: str) -> str:
         return f"consumer.{name}"
+
+    @staticmethod
+    def main_consumer_prefix(name: str) -> str:
+        return f"main.consumer.{name}"
+
+    @staticmethod
+    def restore_consumer_prefix(name: str) -> str:
+        return f"restore.consumer.{name}"
+
+    @staticmethod
+    def global_consumer_prefix(name: str) -> str:
+        return f"global.consumer.{name}"
 
     @staticmethod
     def producer_prefix(name: str) -> str:
@@ -574,16 +564,10 @@ class StreamsConfig(Mapping[str, Any]):
         return f"topic.{name}"
 
 
-def _parsed(setting: Setting[T], value: Any) -> T:
-    try:
-        return setting.parse(value)
-    except (ValueError, TypeError) as error:
-        raise ConfigError(
-            "bad-setting",
-            f"setting {setting.name!r} cannot be {value!r}: {error}",
-            fix=f"leave it out for {setting.default!r}, or give what it means:"
-            f" {setting.doc[0].lower()}{setting.doc[1:].removesuffix('.')}",
-        ) from error
+@cache
+def _warn_of_older_name(older: str, newer: str) -> None:
+    """Warns once per process: a configuration is read many times."""
+    _log.warning("setting %s is an older name of %s: use the newer one", older, newer)
 
 
 def _unknown(name: str) -> ConfigError:

@@ -1,6 +1,7 @@
 """Writes the reference page of the settings: ``python -m tests.architecture.settings_page``."""
 
-from penstock.config import SETTINGS, Setting
+from penstock.config import SETTINGS
+from penstock.setting import Setting
 from tests.architecture.source import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "settings.md"

@@ -19,20 +19,26 @@ from penstock.config import (
     FETCH_MAX_BYTES,
     GROUP_INSTANCE_ID,
     GROUP_PROTOCOL,
+    HEARTBEAT_INTERVAL_MS,
     MAX_POLL_INTERVAL_MS,
     METADATA_MAX_AGE_MS,
+    METADATA_RECOVERY_STRATEGY,
+    METADATA_RECOVERY_TRIGGER_MS,
     PROCESSING_GUARANTEE,
     RECEIVE_BUFFER_BYTES,
+    RECONNECT_BACKOFF_MAX_MS,
+    RECONNECT_BACKOFF_MS,
     REQUEST_TIMEOUT_MS,
+    RETRY_BACKOFF_MAX_MS,
     RETRY_BACKOFF_MS,
     SECURITY_PROTOCOL,
     SEND_BUFFER_BYTES,
     SESSION_TIMEOUT_MS,
     TRANSACTION_TIMEOUT_MS,
-    Setting,
     StreamsConfig,
 )
 from penstock.kafka.java_settings import Kind, for_librdkafka
+from penstock.setting import Setting
 
 #: What a consumer is for: the group's input, the restoring of stores, or global tables.
 Role = Literal["main", "restore", "global"]
@@ -41,10 +47,16 @@ _log = logging.getLogger(__name__)
 
 _FOR_CLIENTS: tuple[Setting[Any], ...] = (
     BOOTSTRAP_SERVERS, CONNECTIONS_MAX_IDLE_MS, ENABLE_METRICS_PUSH, FETCH_MAX_BYTES,
-    GROUP_INSTANCE_ID, GROUP_PROTOCOL, MAX_POLL_INTERVAL_MS, METADATA_MAX_AGE_MS,
-    RECEIVE_BUFFER_BYTES, REQUEST_TIMEOUT_MS, RETRY_BACKOFF_MS, SECURITY_PROTOCOL,
-    SEND_BUFFER_BYTES, SESSION_TIMEOUT_MS,
+    GROUP_INSTANCE_ID, GROUP_PROTOCOL, HEARTBEAT_INTERVAL_MS, MAX_POLL_INTERVAL_MS,
+    METADATA_MAX_AGE_MS, METADATA_RECOVERY_STRATEGY, METADATA_RECOVERY_TRIGGER_MS,
+    RECEIVE_BUFFER_BYTES, RECONNECT_BACKOFF_MAX_MS, RECONNECT_BACKOFF_MS, REQUEST_TIMEOUT_MS,
+    RETRY_BACKOFF_MAX_MS, RETRY_BACKOFF_MS, SECURITY_PROTOCOL, SEND_BUFFER_BYTES,
+    SESSION_TIMEOUT_MS,
 )  # fmt: skip
+
+#: Sent even when the user is silent: librdkafka's own default would wait ten seconds, so that an
+#: application stood still for as long after its broker was back.
+_KAFKAS_DEFAULT = (RECONNECT_BACKOFF_MAX_MS, RECONNECT_BACKOFF_MS)
 
 
 def consumer_settings(
@@ -72,6 +84,18 @@ def consumer_settings(
     if role != "main":
         settings.pop("group.instance.id", None)
     return settings
+
+
+def restore_consumer_settings(
+    config: StreamsConfig, client_id: str | None = None
+) -> dict[str, Any]:
+    """Return the settings of a consumer of changelogs: ``restore.consumer.`` over ``consumer.``."""
+    return consumer_settings(config, "restore", client_id)
+
+
+def global_consumer_settings(config: StreamsConfig, client_id: str | None = None) -> dict[str, Any]:
+    """Return the settings of a global table's consumer: ``global.consumer.`` over ``consumer.``."""
+    return consumer_settings(config, "global", client_id)
 
 
 def producer_settings(config: StreamsConfig, client_id: str | None = None) -> dict[str, Any]:
@@ -107,7 +131,8 @@ def _client(
             _log.warning("%s.%s is always %s here", kind, name, fixed[name])
     named = client_id or config[CLIENT_ID]
     merged = (
-        {setting.name: config[setting] for setting in _FOR_CLIENTS if config.has(setting)}
+        {setting.name: config[setting] for setting in _KAFKAS_DEFAULT}
+        | {setting.name: config[setting] for setting in _FOR_CLIENTS if config.has(setting)}
         | {name: config[name] for name in config if name.startswith(("ssl.", "sasl."))}
         | given
         | ({"client.id": named} if named else {})
@@ -115,7 +140,13 @@ def _client(
         | fixed
     )
     present = {name: value for name, value in merged.items() if value is not None}
-    return for_librdkafka(present, kind)
+    return _growing_pauses(for_librdkafka(present, kind))
+
+
+def _growing_pauses(settings: dict[str, Any]) -> dict[str, Any]:
+    """Lets the longest pause be at least the first: Java allows less, librdkafka does not."""
+    first, longest = RECONNECT_BACKOFF_MS.name, RECONNECT_BACKOFF_MAX_MS.name
+    return settings | {longest: max(int(settings[first]), int(settings[longest]))}
 
 
 def _within_transaction(settings: dict[str, Any]) -> dict[str, Any]:

@@ -32,8 +32,7 @@ _DROPPED = frozenset({
     "interceptor.classes", "metric.reporters", "metrics.sample.window.ms", "metrics.num.samples",
     "metrics.recording.level", "auto.include.jmx.reporter", "partitioner.class",
     "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms",
-    "partitioner.ignore.keys", "metadata.max.idle.ms", "metadata.recovery.strategy",
-    "metadata.recovery.rebootstrap.trigger.ms", "throw.on.fetch.stable.offset.unsupported",
+    "partitioner.ignore.keys", "metadata.max.idle.ms", "throw.on.fetch.stable.offset.unsupported",
     "security.providers", "config.providers", "compression.gzip.level", "compression.lz4.level",
     "compression.zstd.level", "group.remote.assignor", "transaction.two.phase.commit.enable",
     "socket.connection.setup.timeout.max.ms",
@@ -99,6 +98,9 @@ def _translate(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         case "receive.buffer.bytes" | "send.buffer.bytes":
             # Both mean: what the system thinks is right.
             yield _RENAMED[name], max(0, int(value))
+        case "retry.backoff.ms" | "retry.backoff.max.ms":
+            # Java allows no pause at all; librdkafka's shortest is a millisecond.
+            yield name, max(1, int(value))
         case "ssl.endpoint.identification.algorithm":
             yield name, value or "none"
         case "ssl.truststore.location":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import config as settings
-from penstock.config import Setting, StreamsConfig
+from penstock.config import StreamsConfig
 from penstock.errors import ConfigError, InvalidArgumentError
 from penstock.kernel.settings import FEW_RECORDS, TaskSettings
 from penstock.model.site import caller_site
@@ -28,6 +28,7 @@ from penstock.processor.handlers import (
 )
 from penstock.serde.base import Serde, SerdeDefaults
 from penstock.serde.serdes import resolve_serde
+from penstock.setting import Setting
 
 _EXTRACTORS: dict[str, Callable[[], TimestampExtractor]] = {
     "FailOnInvalidTimestamp": FailOnInvalidTimestamp,

@@ -6,7 +6,13 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.config import StreamsConfig
 from penstock.errors import ConfigError
-from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
+from penstock.kafka.client_config import (
+    admin_settings,
+    consumer_settings,
+    global_consumer_settings,
+    producer_settings,
+    restore_consumer_settings,
+)
 from penstock.kafka.clients import new_consumer
 
 BASE = {"application.id": "shop", "bootstrap.servers": "127.0.0.1:1"}
@@ -28,6 +34,28 @@ def test_prefixes_win_over_plain_names_and_roles_over_both() -> None:
     )
     assert consumer_settings(given, "main")["session.timeout.ms"] == 3000
     assert consumer_settings(given, "restore")["session.timeout.ms"] == 2000
+
+
+def test_restore_and_global_consumers_have_prefixes_of_their_own() -> None:
+    """As in Kafka Streams: what a restore fetches says nothing about the input."""
+    given = StreamsConfig(
+        BASE
+        | {
+            "consumer.fetch.max.bytes": 1,
+            "restore.consumer.fetch.max.bytes": 2,
+            "global.consumer.fetch.max.bytes": 3,
+        }
+    )
+    assert consumer_settings(given)["fetch.max.bytes"] == 1
+    assert restore_consumer_settings(given)["fetch.max.bytes"] == 2
+    assert global_consumer_settings(given)["fetch.max.bytes"] == 3
+
+
+def test_lost_broker_is_looked_for_as_often_as_java_does() -> None:
+    """librdkafka's own default is ten times as long, and an application would stand still."""
+    assert consumer_settings(config())["reconnect.backoff.max.ms"] == 1000
+    long = producer_settings(config(reconnect_backoff_ms=5000))
+    assert long["reconnect.backoff.max.ms"] == 5000
 
 
 def test_main_consumer_is_a_member_of_the_applications_group() -> None:
@@ -99,6 +127,9 @@ def test_librdkafka_takes_every_setting_that_goes_to_clients() -> None:
         processing_guarantee="exactly_once_v2", request_timeout_ms=40_000, retry_backoff_ms=50,
         connections_max_idle_ms=1000, metadata_max_age_ms=1000, receive_buffer_bytes=-1,
         send_buffer_bytes=1024, group_protocol="streams", group_instance_id="i",
+        heartbeat_interval_ms=2000, retry_backoff_max_ms=0, reconnect_backoff_ms=5000,
+        metadata_recovery_strategy="none", metadata_recovery_rebootstrap_trigger_ms=1000,
+        default_api_timeout_ms=5000,
         session_timeout_ms=6000, max_poll_interval_ms=7000, max_poll_records=5,
         fetch_max_bytes=2_000_000, enable_metrics_push=True, auto_offset_reset="none",
     )  # fmt: skip

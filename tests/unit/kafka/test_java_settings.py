@@ -42,6 +42,8 @@ def test_settings_of_other_clients_are_left_out() -> None:
         ("group.protocol", "streams", {"group.protocol": "classic"}),
         ("buffer.memory", 65536, {"queue.buffering.max.kbytes": 64}),
         ("receive.buffer.bytes", -1, {"socket.receive.buffer.bytes": 0}),
+        ("retry.backoff.ms", 0, {"retry.backoff.ms": 1}),
+        ("metadata.recovery.strategy", "none", {"metadata.recovery.strategy": "none"}),
         ("enable.auto.commit", False, {"enable.auto.commit": "false"}),
         ("ssl.truststore.location", "/etc/ca.pem", {"ssl.ca.location": "/etc/ca.pem"}),
         ("ssl.keystore.location", "/k.p12", {"ssl.keystore.location": "/k.p12"}),

@@ -58,6 +58,7 @@ from penstock.topology.nodes import MAY_SCHEDULE, Sink
 
 log = logging.getLogger(__name__)
 
+
 class ApplicationRun:
     """From a topology and a configuration to running batches, and back."""
 
@@ -269,9 +270,7 @@ class ApplicationRun:
         skips = {p: of for p, of in state.skips().items() if noted.get(p) == committed.get(p)}
         return InternalPositions(plan, self.admin, self._real, committed, skips, purge_s)
 
-    def _planner(
-        self, plan: Plan, state: LogState, committed: Mapping[Part, int]
-    ) -> BatchPlanner:
+    def _planner(self, plan: Plan, state: LogState, committed: Mapping[Part, int]) -> BatchPlanner:
         inputs = Inputs(
             global_parts=tuple(self._global_parts(plan)),
             max_records=self._config[MAX_BATCH_RECORDS],

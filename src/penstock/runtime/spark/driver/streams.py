@@ -466,9 +466,7 @@ class KafkaStreams:
         with self._lifecycle_lock:
             run, self._run = self._run, None
             if run is not None:
-                run.stop(
-                    is_clean=is_clean, patience_s=_BATCH_S, leave_group=self._leave_group
-                )
+                run.stop(is_clean=is_clean, patience_s=_BATCH_S, leave_group=self._leave_group)
             spark, self._spark = self._spark, None
             if self._owns_spark and spark is not None:
                 stop_session(spark, _SPARK_S)

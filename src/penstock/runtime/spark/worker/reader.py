@@ -58,9 +58,7 @@ class Reader(Protocol):
     def read(self, ranges: Mapping[Part, Range]) -> dict[Part, list[RawRecord]]:
         """Gives the committed records of every range, in offset order."""
 
-    def read_columns(
-        self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40
-    ) -> ReadRanges:
+    def read_columns(self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40) -> ReadRanges:
         """The same without an object per record, and only up to about so many bytes."""
 
     def connect(self, parts: Iterable[Part]) -> None:
@@ -130,9 +128,7 @@ class RangeReader:
         found = self.read_columns(ranges).columns
         return {part: [RawRecord(*record) for record in columns] for part, columns in found.items()}
 
-    def read_columns(
-        self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40
-    ) -> ReadRanges:
+    def read_columns(self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40) -> ReadRanges:
         """Return the records of every range as columns, in offset order.
 
         Reading ends early when the records have about ``most_bytes``, but not without a record.

@@ -293,9 +293,7 @@ class Slot:
                 inputs.records[topic] = found.columns[real]
         return inputs
 
-    def _commit(
-        self, reports: list[Report], request: StageRequest, writer: Writer
-    ) -> list[Report]:
+    def _commit(self, reports: list[Report], request: StageRequest, writer: Writer) -> list[Report]:
         if reports:
             write_plan(writer, self.application, request)
         for report in reports:
@@ -405,9 +403,7 @@ class _Inputs:
         self.truncated: frozenset[str] = frozenset()
         self.ends: dict[Part, int] = {}
 
-    def positions(
-        self, consumed: Mapping[str, int]
-    ) -> tuple[dict[Part, int], dict[Part, Skips]]:
+    def positions(self, consumed: Mapping[str, int]) -> tuple[dict[Part, int], dict[Part, Skips]]:
         """Where to go on reading, after so many records of each queue."""
         positions, skips = dict(self.ends), dict[Part, Skips]()
         for topic, columns in self.records.items():

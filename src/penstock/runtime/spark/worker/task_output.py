@@ -11,7 +11,12 @@ from penstock.kernel.raw_columns import Timestamps, listed
 from penstock.kernel.settings import TaskSettings
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.exchange.bundles import Bundle, bundle_header, decode_headers, encode_headers
+from penstock.runtime.spark.exchange.bundles import (
+    Bundle,
+    bundle_header,
+    decode_headers,
+    encode_headers,
+)
 from penstock.runtime.spark.exchange.plan import Plan, to_spark_topic
 from penstock.runtime.spark.exchange.stage_request import Part
 from penstock.runtime.spark.worker.changelog_buffer import ChangelogBuffer

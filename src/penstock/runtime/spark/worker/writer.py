@@ -251,5 +251,3 @@ def _missing(topic: str) -> StreamsError:
         f"output topic {topic!r} does not exist",
         fix=f"create it: penstock topics create {topic}",
     )
-
-

@@ -1,0 +1,116 @@
+"""What a setting is, and how its value is read. Which settings there are: ``penstock.config``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from penstock.errors import ConfigError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """One setting. ``parse`` turns what the user gave into ``T`` or raises ValueError."""
+
+    name: str
+    parse: Callable[[Any], T]
+    default: T
+    doc: str
+    #: Why an application on Spark does without it; empty for settings that have an effect.
+    unused: str = ""
+    #: The setting of which this is an older name.
+    newer: Setting[T] | None = None
+
+    def parsed(self, value: Any) -> T:
+        """Return the typed value.
+
+        Raises:
+            ConfigError: ``bad-setting``, with what the value has to be.
+        """
+        try:
+            return self.parse(value)
+        except (ValueError, TypeError) as error:
+            raise ConfigError(
+                "bad-setting",
+                f"setting {self.name!r} cannot be {value!r}: {error}",
+                fix=f"leave it out for {self.default!r}, or give what it means:"
+                f" {self.doc[0].lower()}{self.doc[1:].removesuffix('.')}",
+            ) from error
+
+
+def older_name(name: str, newer: Setting[T]) -> Setting[T]:
+    """Return the setting that an older name stands for."""
+    doc = f"Older name of {newer.name}, which wins."
+    return Setting(name, newer.parse, newer.default, doc, newer=newer)
+
+
+def integer(value: Any) -> int:
+    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+        raise ValueError("a whole number is needed")
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError("a whole number is needed") from None
+
+
+def at_least(least: int) -> Callable[[Any], int]:
+    def parse(value: Any) -> int:
+        number = integer(value)
+        if number < least:
+            raise ValueError(f"at least {least} is needed")
+        return number
+
+    return parse
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("text is needed")
+    return value
+
+
+def not_empty(value: Any) -> str:
+    if not text(value).strip():
+        raise ValueError("text that is not empty is needed")
+    return text(value)
+
+
+def optional_text(value: Any) -> str | None:
+    return None if value is None else text(value)
+
+
+def boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    raise ValueError("true or false is needed")
+
+
+def anything(value: Any) -> Any:
+    return value
+
+
+def one_of(*choices: str) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(f"one of {', '.join(choices)} is needed")
+        return str(value)
+
+    return parse
+
+
+def guarantee(value: Any) -> str:
+    if value in ("exactly_once", "exactly_once_beta"):
+        raise ValueError("this older guarantee was removed; use exactly_once_v2")
+    return one_of("at_least_once", "exactly_once_v2")(value)
+
+
+def host_and_port(value: Any) -> str:
+    host, _, port = text(value).rpartition(":")
+    if value and not (host and port.isdigit()):
+        raise ValueError("host:port is needed")
+    return str(value)
