@@ -60,10 +60,9 @@ def batches(query: Any) -> list[Any]:
 
 def first_batch_ms(streams: KafkaStreams) -> int:
     """When the first batch was begun, which is before anything of it was read."""
-    leader = streams._leader
-    assert leader is not None
-    assert leader.driver is not None
-    began = leader.driver.progress.began_ms
+    runner = streams._runner()
+    assert runner is not None
+    began = runner.progress.began_ms
     assert began is not None, "no batch has run"
     return began
 
@@ -80,10 +79,10 @@ class BatchTimes:
         known = 0
         while True:
             time.sleep(0.01)
-            leader = self._streams._leader
-            if leader is None or leader.driver is None:
+            runner = self._streams._runner()
+            if runner is None:
                 continue
-            progress = leader.driver.progress
+            progress = runner.progress
             if progress.batches != known:
                 known = progress.batches
                 self._seconds.append(progress.last_batch_seconds)

@@ -25,7 +25,7 @@ from pyspark.sql.types import StructType
 from penstock.errors import ConfigError, StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kernel.record_queue import RawRecord
-from penstock.runtime.spark.exchange.batch_log import listed, parts_of
+from penstock.runtime.spark.exchange.batch_log import offset_rows, offsets_from
 from penstock.runtime.spark.worker.reader import RangeReader
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes, resolve_serde
@@ -136,15 +136,15 @@ class TopicStreamReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         admin = self._settings.admin()
         if self._settings.starting == "latest":
-            return {"offsets": listed(self._settings.ends(admin))}
-        return {"offsets": listed(admin.begin_offsets(self._settings.parts(admin)))}
+            return {"offsets": offset_rows(self._settings.ends(admin))}
+        return {"offsets": offset_rows(admin.begin_offsets(self._settings.parts(admin)))}
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802
-        return {"offsets": listed(self._settings.ends(self._settings.admin()))}
+        return {"offsets": offset_rows(self._settings.ends(self._settings.admin()))}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        starts = parts_of(start["offsets"])
-        return [_Range(*p, starts.get(p, 0), e) for p, e in parts_of(end["offsets"]).items()]
+        starts = offsets_from(start["offsets"])
+        return [_Range(*p, starts.get(p, 0), e) for p, e in offsets_from(end["offsets"]).items()]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         return _rows(self._settings, partition)

@@ -6,9 +6,10 @@ import contextlib
 import logging
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -146,7 +147,7 @@ class BatchRunner:
         while not self._closing.is_set():
             plan = self._persist(self._wait_for_batch, is_batch=False)
             if plan is not None:
-                self._persist(lambda plan=plan: self._run(plan))
+                self._persist(partial(self._run, plan))
 
     def _persist(self, action: Callable[[], Any], *, is_batch: bool = True) -> Any:
         """Do something until it is done: wait for whatever is away, and say for what."""
@@ -362,7 +363,7 @@ class BatchRunner:
         seconds: float,
     ) -> None:
         progress = self.progress
-        busy: Counter[tuple[int, int]] = Counter()
+        busy: defaultdict[tuple[int, int], float] = defaultdict(float)
         # A task may have run in several stages: the last one knows its clocks.
         for report in sorted(received, key=lambda each: each.stage):
             if report.clocks is not None:

@@ -11,6 +11,8 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -21,7 +23,8 @@ from penstock.runtime.spark.exchange.stage_request import Part
 
 log = logging.getLogger(__name__)
 
-_POLL_S = 0.2
+_POLL_S = 0.05
+_COMMIT_S = 60.0
 #: The shortest that brokers allow by default: a killed driver's successor waits that long.
 _SESSION_MS = 6_000
 _HEARTBEAT_MS = 2_000
@@ -46,6 +49,8 @@ class GroupMember:
         self.has_joined = threading.Event()
         self._closing = threading.Event()
         self._error: KafkaError | None = None
+        self._metadata = b""
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         given = {"session.timeout.ms": _SESSION_MS, "heartbeat.interval.ms": _HEARTBEAT_MS}
         fixed = {
             "partition.assignment.strategy": "cooperative-sticky",
@@ -62,15 +67,25 @@ class GroupMember:
         self._thread.start()
 
     def metadata(self) -> bytes:
-        """Return the membership in the form that transactions want."""
-        found: bytes = self._consumer.consumer_group_metadata()
-        return found
+        """Return the membership in the form that transactions want, as of the last poll."""
+        return self._metadata
 
     def commit(self, offsets: Mapping[Part, int]) -> None:
         """Commit offsets as this member, outside of any transaction."""
-        if offsets:
-            parts = [TopicPartition(*part, offset) for part, offset in offsets.items()]
-            self._consumer.commit(offsets=parts, asynchronous=False)
+        if not offsets:
+            return
+        parts = [TopicPartition(*part, offset) for part, offset in offsets.items()]
+        done: Future[None] = Future()
+
+        def commit() -> None:
+            try:
+                self._consumer.commit(offsets=parts, asynchronous=False)
+                done.set_result(None)
+            except BaseException as error:  # noqa: BLE001 - it belongs to the caller
+                done.set_exception(error)
+
+        self._calls.put(commit)
+        done.result(_COMMIT_S)
 
     def check(self) -> None:
         """Raise if another driver leads by now."""
@@ -101,9 +116,13 @@ class GroupMember:
             self._consumer.close()
 
     def _run(self) -> None:
+        """Poll, and do for others what only the polling thread may: elsewhere the client hangs."""
         while not self._closing.is_set():
             try:
                 self._consumer.poll(_POLL_S)
+                self._metadata = self._consumer.consumer_group_metadata()
+                while not self._calls.empty():
+                    self._calls.get()()
             except (KafkaException, RuntimeError) as error:
                 log.debug("the group member could not poll: %s", error)
                 self._closing.wait(_POLL_S)
@@ -113,6 +132,7 @@ class GroupMember:
         if parts:
             # The partition stands for the lead; what is in it is read elsewhere.
             consumer.pause(parts)
+            self._metadata = consumer.consumer_group_metadata()
             self.leads.set()
         self.has_joined.set()
         self._changed()

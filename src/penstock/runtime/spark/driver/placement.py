@@ -112,7 +112,7 @@ def _placed(context: SparkContext, hosts: Sequence[str | None]) -> RDD[int]:
 def _with_preferences(context: SparkContext, hosts: Sequence[str | None]) -> RDD[int]:
     """Make the RDD on the JVM's side: PySpark's ``parallelize`` takes no locations."""
     jvm: Any = context._jvm
-    serializer = context._unbatched_serializer
+    serializer: Any = context._unbatched_serializer
     rows = jvm.java.util.ArrayList()
     convert = jvm.scala.jdk.javaapi.CollectionConverters
     for number, host in enumerate(hosts):

@@ -30,6 +30,7 @@ _DEFAULTS: dict[str, Any] = {
     "spark.python.worker.reuse": "true",
     # An executor that is paused or unreachable is given up after this time, not after two minutes.
     "spark.network.timeout": "30s",
+    "spark.network.timeoutInterval": "10s",
     "spark.executor.heartbeatInterval": "5s",
     "spark.log.level": "ERROR",
 }

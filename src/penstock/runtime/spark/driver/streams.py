@@ -29,8 +29,8 @@ from penstock.model.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
-from penstock.runtime.spark.driver.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
 from penstock.runtime.spark.driver.failures import Remedy, explained, remedy
+from penstock.runtime.spark.driver.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
 from penstock.runtime.spark.driver.session import spark_session, stop_session
 from penstock.runtime.spark.driver.snapshot import snapshot
 from penstock.runtime.spark.driver.store_view import StoreView

@@ -125,7 +125,7 @@ class _ReadRows:
         self._consumer = dict(consumer)
 
     def __call__(self, ranges: Iterable[tuple[Part, tuple[int, int]]]) -> Iterator[tuple[Any, ...]]:
-        wanted = {tuple(part): (start, end) for part, (start, end) in ranges if start < end}
+        wanted = {(t, n): (start, end) for (t, n), (start, end) in ranges if start < end}
         if not wanted:
             return
         reader = RangeReader(self._consumer)

@@ -24,6 +24,9 @@ class Limits(NamedTuple):
     seconds: float
 
 
+NO_LIMITS = Limits(1 << 40, 1e9)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
     """Everything about an application that does not change while one driver leads it."""
@@ -69,7 +72,7 @@ class StageRequest:
     group: bytes | None = None
     #: By slot: the server that ran it last. Another one must not trust the state it holds.
     owners: Mapping[int, str] = field(default_factory=dict)
-    limits: Limits = Limits(1 << 40, 1e9)
+    limits: Limits = NO_LIMITS
     #: The whole batch, as the batch log keeps it.
     plan: bytes = b""
 

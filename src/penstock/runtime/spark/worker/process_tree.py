@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-
 IS_LINUX = sys.platform.startswith("linux")
 _MOST_GENERATIONS = 12
 

@@ -1,4 +1,4 @@
-"""A repartition topic as its writer sees it: which partition a key belongs to, what is on its way."""
+"""A repartition topic as its writer sees it: where keys belong, and what is on its way."""
 
 from __future__ import annotations
 

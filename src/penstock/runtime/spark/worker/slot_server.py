@@ -158,7 +158,8 @@ def _answered(slot: Slot, kind: str, *rest: Any) -> tuple[str, Any]:
     if kind == "run":
         return OK, slot.run(*rest)
     if kind == "warm-up":
-        return OK, slot.warm_up(*rest)
+        slot.warm_up(*rest)
+        return OK, None
     if kind == "restoring":
         return OK, slot.restoring()
     return OK, answer_query(slot, *rest)

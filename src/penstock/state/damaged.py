@@ -1,0 +1,5 @@
+DAMAGED = "store-damaged"
+
+
+def set_aside(folder):
+    return folder
