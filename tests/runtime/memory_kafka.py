@@ -12,6 +12,8 @@ from penstock.kernel.record_queue import RawRecord
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
 from penstock.runtime.spark.exchange.batch_log import LogState
+from penstock.runtime.spark.worker.reader import Reader, ReadRanges
+from penstock.runtime.spark.worker.writer import Writer
 
 Part = tuple[str, int]
 
@@ -24,9 +26,13 @@ class Delivery(NamedTuple):
     """What a delivery report says: where the record went."""
 
     at: int
+    number: int
 
     def offset(self) -> int:
         return self.at
+
+    def partition(self) -> int:
+        return self.number
 
 
 class MemoryKafka:
@@ -42,6 +48,8 @@ class MemoryKafka:
         self.committed: list[RawRecord] = []
         self.group: dict[Part, int] = {}
         self.commits = 0
+        #: Which driver leads, as the batch log would say.
+        self.generation = 1, "staged"
         #: Asked with the number of each commit: "before", "after" (it had its effect) or None.
         self.fault: Callable[[int], str | None] = lambda number: None
         self._writers: Counter[int] = Counter()
@@ -91,6 +99,7 @@ class MemoryKafka:
         for record in self.logs.get(topic, [[]])[0]:
             if record is not None:
                 state.apply((record.key or b"").decode(), record.value)
+        state.generation, state.run_id = self.generation
         return state
 
     def new_writer(self, slot: int) -> MemoryWriter:
@@ -157,7 +166,7 @@ class MemoryWriter:
             record = self._kafka.committed[-1]
             touched[record.topic, record.partition] = None
             if on_delivery is not None:
-                on_delivery(None, Delivery(at))
+                on_delivery(None, Delivery(at, record.partition))
         for topic, partition in touched:
             self._kafka.logs[topic][partition].append(None)
         self._kafka.group |= offsets
@@ -195,8 +204,23 @@ class MemoryReader:
             for (topic, number), (start, end) in ranges.items()
         }
 
-    def read_columns(self, ranges: Mapping[Part, tuple[int, int]]) -> dict[Part, RawColumns]:
-        return {part: columns_of(*part, found) for part, found in self.read(ranges).items()}
+    def read_columns(
+        self, ranges: Mapping[Part, tuple[int, int]], most_bytes: int = 1 << 40
+    ) -> ReadRanges:
+        columns: dict[Part, RawColumns] = {}
+        reached: dict[Part, int] = {}
+        size = 0
+        for part, found in self.read(ranges).items():
+            taken = []
+            for record in found:
+                if size >= most_bytes:
+                    break
+                size += len(record.value or b"")
+                taken.append(record)
+            is_whole = len(taken) == len(found)
+            columns[part] = columns_of(*part, taken)
+            reached[part] = ranges[part][1] if is_whole else found[len(taken)].offset
+        return ReadRanges(columns, reached)
 
     def connect(self, parts: Iterable[Part]) -> None: ...
 
@@ -206,6 +230,22 @@ class MemoryReader:
         return None
 
 
+class MemoryAdmin:
+    """What the driver asks a cluster, answered from topics in memory."""
+
+    def __init__(self, kafka: MemoryKafka) -> None:
+        self._kafka = kafka
+
+    def end_offsets(self, parts: Iterable[Part], *, committed: bool = False) -> dict[Part, int]:
+        return {part: len(self._kafka.logs[part[0]][part[1]]) for part in parts}
+
+    def begin_offsets(self, parts: Iterable[Part]) -> dict[Part, int]:
+        return dict.fromkeys(parts, 0)
+
+    def delete_records(self, before: Mapping[Part, int]) -> dict[Part, int]:
+        return dict(before)
+
+
 class MemoryClients:
     """A slot's clients over topics in memory."""
 
@@ -213,13 +253,16 @@ class MemoryClients:
         self._kafka = kafka
         self._batches_topic = batches_topic
 
-    def writer(self, slot: int) -> MemoryWriter:
+    def writer(self, slot: int) -> Writer:
         return self._kafka.new_writer(slot)
 
-    def reader(self) -> MemoryReader:
+    def reader(self) -> Reader:
         return MemoryReader(self._kafka)
 
-    def restorer(self) -> MemoryReader:
+    def restorer(self) -> Reader:
+        return MemoryReader(self._kafka)
+
+    def global_reader(self) -> Reader:
         return MemoryReader(self._kafka)
 
     def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:

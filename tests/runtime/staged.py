@@ -1,8 +1,8 @@
 """Runs a topology as the Spark runtime does, stage by stage, without Spark and without Kafka.
 
-The plan, the slots, their tasks, outputs, changelogs and markers are the real ones. In place of
-Spark there are loops, and a shuffle that keeps no order; in place of Kafka there is
-``memory_kafka``; in place of RocksDB there are maps in memory that outlive a restart.
+The plan, the slots, their tasks, outputs, changelogs, repartition topics and markers are the real
+ones. In place of Spark there are loops; in place of Kafka there is ``memory_kafka``; in place of
+RocksDB there are maps in memory that outlive a restart.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import Any, cast
 
 from penstock.config import StreamsConfig
+from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.application_run import has_wall_clock
+from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.topics import (
     batches_topic,
     internal_topics,
@@ -29,12 +29,18 @@ from penstock.runtime.spark.driver.topics import (
 )
 from penstock.runtime.spark.exchange.batch_log import BatchPlan
 from penstock.runtime.spark.exchange.plan import make_plan
-from penstock.runtime.spark.exchange.rows import RowBuffer, ShuffleRow, reports
-from penstock.runtime.spark.exchange.stage_request import Application, Report, StageRequest
+from penstock.runtime.spark.exchange.stage_request import (
+    NO_LIMITS,
+    Application,
+    Limits,
+    Release,
+    Report,
+    StageRequest,
+)
 from penstock.runtime.spark.worker.slot import Slot
 from penstock.state.memory import MemoryStore
 from penstock.topology.graph import Graph
-from tests.runtime.memory_kafka import MemoryClients, MemoryKafka
+from tests.runtime.memory_kafka import MemoryAdmin, MemoryClients, MemoryKafka
 
 Part = tuple[str, int]
 #: The share of new slots that are warmed up; the others meet their first batch cold.
@@ -70,7 +76,9 @@ class StagedApplication:
         *,
         slots: int = 1,
         seed: int = 0,
+        limits: Limits = NO_LIMITS,
     ) -> None:
+        self._limits = limits
         self.kafka = kafka
         self.slots = slots
         self._directory = Path(tempfile.mkdtemp(prefix="penstock-staged-"))
@@ -86,33 +94,43 @@ class StagedApplication:
         self.application = Application(
             id=application_id, plan=self.plan, config=dict(self._config),
             state_dir=str(self._directory), exactly_once=True, consumer={}, producer={},
-            epoch="staged", batches_topic=batches_topic(application_id),
+            restore_consumer={}, global_consumer={}, generation=1, run_id="staged",
+            batches_topic=batches_topic(application_id),
         )  # fmt: skip
         self._clients = MemoryClients(kafka, self.application.batches_topic)
-        self._clocks: dict[TaskId, Clocks] = {}
+        #: Where each task stood after its last report.
+        self.clocks: dict[TaskId, Clocks] = {}
         self._slots: dict[int, Slot] = {}
         self._last: BatchPlan | None = None
-        #: Whether the last batch has begun and not ended.
-        self._is_open = False
+        self._position: dict[Part, int] = {}
+        self._internal = self._internal_positions()
         self.needs_empty_batches = has_wall_clock(resolved)
+
+    def _internal_positions(self) -> InternalPositions:
+        """As a new driver finds them: in the group's offsets and in the batch log."""
+        prefix = f"{self.application.id}-"
+        known = {(t.removeprefix(prefix), n): at for (t, n), at in self.kafka.group.items()}
+        skips = self._clients.batch_log().skips()
+        admin = cast("Admin", MemoryAdmin(self.kafka))
+        return InternalPositions(self.plan, admin, lambda t: f"{prefix}{t}", known, skips, 1e9)
 
     # Batches
 
     def position(self) -> dict[Part, int]:
         """Where the next batch begins."""
-        if self._last is not None:
-            return dict(self._last.end)
-        return dict.fromkeys(self._ends(), 0)
+        return {part: self._position.get(part, 0) for part in self._ends()}
 
     def has_waiting(self) -> bool:
         """Whether source or global topics have records that no batch has read."""
         at = self.position()
         if any(end > at[part] for part, end in self._ends().items()):
             return True
+        if self._internal.has_leftover:
+            return True
         return self._last is not None and self._global_ends() != self._last.global_ends
 
     def run_batch(self, clock_ms: int, *, at_most: int | None = None) -> list[Report]:
-        """Plans a batch up to the end of every topic and runs it."""
+        """Plan a batch up to the end of every topic and run it."""
         ends = self._ends()
         if at_most is not None:
             start = self.position()
@@ -122,87 +140,88 @@ class StagedApplication:
         return self.run_plan(BatchPlan.from_json(plan.to_json()))
 
     def run_again(self) -> list[Report]:
-        """Runs the last batch once more after a crash: its markers say what is done."""
+        """Run the last batch once more after a crash: its markers say what is done."""
         assert self._last is not None
-        return self.run_plan(self._last)
+        return self.run_plan(self._last, is_rerun=True)
 
-    def run_plan(self, plan: BatchPlan) -> list[Report]:
-        self._last, self._is_open = plan, True
-        log = self._clients.batch_log()
-        waiting: dict[int, list[ShuffleRow]] = {}
+    def run_plan(self, plan: BatchPlan, *, is_rerun: bool = False) -> list[Report]:
+        self._last = plan
+        received: list[Report] = []
+        if is_rerun:
+            self._internal.refresh()
         for stage in range(self.plan.stages):
-            order = StageRequest(
-                batch=plan.batch,
-                stage=stage,
-                slots=self.slots,
-                clock_ms=plan.clock_ms,
-                ranges={part: (plan.start[part], end) for part, end in plan.end.items()},
-                clocks=self._clocks,
-                done=log.done(plan.batch, stage),
-                global_ends=plan.global_ends,
-            )
+            request = self._request(plan, stage, is_rerun=is_rerun)
             if stage == 0:
-                self._warm_up(order)
-            sent: list[ShuffleRow] = []
+                self._warm_up(request)
+            reports: list[Report] = []
             for number in range(self.slots):
-                inputs = _batches(waiting.get(number, [])) if stage else iter(())
-                for batch in self._slot(number).run(order, inputs):
-                    columns = batch.to_pydict().values()
-                    sent.extend(map(ShuffleRow._make, zip(*columns, strict=True)))
-            # A Spark shuffle keeps no order.
-            self._random.shuffle(sent)
-            waiting = {}
-            for row in sent:
-                waiting.setdefault(row.slot, []).append(row)
-        received = reports(row._asdict() for rows in waiting.values() for row in rows)
+                reports += self._slot(number).run(request)
+            self._internal.advance(reports)
+            if any(report.is_repeated for report in reports):
+                self._internal.refresh()
+            received += reports
         for report in sorted(received, key=lambda each: each.stage):
-            self._clocks[report.task] = report.clocks
-        self._is_open = False
+            self._position.update(
+                {part: at for part, at in report.positions.items() if part in plan.end}
+            )
+            if report.clocks is not None:
+                self.clocks[report.task] = report.clocks
         return received
 
-    def _warm_up(self, order: StageRequest) -> None:
+    def _request(self, plan: BatchPlan, stage: int, *, is_rerun: bool) -> StageRequest:
+        external = {
+            part: (plan.start[part], plan.end[part])
+            for run in self.plan.runs_of(stage)
+            for parts in self.plan.inputs_of(run)
+            for part in parts
+        }
+        sources = set(self.plan.graph.source_changelogs.values())
+        return StageRequest(
+            batch=plan.batch,
+            stage=stage,
+            slots=self.slots,
+            clock_ms=plan.clock_ms,
+            ranges=external | self._internal.ranges(stage),
+            skips=self._internal.skips,
+            table_positions={part: at for part, at in plan.start.items() if part[0] in sources},
+            is_rerun=is_rerun,
+            global_ends=plan.global_ends,
+            limits=self._limits,
+            plan=plan.to_json(),
+        )
+
+    def _warm_up(self, request: StageRequest) -> None:
         """Some slots that are new get ready before they know how far the batch will go."""
         if self.needs_empty_batches:
             return
-        open_ended = {part: (start, start) for part, (start, _) in order.ranges.items()}
+        open_ended = {part: (start, start) for part, (start, _) in request.ranges.items()}
         for number in range(self.slots):
             if number not in self._slots and self._random.random() < _WARM:
-                self._slot(number).warm_up(replace(order, ranges=open_ended, done=frozenset()))
+                self._slot(number).warm_up(replace(request, ranges=open_ended))
 
     # Ends and new beginnings
 
     def restart(self, *, lose_state: bool = False) -> None:
-        """Closes every slot; the next batch finds the state on disk, or restores all of it."""
+        """Close every slot; the next batch finds the state on disk, or restores all of it."""
         for slot in self._slots.values():
-            slot.close(self._complete)
+            slot.close(Release())
         self._begin_anew(lose_state=lose_state)
 
     def crash(self, *, lose_state: bool = False) -> None:
-        """Ends every slot inside the last batch: what was not applied before it is not on disk."""
-        self._is_open = True
-        for slot in self._slots.values():
-            slot.close(self._complete)
+        """End every slot where it stands: only what was applied is on disk."""
         self._begin_anew(lose_state=lose_state)
 
     def _begin_anew(self, *, lose_state: bool) -> None:
         self._slots.clear()
         if lose_state:
             self._disk.lose()
-        log = self._clients.batch_log()
-        last = self._last
-        self._clocks = log.clocks_at(0 if last is None else last.batch + (not self._is_open))
-        assert last is None or all(batch <= last.batch for batch in log.markers.values())
+        self._internal = self._internal_positions()
+        self._position = {p: at for p, at in self.kafka.group.items() if p in self._ends()}
 
     def close(self) -> None:
         for slot in self._slots.values():
-            slot.close(self._complete)
+            slot.close(Release())
         shutil.rmtree(self._directory, ignore_errors=True)
-
-    @property
-    def _complete(self) -> int:
-        if self._last is None:
-            return -1
-        return self._last.batch - 1 if self._is_open else self._last.batch
 
     # What it knows
 
@@ -226,7 +245,9 @@ class StagedApplication:
 
     def _slot(self, number: int) -> Slot:
         if number not in self._slots:
-            self._slots[number] = Slot(self.application, number, self._clients, self._disk.open)
+            self._slots[number] = Slot(
+                self.application, number, "staged", self._clients, self._disk.open
+            )
         return self._slots[number]
 
     def _ends(self) -> dict[Part, int]:
@@ -236,7 +257,3 @@ class StagedApplication:
     def _global_ends(self) -> dict[Part, int]:
         topics = [store.topic for store in self.plan.graph.global_stores.values()]
         return self.kafka.ends({topic: self.plan.partitions[topic] for topic in topics})
-
-
-def _batches(rows: list[ShuffleRow]) -> Iterator[pa.RecordBatch]:
-    return RowBuffer(list(rows)).batches()

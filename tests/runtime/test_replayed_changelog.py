@@ -1,11 +1,10 @@
-"""A batch that has committed and runs again finds its state as it was before, not after."""
+"""A batch that had committed when its process died is not counted again."""
 
 from __future__ import annotations
 
 import pytest
 
 import penstock as ps
-from penstock.runtime.spark.worker.output import BATCH_HEADER
 from tests.runtime.memory_kafka import InjectedFaultError, MemoryKafka
 from tests.runtime.staged import StagedApplication
 
@@ -23,7 +22,7 @@ def _send(kafka: MemoryKafka, keys: str) -> None:
 
 @pytest.mark.parametrize("lose_state", [True, False], ids=["lost", "kept"])
 def test_a_batch_that_runs_again_counts_its_records_once(*, lose_state: bool) -> None:
-    """One record of a batch tells where its part of the changelog begins; all after it is its."""
+    """Its marker says that it is done; its changelog is part of the restored state."""
     kafka = MemoryKafka()
     kafka.create("in")
     application = _counting(kafka)
@@ -38,19 +37,4 @@ def test_a_batch_that_runs_again_counts_its_records_once(*, lose_state: bool) ->
     application.run_again()
     (counts,) = application.stores()["counts"]
     assert [counts.get(key).value for key in "abcd"] == [2, 2, 2, 1]
-    application.close()
-
-
-def test_one_record_of_a_batch_carries_its_number() -> None:
-    """A header on each of them would cost a fifth of what writing it does."""
-    kafka = MemoryKafka()
-    kafka.create("in")
-    application = _counting(kafka)
-    for keys in ("abc", "a", "bc"):
-        _send(kafka, keys)
-        application.run_batch(0)
-    log = [each for each in kafka.logs["replayed-counts-changelog"][0] if each is not None]
-    marked = [(each.key, int.from_bytes(dict(each.headers)[BATCH_HEADER] or b"", "big"))
-              for each in log if each.headers]  # fmt: skip
-    assert marked == [(b"a", 0), (b"a", 1), (b"b", 2)]
     application.close()

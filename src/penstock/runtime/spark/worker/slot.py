@@ -11,6 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +129,15 @@ class Slot:
         clocks = self._log.clocks()
         with self.reading:
             self._global.catch_up(request.global_ends)
-            for task in sorted({task for task in tasks if task not in done}):
-                state = self._state(task, writer)
-                state.prepare(
-                    request, clocks.get(task), self._restore_reader, self._clients.watermarks
-                )
+            for task in sorted(set(tasks)):
+                at = request.table_positions
+                if task in done:
+                    # It is beyond the ranges of this stage, and its tables are, too.
+                    at = {**at, **done[task].positions}
+                self._state(task, writer).prepare(
+                    replace(request, table_positions=at), clocks.get(task), self._restore_reader,
+                    self._clients.watermarks,
+                )  # fmt: skip
         return done
 
     def _check_generation(self, found: LogState) -> None:
