@@ -42,7 +42,9 @@ _REMEDIES = {
 #: Waiting for these has no limit: nothing can go on, and nothing is wrong with the program.
 _WITHOUT_LIMIT = frozenset({"broker-away", "broker-unreachable", "not-allowed", "batch-log"})
 _LAST_LINE = re.compile(r"\n(\w[\w.]*(?:Error|Exception)[^\n]*)")
-_NOT_INSTALLED = re.compile(r"ModuleNotFoundError: [^\n]*|Python in worker has different version")
+_NOT_INSTALLED = re.compile(
+    r"ModuleNotFoundError: [^\n]*|No module named [^\n]*|Python in worker has different[^\n]*"
+)
 
 
 def remedy(error: BaseException) -> Remedy:

@@ -28,6 +28,8 @@ _DEFAULTS: dict[str, Any] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.python.worker.reuse": "true",
+    # Workers, and the slots that are started from them, begin with everything imported.
+    "spark.python.daemon.module": "penstock.runtime.spark.worker.daemon",
     # An executor that is paused or unreachable is given up after this time, not after two minutes.
     "spark.network.timeout": "30s",
     "spark.network.timeoutInterval": "10s",
@@ -39,7 +41,6 @@ _LOCAL: dict[str, Any] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
-    "spark.python.daemon.module": "penstock.runtime.spark.worker.daemon",
 }
 #: Records do not pass through the JVM: code that starts quickly is worth more than fast code.
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -101,7 +101,7 @@ def check_internal_topics(specs: Iterable[TopicSpec], existing: Mapping[str, Top
         found = existing.get(spec.name)
         if found is not None and len(found.partitions) != spec.partitions:
             raise TopologyError(
-                "partitions-changed",
+                "partition-count-changed",
                 f"internal topic {spec.name!r} has {len(found.partitions)} partitions, but the"
                 f" application's input now asks for {spec.partitions}",
                 fix="keys with state cannot move to other partitions: copy the input to a topic of"

@@ -42,6 +42,8 @@ def decode_headers(data: bytes | None) -> Headers:
 class Bundle:
     """Records on their way to one partition, as columns. Headers are encoded already."""
 
+    #: Where the first record comes among all that its task has sent in this run.
+    sequence: int = 0
     timestamps: Timestamps = field(default_factory=list)
     keys: Sequence[bytes | None] = field(default_factory=list)
     values: Sequence[bytes | None] = field(default_factory=list)
@@ -58,13 +60,13 @@ class Bundle:
         if self.values is not self.keys:
             values = self.values[span]
         headers = None if self.headers is None else self.headers[span]
-        return Bundle(self.timestamps[span], keys, values, headers)
+        return Bundle(self.sequence + first, self.timestamps[span], keys, values, headers)
 
-    def packed(self) -> Iterator[bytes]:
+    def packed(self) -> Iterator[tuple[int, bytes]]:
         """Return the records in Arrow's stream format, in as many pieces as their size asks for."""
         data = self._packed()
         if len(data) <= _MOST_BYTES or len(self) == 1:
-            yield data
+            yield self.sequence, data
             return
         middle = len(self) // 2
         yield from self.cut(0, middle).packed()
@@ -110,11 +112,11 @@ def unpacked(data: bytes) -> Bundle:
     keys = values = _column(batch.column("key"))
     if "value" in batch.schema.names:
         values = _column(batch.column("value"))
-    return Bundle(batch.column("timestamp").to_numpy(), keys, values, headers)
+    return Bundle(0, batch.column("timestamp").to_numpy(), keys, values, headers)
 
 
-def bundle_header(task: TaskId) -> Headers:
-    return ((BUNDLE_HEADER, str(task).encode()),)
+def bundle_header(task: TaskId, sequence: int) -> Headers:
+    return ((BUNDLE_HEADER, f"{task}/{sequence}".encode()),)
 
 
 class Piece(NamedTuple):
@@ -136,6 +138,16 @@ class Sent:
     upstream: str | None
     records: RawColumns | Bundle
     pieces: tuple[Piece, ...]
+    #: Where its first record comes among all that the upstream task has sent, to any topic.
+    first_sequence: int = 0
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Records of equal times come in the order of their tasks, then as those sent them."""
+        if self.upstream is None:
+            return -1, 0, 0
+        task = TaskId.parse(self.upstream)
+        return task.subtopology, task.partition, self.first_sequence
 
     def __len__(self) -> int:
         return len(self.records)
@@ -170,20 +182,22 @@ def split_sent(topic: str, partition: int, read: RawColumns, skips: Skips) -> li
     """Sort what was read of a repartition topic by upstream task, without what is processed."""
     bundles: dict[str, list[Bundle]] = {}
     pieces: dict[str, list[Piece]] = {}
+    firsts: dict[str, int] = {}
     plain: list[int] = []
     for place, headers in enumerate(read.headers or [()] * len(read)):
-        upstream = _upstream(headers)
+        upstream, sequence = _upstream(headers)
         offset = read.offsets[place]
         if upstream is None:
             if not skips.get(offset):
                 plain.append(place)
             continue
+        firsts.setdefault(upstream, sequence)
         bundle, before = unpacked(read.values[place] or b""), skips.get(offset, 0)
         pieces.setdefault(upstream, []).append(Piece(offset, before, len(bundle)))
         bundles.setdefault(upstream, []).append(bundle.cut(before) if before else bundle)
     found = [
-        Sent(topic, partition, upstream, _joined(its), tuple(pieces[upstream]))
-        for upstream, its in sorted(bundles.items(), key=lambda each: _order(each[0]))
+        Sent(topic, partition, upstream, _joined(its), tuple(pieces[upstream]), firsts[upstream])
+        for upstream, its in bundles.items()
     ]
     if plain:
         records = read if len(plain) == len(read) else read.take(plain)
@@ -206,13 +220,13 @@ def position_after(
     return position, {offset: done for offset, done, of in rows if offset >= position and done}
 
 
-def _upstream(headers: Headers) -> str | None:
-    return next((str(v, "ascii") for name, v in headers if name == BUNDLE_HEADER and v), None)
-
-
-def _order(upstream: str) -> tuple[int, int]:
-    task = TaskId.parse(upstream)
-    return task.subtopology, task.partition
+def _upstream(headers: Headers) -> tuple[str | None, int]:
+    """The upstream task and the first place in its sequence; None if this is not a bundle."""
+    for name, value in headers:
+        if name == BUNDLE_HEADER and value:
+            task, _, sequence = value.decode("ascii").partition("/")
+            return task, int(sequence)
+    return None, 0
 
 
 def _joined(bundles: list[Bundle]) -> Bundle:
@@ -227,4 +241,4 @@ def _joined(bundles: list[Bundle]) -> Bundle:
     if any(bundle.values is not bundle.keys for bundle in bundles):
         values = joined_columns([bundle.values for bundle in bundles])
     times = np.concatenate([np.asarray(each.timestamps, np.int64) for each in bundles])
-    return Bundle(times, keys, values, headers)
+    return Bundle(0, times, keys, values, headers)

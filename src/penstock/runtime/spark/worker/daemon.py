@@ -22,7 +22,7 @@ _NEEDED = (
     "pyspark.worker",
     "pyarrow.compute",
     "pyarrow.ipc",
-    "penstock.runtime.spark.driver.batch_runner",
+    "penstock.runtime.spark.worker.slot_task",
     "penstock.kernel.vector.column_task",
 )
 #: Libraries that would start threads when they are imported: a fork would lose them.

@@ -19,8 +19,8 @@ _MOST_PLACES = 50_000
 _RECORDS_PER_BUNDLE = 50_000
 
 
-#: Keys, values, timestamps.
-_Piece = tuple[Sequence[bytes | None], Sequence[bytes | None], Timestamps]
+#: Place in the sequence of the first record, keys, values, timestamps.
+_Piece = tuple[int, Sequence[bytes | None], Sequence[bytes | None], Timestamps]
 
 
 def _cut(column: Sequence[bytes | None], places: NDArray[np.int64]) -> Sequence[bytes | None]:
@@ -33,9 +33,10 @@ def _cut(column: Sequence[bytes | None], places: NDArray[np.int64]) -> Sequence[
 class _Open:
     """A bundle that takes one record after the other."""
 
-    __slots__ = ("headers", "keys", "timestamps", "values")
+    __slots__ = ("headers", "keys", "sequence", "timestamps", "values")
 
-    def __init__(self) -> None:
+    def __init__(self, sequence: int) -> None:
+        self.sequence = sequence
         self.timestamps: list[int] = []
         self.keys: list[bytes | None] = []
         self.values: list[bytes | None] = []
@@ -45,7 +46,7 @@ class _Open:
         return len(self.timestamps)
 
     def bundle(self) -> Bundle:
-        return Bundle(self.timestamps, self.keys, self.values, self.headers)
+        return Bundle(self.sequence, self.timestamps, self.keys, self.values, self.headers)
 
 
 class RepartitionTopic:
@@ -63,6 +64,7 @@ class RepartitionTopic:
 
     def add(
         self,
+        sequence: int,
         key: bytes | None,
         value: bytes | None,
         timestamp: int,
@@ -76,7 +78,7 @@ class RepartitionTopic:
             partition = self._partition_of(key or b"")
         bundle = self._bundles.get(partition)
         if bundle is None or len(bundle) >= _RECORDS_PER_BUNDLE:
-            bundle = self._begin(partition)
+            bundle = self._begin(partition, sequence)
         bundle.timestamps.append(timestamp)
         bundle.keys.append(key)
         bundle.values.append(value)
@@ -87,33 +89,35 @@ class RepartitionTopic:
 
     def add_all(
         self,
+        sequence: int,
         keys: Sequence[bytes | None],
         values: Sequence[bytes | None],
         timestamps: Timestamps,
     ) -> None:
-        """Take many records without headers."""
+        """Take many records without headers; the first has this place in the sequence."""
         for partition in list(self._bundles):
             self._close(partition)
-        self._pieces.append((keys, values, timestamps))
+        self._pieces.append((sequence, keys, values, timestamps))
 
     def _bundle_pieces(self) -> None:
         """Sorts by partition all that came as columns since the last time."""
         if not self._pieces:
             return
-        key_parts, value_parts, time_parts = zip(*self._pieces, strict=True)
+        firsts, key_parts, value_parts, time_parts = zip(*self._pieces, strict=True)
         self._pieces.clear()
         keys = joined_columns(key_parts)
         are_keys = all(v is k for k, v in zip(key_parts, value_parts, strict=True))
         values = keys if are_keys else joined_columns(value_parts)
         times = np.concatenate([np.asarray(each, np.int64) for each in time_parts])
-        places = self._partitions_of(keys)
+        counted = [np.arange(len(each)) + n for n, each in zip(firsts, time_parts, strict=True)]
+        sequence, places = np.concatenate(counted), self._partitions_of(keys)
         for partition in np.unique(places).tolist():
             (chosen,) = np.nonzero(places == partition)
             for start in range(0, len(chosen), _RECORDS_PER_BUNDLE):
                 rows = chosen[start : start + _RECORDS_PER_BUNDLE]
                 its_keys = _cut(keys, rows)
                 its_values = its_keys if values is keys else _cut(values, rows)
-                bundle = Bundle(times[rows], its_keys, its_values)
+                bundle = Bundle(int(sequence[rows[0]]), times[rows], its_keys, its_values)
                 self._full.append((partition, bundle))
 
     def _partitions_of(self, keys: Sequence[bytes | None]) -> NDArray[np.int64]:
@@ -136,9 +140,9 @@ class RepartitionTopic:
         self._full.clear()
         self._pieces.clear()
 
-    def _begin(self, partition: int) -> _Open:
+    def _begin(self, partition: int, sequence: int) -> _Open:
         self._close(partition)
-        bundle = self._bundles[partition] = _Open()
+        bundle = self._bundles[partition] = _Open(sequence)
         return bundle
 
     def _close(self, partition: int) -> None:

@@ -296,6 +296,7 @@ class Slot:
                 inputs.sent += split_sent(*part, found.columns[real], skips)
             else:
                 inputs.records[topic] = found.columns[real]
+        inputs.sent.sort(key=lambda sent: sent.order)
         return inputs
 
     def _commit(self, reports: list[Report], request: StageRequest, writer: Writer) -> list[Report]:

@@ -69,6 +69,7 @@ class TaskOutput:
         logged = ChangelogBuffer(versioned)
         self.log, self.log_all, self._logged = logged.log, logged.log_all, logged
         self.sent = 0
+        self._sequence = 0
         #: The next offset of every repartition topic partition written to in this run.
         self.written: dict[Part, int] = {}
 
@@ -76,6 +77,7 @@ class TaskOutput:
         """Forget what an earlier run has left."""
         self.sent = 0
         self.written = {}
+        self._sequence = 0
         for topic in self._repartition.values():
             topic.clear()
 
@@ -91,7 +93,8 @@ class TaskOutput:
         repartition = self._repartition.get(topic)
         if repartition is not None:
             encoded = encode_headers(headers) if headers else None
-            repartition.add(key, value, timestamp, encoded, partition)
+            self._sequence += 1
+            repartition.add(self._sequence, key, value, timestamp, encoded, partition)
         elif topic.startswith(SPARK_TOPIC):
             name = to_spark_topic(self._settings.application_id, topic)
             self.writer.send(
@@ -118,14 +121,14 @@ class TaskOutput:
             for record in zip(keys, values, listed(timestamps), each, strict=True):
                 self.send(topic, *record, partition)
         elif repartition is not None:
-            repartition.add_all(keys, values, timestamps)
+            repartition.add_all(self._sequence + 1, keys, values, timestamps)
+            self._sequence += len(keys)
         else:
             self.sent += len(keys)
             self.writer.send_all(topic, keys, values, listed(timestamps), partition=partition)
 
     def write_repartitioned(self) -> None:
         """Write what goes to repartition topics, at the end of a run."""
-        header = bundle_header(self._task)
         for topic, repartition in self._repartition.items():
             noted = self._noted(repartition.name)
             for partition, bundle in repartition.bundles():
@@ -133,7 +136,8 @@ class TaskOutput:
                     self._write_records(topic, partition, bundle, noted)
                     continue
                 newest = int(max(bundle.timestamps))
-                for data in bundle.packed():
+                for sequence, data in bundle.packed():
+                    header = bundle_header(self._task, sequence)
                     self.writer.send(topic, None, data, newest, header, partition, noted)
 
     def _write_records(self, topic: str, partition: int, bundle: Bundle, noted: Any) -> None:
