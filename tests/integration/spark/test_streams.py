@@ -78,21 +78,17 @@ def test_group_offsets_are_visible_to_kafkas_tools(
 def test_sparks_pages_name_what_runs_after_subtopologies(
     spark: Any, streams_of: Make, new_topic: Any, produce: Write, application_id: str
 ) -> None:
-    """The description of a batch names all of them, each step of its query the one it runs."""
+    """Each stage of a batch is a job, described by the application and its sub-topologies."""
     source, sink = new_topic("lines"), new_topic("counts")
     produce(source, (None, "a b"))
     with streams_of(counts(source, sink)) as streams:
         assert streams.run_until_idle("120s")
     # Spark's own pages ask here; there is no public way.
-    found = spark._jsparkSession.sharedState().statusStore().executionsList()
-    executions = [found.apply(number) for number in range(found.size())]
-    mine = [each for each in executions if each.description().startswith(f"{application_id}, ")]
-    assert mine
-    for each in mine:
-        assert f"sub-topology 0 ({source}) → 1 (" in each.description()
-        plan = each.physicalPlanDescription()
-        assert f"sub-topology 0 ({source})" in plan
-        assert "sub-topology 1 (" in plan
+    found = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    described = [found.apply(number).description() for number in range(found.size())]
+    mine = [each.get() for each in described if each.isDefined() and application_id in each.get()]
+    assert any(f"batch 0: sub-topology 0 ({source})" in each for each in mine)
+    assert any("batch 0: sub-topology 1 (" in each for each in mine)
 
 
 def test_states_are_reported_in_order(streams_of: Make, new_topic: Any) -> None:

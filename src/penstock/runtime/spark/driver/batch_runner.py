@@ -134,8 +134,6 @@ class BatchRunner:
         self._is_between = threading.Event()
         self._is_between.set()
         self._is_first = True
-        #: How Spark's pages call the jobs of this application.
-        self._title = f"{application.id}, {application.plan.title()}"
         self._job_group = f"penstock-{application.key}"
         self._broadcast = spark.sparkContext.broadcast(packed(application))
 
@@ -260,16 +258,18 @@ class BatchRunner:
 
     def _run_stages(self, plan: BatchPlan, *, is_rerun: bool) -> list[Report]:
         received: list[Report] = []
+        application = self.application
         if is_rerun or self._is_first:
             # What a first attempt has written is only known to Kafka.
             self._internal.refresh()
-        for stage in range(self.application.plan.stages):
+        for stage in range(application.plan.stages):
             self._member.check()
             request = self._request(plan, stage, is_rerun=is_rerun)
             if self._has_nothing(request, is_rerun=is_rerun):
                 continue
             self._spark.sparkContext.setJobGroup(
-                self._job_group, f"{self._title}: batch {plan.batch}, stage {stage}"
+                self._job_group,
+                f"{application.id}, batch {plan.batch}: {application.plan.stage_title(stage)}",
             )
             reports = self._run_job("run", request)
             self._internal.advance(reports)

@@ -142,7 +142,8 @@ class GroupMember:
             consumer.incremental_unassign(parts)
         if parts:
             self.leads.clear()
-            log.warning("this instance no longer leads the application")
+            if not self._closing.is_set():
+                log.warning("this instance no longer leads the application")
         self._changed()
 
     def _noticed(self, error: KafkaError) -> None:
