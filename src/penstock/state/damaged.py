@@ -1,5 +1,0 @@
-DAMAGED = "store-damaged"
-
-
-def set_aside(folder):
-    return folder
