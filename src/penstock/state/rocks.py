@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 from weakref import ref
 
-from rocksdict import Rdict, ReadOptions, WriteBatch, WriteOptions
+from rocksdict import DbClosedError, Rdict, RdictIter, ReadOptions, WriteBatch, WriteOptions
 
 from penstock.errors import StoreError
 from penstock.state.bytes_store import BytesStore, Entry, Write
 from penstock.state.closed import cut_off
+from penstock.state.damaged import has_lost_its_root, is_damage, store_damaged
 from penstock.state.rocks_config import RocksOptions, config_setter
 
 #: What the engine does for keys that it reads together should fit into a processor's cache.
 _READ_TOGETHER = 250
+#: How long closing waits for a thread that is reading a row of a scan.
+_TAKE_BACK_S = 1.0
 
 #: Opens the map of a store in a directory; ``open_rocks`` is one.
 OpenEngine = Callable[[Path, str, Mapping[str, Any]], BytesStore]
+_Rows = Generator[Entry, None, None]
 
 
-def open_rocks(directory: Path, store: str, configs: Mapping[str, Any] | None = None) -> RocksStore:
-    """Opens the database of a store in its directory, which is made if it is missing.
+def open_rocks(
+    directory: Path,
+    store: str,
+    configs: Mapping[str, Any] | None = None,
+) -> RocksStore:
+    """Open the database of a store in its directory, which is made if it is missing.
 
     Raises:
-        StoreError: ``store-locked`` if somebody has it open, ``store-open-failed`` otherwise.
+        StoreError: ``store-locked`` if another owner has it open, ``store-damaged`` if its files
+            are damaged (``set_aside`` makes room for a new one), ``store-open-failed`` otherwise.
     """
     options, setter = RocksOptions(store), config_setter(configs or {})
     if setter is None:
-        return RocksStore(_open(directory, store, options))
+        return RocksStore(_open(directory, store, options), store)
     setter.set_config(store, options, configs or {})
     release = getattr(setter, "close", None)
     return RocksStore(
         _open(directory, store, options),
+        store,
         closed=None if release is None else lambda: release(store, options),
     )
 
@@ -42,6 +53,11 @@ def _open(directory: Path, store: str, options: RocksOptions) -> Rdict:
     built = options.build()
     try:
         directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_opened(directory, store, error) from error
+    if has_lost_its_root(directory):
+        raise store_damaged(directory, store, "the file 'CURRENT' is missing")
+    try:
         database = Rdict(str(directory), built)
     # The engine has no error class of its own.
     except Exception as error:
@@ -62,15 +78,37 @@ def _cannot_open(directory: Path, store: str, error: Exception) -> StoreError:
             fix="stop the other process that has this state directory, close the store that"
             " is still open in this one, or give each its own 'state.dir'",
         )
+    if is_damage(error):
+        return store_damaged(directory, store, error)
+    return _not_opened(directory, store, error)
+
+
+def _not_opened(directory: Path, store: str, error: Exception) -> StoreError:
     return StoreError(
         "store-open-failed",
-        f"store {store!r}: the database in {str(directory)!r} cannot be opened ({text})",
+        f"store {store!r}: the database in {str(directory)!r} cannot be opened ({error})",
         fix="check that the directory can be written; if its files are damaged, delete it:"
         " the store is restored from its changelog",
     )
 
 
-def _cannot_write(directory: str, error: Exception) -> StoreError:
+def _cannot_read(directory: str, store: str, error: Exception) -> Exception:
+    """Return what a failed read raises: the error itself where the engine is not to blame."""
+    if isinstance(error, DbClosedError):
+        return cut_off()
+    if is_damage(error):
+        return store_damaged(directory, store, error)
+    if "IO error" not in str(error):
+        return error
+    return StoreError(
+        "store-read-failed",
+        f"store {store!r}: the database in {directory!r} cannot be read ({error})",
+        fix="check the disk; if the files are damaged, delete the directory:"
+        " the store is restored from its changelog",
+    )
+
+
+def _cannot_write(directory: str, store: str, error: Exception) -> StoreError:
     text = str(error)
     if "No space left" in text:
         return StoreError(
@@ -79,9 +117,12 @@ def _cannot_write(directory: str, error: Exception) -> StoreError:
             fix="free some space or give 'state.dir' a larger disk, then start again:"
             " nothing that was committed is lost",
         )
+    # A compaction in the background that finds damage makes the next write fail.
+    if is_damage(error):
+        return store_damaged(directory, store, error)
     return StoreError(
         "store-write-failed",
-        f"the database in {directory!r} cannot be written ({text})",
+        f"store {store!r}: the database in {directory!r} cannot be written ({text})",
         fix="check the disk; if the files are damaged, delete the directory:"
         " the store is restored from its changelog",
     )
@@ -90,22 +131,43 @@ def _cannot_write(directory: str, error: Exception) -> StoreError:
 class RocksStore:
     """One RocksDB database. Scans see the moment they began; closing ends those still open.
 
-    Reads and scans may come from any thread. What was written survives ``close`` and, after
+    Reads and scans may come from any thread. A read or scan either returns what was written or
+    raises ``store-damaged``; it never ends early. What was written survives ``close`` and, after
     ``flush``, a crash: there is no write-ahead log.
     """
 
-    def __init__(self, database: Rdict, closed: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, database: Rdict, store: str, closed: Callable[[], None] | None = None
+    ) -> None:
         self._database: Rdict | None = database
+        self._store = store
         self._directory = database.path()
         self._closed = closed
-        self._scans: dict[int, ref[_Scan]] = {}
+        self._scans: dict[int, ref[_Rows]] = {}
         self._set = database.__setitem__
         self._delete = database.__delitem__
-        self._items = database.items
-        self.get = database.get  # type: ignore[method-assign]
+        self.get = self._reader(database)  # type: ignore[method-assign,assignment]
+
+    def _reader(self, database: Rdict) -> Callable[[bytes], bytes | None]:
+        """Return ``get`` without the look-ups of a method: reads are the hot path."""
+        read: Any = database.get
+
+        def get(key: bytes) -> bytes | None:
+            try:
+                return read(key)  # type: ignore[no-any-return]
+            except Exception as error:
+                raise self._read_error(error) from error
+
+        return get
 
     def get(self, key: bytes) -> bytes | None:
-        return self._open_database.get(key)
+        return self._reader(self._open_database)(key)
+
+    def _read_error(self, error: Exception) -> Exception:
+        return _cannot_read(self._directory, self._store, error)
+
+    def _write_error(self, error: Exception) -> StoreError:
+        return _cannot_write(self._directory, self._store, error)
 
     @property
     def _open_database(self) -> Rdict:
@@ -116,15 +178,21 @@ class RocksStore:
     def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         get: Any = self._open_database.get
         found: list[bytes | None] = []
-        for start in range(0, len(keys), _READ_TOGETHER):
-            found += get(list(keys[start : start + _READ_TOGETHER]))
+        try:
+            for start in range(0, len(keys), _READ_TOGETHER):
+                found += get(list(keys[start : start + _READ_TOGETHER]))
+        except Exception as error:
+            raise self._read_error(error) from error
         return found
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        if value is None:
-            self._delete(key)
-        else:
-            self._set(key, value)
+        try:
+            if value is None:
+                self._delete(key)
+            else:
+                self._set(key, value)
+        except Exception as error:
+            raise self._write_error(error) from error
 
     def write(self, writes: Iterable[Write]) -> None:
         batch = WriteBatch(raw_mode=True)
@@ -139,30 +207,39 @@ class RocksStore:
             database.write(batch)
         # The engine has no error class of its own.
         except Exception as error:
-            raise _cannot_write(self._directory, error) from error
+            raise self._write_error(error) from error
 
     def delete_range(self, start: bytes, end: bytes) -> None:
+        database = self._open_database
         # The engine refuses a range whose end comes first.
         if start < end:
-            self._open_database.delete_range(start, end)
+            try:
+                database.delete_range(start, end)
+            except Exception as error:
+                raise self._write_error(error) from error
 
     def scan(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[Entry]:
         if end is not None and end <= (start or b""):
             return iter(())
-        bounds = None
+        bounds = ReadOptions()
         if end is not None:
-            bounds = ReadOptions()
             bounds.set_iterate_upper_bound(end)
-        if not reverse:
-            items = self._items(from_key=start, read_opt=bounds)
+        cursor = self._open_database.iter(bounds)
+        if reverse:
+            cursor.seek_to_last()
+        elif start is None:
+            cursor.seek_to_first()
         else:
-            items = self._items(backwards=True, read_opt=bounds)
-        scan = _Scan(items, start if reverse else None, end)
-        scans, number = self._scans, id(scan)
-        scans[number] = ref(scan, lambda _: scans.pop(number, None))
-        return scan
+            cursor.seek(start)
+        lowest = start if reverse else None
+        rows = _rows(cursor, lowest, end, self._read_error, is_reverse=reverse)
+        # Up to its first yield, so that the store can take it back before a row is read.
+        next(rows)
+        scans, number = self._scans, id(rows)
+        scans[number] = ref(rows, lambda _: scans.pop(number, None))
+        return rows
 
     def approximate_num_entries(self) -> int:
         return self._open_database.property_int_value("rocksdb.estimate-num-keys") or 0
@@ -172,7 +249,7 @@ class RocksStore:
         try:
             database.flush()
         except Exception as error:
-            raise _cannot_write(self._directory, error) from error
+            raise self._write_error(error) from error
 
     def close(self) -> None:
         database, self._database = self._database, None
@@ -182,52 +259,80 @@ class RocksStore:
         for scan_ref in list(self._scans.values()):
             scan = scan_ref()
             if scan is not None:
-                scan.cut_off()
+                _take_back(scan)
         try:
             database.close()
         except Exception as error:
-            raise _cannot_write(self._directory, error) from error
+            raise self._write_error(error) from error
         finally:
             # A database that could not be closed is let go with the last reference to it.
-            del self._set, self._delete, self._items, self.get
+            del self._set, self._delete, self.get
             if self._closed is not None:
                 self._closed()
 
 
-class _Scan:
-    """An iterator of the engine that can be taken away from whoever holds it."""
+class _TakenBackError(Exception):
+    """Thrown into the rows of a scan whose store is closed."""
 
-    __slots__ = ("__weakref__", "_end", "_lowest", "_next")
 
-    def __init__(self, items: Iterator[Any], lowest: bytes | None, end: bytes | None) -> None:
-        self._next: Callable[[], Entry] = items.__next__
+def _rows(
+    cursor: RdictIter,
+    lowest: bytes | None,
+    end: bytes | None,
+    failed: Callable[[Exception], Exception],
+    *,
+    is_reverse: bool,
+) -> _Rows:
+    """Yield the rows from the cursor's position on; the first item is not a row.
+
+    A cursor that meets damage looks exactly like one at its end, so its status decides. The
+    engine's own ``items()`` does not show its status, and is not faster from Python.
+
+    ``end`` is not used here, but it must live as long as the cursor: the engine reads its upper
+    bound out of this very object, and would end a scan at whatever takes its place in memory.
+    """
+    try:
+        yield b"", b""
+        read_key, read_value = cursor.key, cursor.value
+        step = cursor.prev if is_reverse else cursor.next
         # rocksdict 0.3.29 takes set_iterate_lower_bound for an upper bound, so a backward
         # scan looks for its end by itself.
-        self._lowest = lowest
-        # The engine reads its upper bound out of this very object and does not keep it alive:
-        # without this reference a scan ends at whatever takes the bytes' place in memory.
-        self._end = end
-
-    def __iter__(self) -> _Scan:
-        return self
-
-    def __next__(self) -> Entry:
-        entry = self._next()
-        if self._lowest is not None and entry[0] < self._lowest:
-            self.close()
-            raise StopIteration
-        return entry
-
-    def close(self) -> None:
-        self._next = _nothing
-
-    def cut_off(self) -> None:
-        self._next = _refuse
+        if lowest is not None:
+            while (key := read_key()) is not None and key >= lowest:
+                yield key, read_value()
+                step()
+        else:
+            while (key := read_key()) is not None:
+                yield key, read_value()
+                step()
+        cursor.status()
+    except _TakenBackError:
+        # A cursor that is alive keeps the files open and the directory locked.
+        del cursor
+        read_key = read_value = step = _no_cursor
+        yield b"", b""
+        raise cut_off() from None
+    except Exception as error:
+        raise failed(error) from error
 
 
-def _nothing() -> Entry:
-    raise StopIteration
+def _no_cursor() -> None:
+    return None
 
 
-def _refuse() -> Entry:
-    raise cut_off()
+def _take_back(rows: _Rows) -> None:
+    """Make the rows let go of their cursor; the caller that reads on gets an error."""
+    deadline = monotonic() + _TAKE_BACK_S
+    while True:
+        try:
+            rows.throw(_TakenBackError())
+        except _TakenBackError:
+            # The rows had come to their end.
+            return
+        except ValueError:
+            # Another thread is reading a row at this moment.
+            if monotonic() > deadline:
+                return
+            sleep(0.001)
+        else:
+            return
