@@ -1,7 +1,8 @@
 """One broker's folder: its files, who uses it, and what has to be in it before a start.
 
-``data/`` is Kafka's storage, ``broker.log`` what the broker says, ``port`` where it listens,
-``pid`` who it is, and ``lock`` is held by the broker itself for as long as it lives.
+``data/`` is Kafka's storage, ``broker.log`` what the broker says, ``port`` where it listens for
+clients and ``internal-port`` for itself, ``pid`` who it is, and ``lock`` is held by the
+broker itself for as long as it lives.
 """
 
 from __future__ import annotations
@@ -18,10 +19,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.kafka.broker_listener import (
+    HOST,
+    ClientListener,
+    client_listeners,
+    plain_listeners,
+)
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
 
-HOST = "127.0.0.1"
 # Below the range that systems give to outgoing connections: a client that reconnects to a broker
 # that is down would otherwise, sooner or later, be given the broker's port and meet itself.
 _PORTS = range(20_000, 30_000)
@@ -32,7 +38,6 @@ _PROPERTIES = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     # One node: a replica more would never come.
     "default.replication.factor": "1",
     "min.insync.replicas": "1",
@@ -90,6 +95,11 @@ class BrokerFolder:
         return _number(self.root / "port")
 
     @property
+    def internal_port(self) -> int | None:
+        """Where the broker takes plain connections; the port, unless clients have their own."""
+        return _number(self.root / "internal-port") or self.port
+
+    @property
     def pid(self) -> int | None:
         return _number(self.pid_file)
 
@@ -135,7 +145,13 @@ class BrokerFolder:
             ) from None
         return lock
 
-    def prepare(self, distribution: Distribution, port: int, extra: Mapping[str, str]) -> None:
+    def prepare(
+        self,
+        distribution: Distribution,
+        port: int,
+        extra: Mapping[str, str],
+        listener: ClientListener | None = None,
+    ) -> None:
         """Formats new storage and writes what this start needs; the folder must be locked."""
         self.pid_file.unlink(missing_ok=True)
         if self.log.is_file() and self.log.stat().st_size > _LOG_LIMIT_BYTES:
@@ -144,9 +160,14 @@ class BrokerFolder:
             self._format(distribution)
         # Compression libraries unpack themselves here; after a kill they would litter /tmp.
         (self.root / "tmp").mkdir(exist_ok=True)
-        controller = free_port(besides=port)
+        controller, internal = free_ports(2, besides=port)
+        if listener is None:
+            internal = port
+            listeners = plain_listeners(port, controller)
+        else:
+            listeners = client_listeners(listener, port, internal, controller)
         properties = _PROPERTIES | {
-            "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}",
+            **listeners,
             "controller.quorum.voters": f"1@{HOST}:{controller}",
             "log.dirs": str(self.data),
             **extra,
@@ -154,6 +175,7 @@ class BrokerFolder:
         lines = "".join(f"{name}={escaped(value)}\n" for name, value in properties.items())
         self.properties.write_text(lines, encoding="utf-8")
         (self.root / "port").write_text(str(port), encoding="utf-8")
+        (self.root / "internal-port").write_text(str(internal), encoding="utf-8")
 
     def log_tail(self, lines: int = 15) -> str:
         """Gives the end of the broker's log, indented for an error message."""
@@ -192,11 +214,18 @@ def choose_port(wanted: int | None, kept: int | None) -> int:
     return wanted
 
 
-def free_port(besides: int | None = None) -> int:
-    """Finds a port that nobody listens on; somebody else may take it before it is used."""
+def free_port() -> int:
+    return free_ports(1)[0]
+
+
+def free_ports(count: int, besides: int | None = None) -> list[int]:
+    """Finds ports that nobody listens on; somebody else may take one before it is used."""
+    found: list[int] = []
     for port in random.sample(_PORTS, 200):
         if port != besides and is_free(port):
-            return port
+            found.append(port)
+        if len(found) == count:
+            return found
     raise BrokerError(
         "no-free-port",
         f"no free port was found between {_PORTS.start} and {_PORTS.stop}",

@@ -13,7 +13,8 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from penstock.kafka import watchdog
-from penstock.kafka.broker_folder import HOST, BrokerFolder
+from penstock.kafka.broker_folder import BrokerFolder
+from penstock.kafka.broker_listener import HOST
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
@@ -79,13 +80,14 @@ def wait_until_ready(process: subprocess.Popen[bytes], folder: BrokerFolder) -> 
         BrokerError: ``broker-failed`` or ``broker-slow``, with the end of the broker's log.
     """
     deadline = time.monotonic() + _START_TIMEOUT_S
-    port = folder.port
+    port, internal = folder.port, folder.internal_port
     assert port is not None
-    while not _is_listening(port):
+    assert internal is not None
+    while not (_is_listening(internal) and _is_listening(port)):
         _check_alive(process, folder)
         _check_time(deadline, folder)
         time.sleep(0.03)
-    while not answers(f"{HOST}:{port}"):
+    while not answers(f"{HOST}:{internal}"):
         _check_alive(process, folder)
         _check_time(deadline, folder)
 

@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.kafka.broker_folder import HOST, BrokerFolder, choose_port
+from penstock.kafka.broker_folder import BrokerFolder, choose_port
+from penstock.kafka.broker_listener import HOST
 from penstock.kafka.broker_process import (
     answers,
     java_command,

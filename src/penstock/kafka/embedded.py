@@ -16,7 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from penstock.kafka.broker_folder import HOST, BrokerFolder, choose_port
+from penstock.kafka.broker_folder import BrokerFolder, choose_port
+from penstock.kafka.broker_listener import HOST, ClientListener
 from penstock.kafka.broker_process import java_command, launch_owned, wait_until_ready
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.installation import ensure_installed
@@ -38,6 +39,7 @@ class EmbeddedBroker:
         data_dir: where the data is kept; None keeps nothing.
         port: the port to listen on; None takes the folder's last port, or any free one.
         properties: settings of the broker that replace or extend Penstock's.
+        listener: how clients reach it, if not by a plain connection; see ``ClientListener``.
         progress: is told about a first-time download; None shows it on the terminal.
     """
 
@@ -47,11 +49,13 @@ class EmbeddedBroker:
         *,
         port: int | None = None,
         properties: Mapping[str, str] | None = None,
+        listener: ClientListener | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._data_dir = None if data_dir is None else Path(data_dir).absolute()
         self._port = port
         self._properties = dict(properties or {})
+        self._listener = listener
         self._progress = progress
         self._folder: BrokerFolder | None = None
         self._watchdog: subprocess.Popen[bytes] | None = None
@@ -60,7 +64,14 @@ class EmbeddedBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        return f"{HOST}:{self.port}"
+        """Where clients reach the broker; with a proxy, the proxy's address."""
+        advertised = self._listener.advertised_port if self._listener is not None else None
+        return f"{HOST}:{advertised or self.port}"
+
+    @property
+    def internal_servers(self) -> str:
+        """Where plain clients reach the broker, whatever its listener for clients wants."""
+        return f"{HOST}:{self.folder.internal_port}"
 
     @property
     def port(self) -> int:
@@ -114,7 +125,7 @@ class EmbeddedBroker:
         try:
             for left in reversed(range(_TRIES)):
                 port = choose_port(self._port, folder.port)
-                folder.prepare(distribution, port, self._properties)
+                folder.prepare(distribution, port, self._properties, self._listener)
                 command = java_command(java, distribution, folder)
                 self._watchdog = launch_owned(command, folder, lock, is_scratch=self._is_scratch)
                 try:
