@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any
 
 from confluent_kafka import (
     ConsumerGroupTopicPartitions,
@@ -16,7 +15,6 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import (
     AlterConfigOpType,
-    ClusterMetadata,
     ConfigEntry,
     ConfigResource,
     ConfigSource,
@@ -37,18 +35,15 @@ from penstock.kafka.admin_answers import (
     Topic,
     TopicSpec,
 )
+from penstock.kafka.admin_calls import AdminCalls
 from penstock.kafka.admin_failures import (
-    explained,
-    is_transient,
     topic_differs,
     unknown_partition,
     unknown_topic,
     unreachable,
 )
-from penstock.kafka.clients import new_admin_client, new_consumer
 from penstock.kafka.errors import KafkaRequestError, UnknownGroupError
-
-T = TypeVar("T")
+from penstock.kafka.refusals import Right
 
 #: What a broker says of a partition that it has been told to lead, but does not lead yet.
 _NOT_LEADING_YET = (
@@ -69,20 +64,21 @@ class Admin:
     """
 
     def __init__(self, settings: Mapping[str, Any], *, timeout_s: float = 30.0) -> None:
-        self._settings = dict(settings)
-        self._client = new_admin_client(settings)
-        self._bootstrap = str(settings.get("bootstrap.servers", ""))
+        self._calls = AdminCalls(settings, timeout_s)
+        self._client = self._calls.client
         self._timeout_s = timeout_s
+        self._limit = {"request_timeout": timeout_s}
+        self._limits = {"request_timeout": timeout_s, "operation_timeout": timeout_s}
         self._known_partitions: set[Partition] = set()
 
     def cluster(self) -> Cluster:
-        metadata = self._metadata("reach the cluster")
+        metadata = self._calls.metadata("reach the cluster")
         brokers = (Broker(b.id, str(b.host), int(b.port or 0)) for b in metadata.brokers.values())
         return Cluster(metadata.cluster_id, tuple(sorted(brokers, key=lambda b: b.id)))
 
     def topics(self, *, internal: bool = False) -> dict[str, Topic]:
         """Gives the topics by name, in order; the broker's own only when asked for."""
-        found = (_topic(data) for data in self._metadata("list topics").topics.values())
+        found = (_topic(data) for data in self._calls.metadata("list topics").topics.values())
         chosen = (topic for topic in found if internal or not topic.is_internal)
         return {topic.name: topic for topic in sorted(chosen, key=lambda topic: topic.name)}
 
@@ -94,7 +90,7 @@ class Admin:
         """
         topics = self.topics(internal=True)
         if name not in topics:
-            raise unknown_topic(name, topics)
+            raise self._missing(name, topics)
         return topics[name]
 
     def create_topic(
@@ -134,8 +130,12 @@ class Admin:
                 made.add(name)
             except KafkaException as failure:
                 if failure.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise explained(failure, f"create topic {name!r}", self._bootstrap) from None
+                    needs = Right("Create", "topic", name)
+                    raise self._calls.explained(failure, f"create topic {name!r}", needs) from None
                 present.add(name)
+        for name in made:
+            # A user may have the right to make a topic and not to see it.
+            self._calls.check_visible(name, f"see the new topic {name!r}")
         self._await(lambda topics: all(_is_led(topics.get(name)) for name in made), made)
         self._await_leaders([(name, n) for name in made for n in range(wanted[name].partitions)])
         for name in present:
@@ -158,18 +158,20 @@ class Admin:
                 future.result()
             except KafkaException as failure:
                 if failure.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise explained(failure, f"delete topic {name!r}", self._bootstrap) from None
+                    needs = Right("Delete", "topic", name)
+                    raise self._calls.explained(failure, f"delete topic {name!r}", needs) from None
                 if not missing_ok:
-                    raise unknown_topic(name, self.topics()) from None
+                    raise self._missing(name, self.topics()) from None
         self._await(lambda topics: not any(name in topics for name in gone), gone)
 
     def add_partitions(self, name: str, total: int) -> None:
         """Gives a topic more partitions, up to ``total``; keys then move to other partitions."""
         self.topic(name)
         request = [NewPartitions(name, total)]
-        self._answer(
+        self._calls.answer(
             lambda: self._client.create_partitions(request, **self._limits)[name],
             f"give topic {name!r} {total} partitions",
+            Right("Alter", "topic", name),
         )
         self._await(lambda topics: len(topics[name].partitions) >= total, [name])
 
@@ -177,9 +179,10 @@ class Admin:
         """Gives all settings of a topic, those of its own and the broker's defaults."""
         self.topic(name)
         resource = ConfigResource(ResourceType.TOPIC, name)
-        entries = self._answer(
+        entries = self._calls.answer(
             lambda: self._client.describe_configs([resource], **self._limit)[resource],
             f"read the settings of topic {name!r}",
+            Right("DescribeConfigs", "topic", name),
         )
         return {
             key: ConfigValue(entry.value, _source(entry) is ConfigSource.DYNAMIC_TOPIC_CONFIG)
@@ -200,9 +203,10 @@ class Admin:
             for key, value in changes.items()
         ]
         resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
-        self._answer(
+        self._calls.answer(
             lambda: self._client.incremental_alter_configs([resource], **self._limit)[resource],
             f"change the settings of topic {name!r}",
+            Right("AlterConfigs", "topic", name),
         )
         # The broker that answers questions learns of it a moment later. It may write a value in
         # another way than it was given, so this waits for a while only.
@@ -237,14 +241,16 @@ class Admin:
         first = {}
         for partition, future in self._client.delete_records(request, **self._limits).items():
             what = f"delete records of {partition.topic!r} partition {partition.partition}"
-            deleted = self._result(future, what)
+            deleted = self._calls.result(future, what, Right("Delete", "topic", partition.topic))
             first[partition.topic, partition.partition] = int(deleted.low_watermark)
         return first
 
     def groups(self) -> list[Group]:
         """Gives the consumer groups there are, without their members."""
-        listed = self._answer(
-            lambda: self._client.list_consumer_groups(**self._limit), "list groups"
+        listed = self._calls.answer(
+            lambda: self._client.list_consumer_groups(**self._limit),
+            "list groups",
+            Right("Describe", "cluster"),
         )
         groups = (Group(group.group_id, _word(group.state)) for group in listed.valid)
         return sorted(groups, key=lambda group: group.id)
@@ -252,9 +258,10 @@ class Admin:
     def group(self, group_id: str) -> Group:
         """Gives one group; a group that does not exist has the state ``dead``."""
         try:
-            found = self._answer(
+            found = self._calls.answer(
                 lambda: self._client.describe_consumer_groups([group_id], **self._limit)[group_id],
                 f"describe group {group_id!r}",
+                Right("Describe", "group", group_id),
             )
         except UnknownGroupError:
             return Group(group_id, "dead")
@@ -271,16 +278,7 @@ class Admin:
         asked = [TopicPartition(*item) for item in partitions]
         if not asked:
             return {}
-        # librdkafka's admin client crashes the process when a coordinator is only just coming up
-        # (its issue 5040); a consumer asks the same question and waits for it.
-        consumer = new_consumer({**self._settings, "group.id": group_id})
-        try:
-            found = self._tried(
-                lambda: consumer.committed(asked, self._timeout_s),
-                f"read the offsets of group {group_id!r}",
-            )
-        finally:
-            consumer.close()
+        found = self._calls.committed(group_id, asked)
         return {(p.topic, p.partition): p.offset for p in found if p.offset >= 0}
 
     def alter_group_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> None:
@@ -288,15 +286,16 @@ class Admin:
         moved = [TopicPartition(topic, number, at) for (topic, number), at in offsets.items()]
         if not moved:
             return
-        what = f"move the offsets of group {group_id!r}"
+        what, needs = f"move the offsets of group {group_id!r}", Right("Read", "group", group_id)
         request = [ConsumerGroupTopicPartitions(group_id, moved)]
-        answer = self._answer(
+        answer = self._calls.answer(
             lambda: self._client.alter_consumer_group_offsets(request, **self._limit)[group_id],
             what,
+            needs,
         )
         for partition in answer.topic_partitions:
             if partition.error is not None:
-                raise explained(KafkaException(partition.error), what, self._bootstrap)
+                raise self._calls.explained(KafkaException(partition.error), what, needs)
 
     def delete_groups(self, group_ids: Iterable[str], *, missing_ok: bool = False) -> None:
         """Deletes groups without members, and with them what they committed.
@@ -312,24 +311,11 @@ class Admin:
                     raise
 
     def _delete_group(self, group_id: str) -> None:
-        self._answer(
+        self._calls.answer(
             lambda: self._client.delete_consumer_groups([group_id], **self._limit)[group_id],
             f"delete group {group_id!r}",
+            Right("Delete", "group", group_id),
         )
-
-    @property
-    def _limit(self) -> dict[str, float]:
-        return {"request_timeout": self._timeout_s}
-
-    @property
-    def _limits(self) -> dict[str, float]:
-        return {"request_timeout": self._timeout_s, "operation_timeout": self._timeout_s}
-
-    def _metadata(self, what: str) -> ClusterMetadata:
-        try:
-            return self._client.list_topics(timeout=self._timeout_s)
-        except KafkaException as failure:
-            raise explained(failure, what, self._bootstrap) from None
 
     def _offsets(
         self, partitions: Iterable[Partition], spec: Any, *, committed: bool = False
@@ -346,46 +332,35 @@ class Admin:
         try:
             return {
                 (p.topic, p.partition): int(
-                    self._result(future, f"read offsets of {p.topic!r}").offset
+                    self._calls.result(
+                        future, f"read offsets of {p.topic!r}", Right("Describe", "topic", p.topic)
+                    ).offset
                 )
                 for p, future in futures.items()
             }
         except KafkaRequestError as error:
-            if error.code == "kafka-refused":
+            if error.code in ("kafka-refused", "kafka-not-ready"):
                 # A topic may have been deleted since it was seen: that is the better reason.
                 self._check_partitions(asked)
             raise
+
+    def _missing(self, name: str, known: Iterable[str]) -> KafkaRequestError:
+        """Return the error for a topic that is not listed: it is hidden, or there is none."""
+        try:
+            self._calls.check_visible(name, f"use topic {name!r}")
+        except KafkaRequestError as hidden:
+            return hidden
+        return unknown_topic(name, known)
 
     def _check_partitions(self, asked: Iterable[Partition]) -> None:
         self._known_partitions.clear()
         topics = self.topics(internal=True)
         for name, number in asked:
             if name not in topics:
-                raise unknown_topic(name, topics)
+                raise self._missing(name, topics)
             if not 0 <= number < len(topics[name].partitions):
                 raise unknown_partition(name, number, len(topics[name].partitions))
             self._known_partitions.add((name, number))
-
-    def _result(self, future: Future[Any], what: str) -> Any:
-        try:
-            return future.result()
-        except KafkaException as failure:
-            raise explained(failure, what, self._bootstrap) from None
-
-    def _answer(self, ask: Callable[[], Future[Any]], what: str) -> Any:
-        return self._tried(lambda: ask().result(), what)
-
-    def _tried(self, ask: Callable[[], T], what: str, passing: tuple[int, ...] = ()) -> T:
-        """Asks again while the broker says that it is not ready yet, or a passing error."""
-        deadline = time.monotonic() + self._timeout_s
-        while True:
-            try:
-                return ask()
-            except KafkaException as failure:
-                is_over = not is_transient(failure) and failure.args[0].code() not in passing
-                if is_over or time.monotonic() > deadline:
-                    raise explained(failure, what, self._bootstrap) from None
-            time.sleep(0.1)
 
     def _await(self, is_done: Callable[[dict[str, Topic]], bool], names: Iterable[str]) -> None:
         """Waits until a change of topics has reached the broker that answers questions."""
@@ -393,7 +368,7 @@ class Admin:
         while not is_done(self.topics(internal=True)):
             if time.monotonic() > deadline:
                 what = f"see the change of {', '.join(sorted(names))}"
-                raise unreachable(what, self._bootstrap, f"waited {self._timeout_s:.0f} s")
+                raise unreachable(what, self._calls.bootstrap, f"waited {self._timeout_s:.0f} s")
             time.sleep(0.02)
 
     def _await_leaders(self, partitions: Iterable[Partition]) -> None:
@@ -404,7 +379,7 @@ class Admin:
         """
         request = {TopicPartition(*each): OffsetSpec.latest() for each in partitions}
         if request:
-            self._tried(
+            self._calls.tried(
                 lambda: [f.result() for f in self._client.list_offsets(request).values()],
                 "reach the leaders of new topics",
                 _NOT_LEADING_YET,

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from confluent_kafka import KafkaError, KafkaException
 
+from penstock.kafka.clients import ReportedErrors
 from penstock.kafka.error_table import Verdict, reason, verdict
 from penstock.kafka.errors import (
     KafkaRequestError,
@@ -14,6 +15,7 @@ from penstock.kafka.errors import (
     UnknownGroupError,
     UnknownTopicError,
 )
+from penstock.kafka.refusals import Right, refused
 
 #: Errors that mean that no broker answered at all.
 _UNREACHABLE = frozenset({
@@ -26,6 +28,13 @@ _ANSWERS = frozenset({
     KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID, KafkaError._UNKNOWN_TOPIC,
     KafkaError._UNKNOWN_PARTITION, KafkaError._NOENT,
 })  # fmt: skip
+_VERDICTS = {
+    "broker-unreachable": Verdict.WAIT,
+    "kafka-not-ready": Verdict.WAIT,
+    "unknown-topic": Verdict.WAIT,
+    "not-allowed": Verdict.FORBIDDEN,
+    "tls-failed": Verdict.FORBIDDEN,
+}
 _FIXES = {
     KafkaError.INVALID_REPLICATION_FACTOR: "ask for at most as many replicas as there are brokers",
     KafkaError.INVALID_PARTITIONS: "ask for one partition or more, and never for fewer than before",
@@ -35,22 +44,31 @@ _FIXES = {
 }
 
 
-def explained(failure: KafkaException, what: str, bootstrap: str) -> KafkaRequestError:
+def explained(
+    failure: KafkaException,
+    what: str,
+    bootstrap: str,
+    *,
+    reported: ReportedErrors | None = None,
+    user: str | None = None,
+    needs: Right | None = None,
+) -> KafkaRequestError:
     """Turns a client's exception into an error that says what was tried and what to do.
 
     Args:
         what: what was tried, such as ``create topic 'orders'``.
+        reported: what the client reported beside the call: the real reason why a call timed out.
+        user: who the client logs in as, see ``user_of``.
+        needs: the right that the request takes.
     """
     error = failure.args[0]
     code = error.code()
     if code in _UNREACHABLE:
-        return unreachable(what, bootstrap, error.str())
+        if reported is not None and reported.refusal is not None:
+            return refused(reported.refusal, what, user=user, needs=needs)
+        return unreachable(what, bootstrap, str(reported or "") or error.str())
     if verdict(error) is Verdict.FORBIDDEN:
-        return KafkaRequestError(
-            "not-allowed",
-            f"cannot {what}: {error.str()}",
-            fix="check user, password and the rights that the cluster gives them",
-        )
+        return refused(error, what, user=user, needs=needs)
     if code == KafkaError.GROUP_ID_NOT_FOUND:
         return UnknownGroupError("unknown-group", f"cannot {what}: there is no such group")
     if code in (KafkaError.NON_EMPTY_GROUP, KafkaError.UNKNOWN_MEMBER_ID):
@@ -78,11 +96,19 @@ def is_transient(failure: KafkaException) -> bool:
     return waits or bool(error.retriable())
 
 
+def verdict_of(error: KafkaException | KafkaRequestError) -> Verdict:
+    """Return what a running application does about a failed request of an ``Admin`` or a client."""
+    if isinstance(error, KafkaException):
+        return verdict(error.args[0])
+    return _VERDICTS.get(error.code, Verdict.FATAL)
+
+
 def unreachable(what: str, bootstrap: str, why: str) -> KafkaRequestError:
     return KafkaRequestError(
         "broker-unreachable",
         f"cannot {what}: no answer from {bootstrap} ({why})",
-        fix="check the address and that the broker runs; penstock broker start starts one",
+        fix="check the address, that the broker runs, and that security.protocol is what it wants;"
+        " penstock broker start starts one",
     )
 
 

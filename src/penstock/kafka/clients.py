@@ -1,4 +1,7 @@
-"""Makes confluent-kafka's clients, with errors that name the setting and logs that are Python's."""
+"""Makes confluent-kafka's clients, with errors that name the setting and logs that are Python's.
+
+A client also reports errors beside the calls that fail for them; ``reported_errors`` has them.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,72 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from penstock.errors import ConfigError
+from penstock.kafka.error_table import Verdict, verdict
+from penstock.kafka.refusals import reported_text
 
-C = TypeVar("C")
+C = TypeVar("C", bound="_ReportingConsumer | _ReportingProducer | _ReportingAdminClient")
 
 _log = logging.getLogger("penstock.kafka.client")
 
 
+class ReportedErrors:
+    """What a client reported since ``clear``: its last error, and the last refusal.
+
+    A wrong password is reported as ``_AUTHENTICATION`` here, while the calls of the client only
+    time out. Reports arrive while the client is polled.
+    """
+
+    def __init__(self) -> None:
+        self.last: KafkaError | None = None
+        self.refusal: KafkaError | None = None
+
+    def clear(self) -> None:
+        self.last = self.refusal = None
+
+    def __call__(self, error: KafkaError) -> None:
+        _log.debug("reported: %s", error)
+        if error.code() != KafkaError._ALL_BROKERS_DOWN or self.last is None:
+            # "All brokers are down" follows every reason and says less.
+            self.last = error
+        if verdict(error) is Verdict.FORBIDDEN:
+            self.refusal = error
+
+    def __str__(self) -> str:
+        return "" if self.last is None else reported_text(self.last)
+
+
+class _ReportingConsumer(Consumer):
+    reported: ReportedErrors
+
+
+class _ReportingProducer(Producer):
+    reported: ReportedErrors
+
+
+class _ReportingAdminClient(AdminClient):
+    reported: ReportedErrors
+
+
 def new_consumer(settings: Mapping[str, Any]) -> Consumer:
-    return _made(Consumer, settings)
+    return _made(_ReportingConsumer, settings)
 
 
 def new_producer(settings: Mapping[str, Any]) -> Producer:
-    return _made(Producer, settings)
+    return _made(_ReportingProducer, settings)
 
 
 def new_admin_client(settings: Mapping[str, Any]) -> AdminClient:
-    return _made(AdminClient, settings)
+    return _made(_ReportingAdminClient, settings)
+
+
+def reported_errors(client: Consumer | Producer | AdminClient) -> ReportedErrors:
+    """Return what a client that was made here has reported; poll the client first."""
+    reported = getattr(client, "reported", None)
+    return reported if isinstance(reported, ReportedErrors) else ReportedErrors()
 
 
 def _made(client: Callable[..., C], settings: Mapping[str, Any]) -> C:
@@ -34,8 +83,9 @@ def _made(client: Callable[..., C], settings: Mapping[str, Any]) -> C:
     Raises:
         ConfigError: ``bad-client-setting``, with what librdkafka says about it.
     """
+    reported = ReportedErrors()
     try:
-        return client({"logger": _log, **settings})
+        made = client({"logger": _log, "error_cb": reported, **settings})
     except (KafkaException, ValueError, TypeError) as error:
         reason = error.args[0] if error.args else error
         text = reason.str() if hasattr(reason, "str") else str(reason)
@@ -44,3 +94,5 @@ def _made(client: Callable[..., C], settings: Mapping[str, Any]) -> C:
             f"a Kafka client cannot be made: {text}",
             fix="use Kafka's or librdkafka's name and value for the setting",
         ) from None
+    made.reported = reported
+    return made

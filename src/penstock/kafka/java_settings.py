@@ -40,6 +40,10 @@ _DROPPED = frozenset({
     "ssl.truststore.type", "ssl.truststore.password", "ssl.keymanager.algorithm",
     "ssl.trustmanager.algorithm", "ssl.secure.random.implementation", "ssl.engine.factory.class",
     "sasl.client.callback.handler.class", "sasl.login.callback.handler.class", "sasl.login.class",
+    "sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms",
+    "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds",
+    "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter",
+    "sasl.login.retry.backoff.max.ms", "sasl.login.retry.backoff.ms",
     "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor",
 })  # fmt: skip
 
@@ -78,11 +82,11 @@ def for_librdkafka(settings: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
         if name in _DROPPED:
             _log.debug("setting %s has no meaning for librdkafka and is left out", name)
             continue
-        translated.update(_translate(name, value))
+        translated.update(_translate(name, value, settings))
     return translated
 
 
-def _translate(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _translate(name: str, value: Any, settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     match name:
         case "bootstrap.servers" if not isinstance(value, str):
             yield name, ",".join(value)
@@ -104,9 +108,9 @@ def _translate(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         case "ssl.endpoint.identification.algorithm":
             yield name, value or "none"
         case "ssl.truststore.location":
-            yield "ssl.ca.location", _pem(name, value)
+            yield "ssl.ca.location", _pem(name, value, settings.get("ssl.truststore.type"))
         case "ssl.keystore.location":
-            yield from _key_store(name, value)
+            yield from _key_store(name, value, settings.get("ssl.keystore.type"))
         case "sasl.jaas.config":
             yield from _login(value)
         case _:
@@ -120,34 +124,50 @@ def _assignors(value: Any) -> Iterator[str]:
         yield _ASSIGNORS.get(short, short)
 
 
-def _pem(name: str, file: str) -> str:
-    if str(file).lower().endswith((".jks", ".p12", ".pfx")):
+def _store_type(file: str, given: Any) -> str:
+    """Return PEM, JKS or PKCS12: what the user says, else what the file's name says."""
+    if given:
+        return str(given).upper()
+    suffix = str(file).lower().rpartition(".")[2]
+    return {"jks": "JKS", "p12": "PKCS12", "pfx": "PKCS12"}.get(suffix, "PEM")
+
+
+def _pem(name: str, file: str, store_type: Any) -> str:
+    if _store_type(file, store_type) != "PEM":
         raise ConfigError(
             "java-trust-store",
             f"setting {name!r} names {file!r}, which only Java can read",
-            fix="export the certificates as PEM (keytool -exportcert -rfc) and give that file,"
-            " or its text as ssl.truststore.certificates",
+            fix="export the certificates as PEM (keytool -exportcert -rfc) and give that file"
+            " with ssl.truststore.type=PEM, or its text as ssl.truststore.certificates",
         )
     return file
 
 
-def _key_store(name: str, file: str) -> Iterator[tuple[str, Any]]:
-    if str(file).lower().endswith(".pem"):
-        yield "ssl.certificate.location", file
-        yield "ssl.key.location", file
-    elif str(file).lower().endswith(".jks"):
-        raise ConfigError(
-            "java-key-store",
-            f"setting {name!r} names {file!r}, which only Java can read",
-            fix="convert it to PKCS12 (keytool -importkeystore -deststoretype PKCS12) or PEM",
-        )
-    else:
-        yield name, file
+def _key_store(name: str, file: str, store_type: Any) -> Iterator[tuple[str, Any]]:
+    match _store_type(file, store_type):
+        case "PEM":
+            yield "ssl.certificate.location", file
+            yield "ssl.key.location", file
+        case "JKS":
+            raise ConfigError(
+                "java-key-store",
+                f"setting {name!r} names {file!r}, which only Java can read",
+                fix="convert it to PKCS12 (keytool -importkeystore -deststoretype PKCS12) or PEM",
+            )
+        case _:
+            yield name, file
+
+
+#: One option of a login text: name=value, the value in double or single quotes or in none.
+_OPTION = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 
 
 def _login(jaas: str) -> Iterator[tuple[str, Any]]:
     """Takes user name and password out of Java's login text."""
-    options = dict(re.findall(r"(\w+)\s*=\s*\"([^\"]*)\"", jaas))
+    options = {
+        name: re.sub(r"\\(.)", r"\1", double or single) or bare
+        for name, double, single, bare in _OPTION.findall(jaas)
+    }
     if "username" not in options or "password" not in options:
         raise ConfigError(
             "bad-login",

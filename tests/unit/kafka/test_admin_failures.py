@@ -9,7 +9,10 @@ from penstock.kafka.admin_failures import (
     topic_differs,
     unknown_partition,
     unknown_topic,
+    verdict_of,
 )
+from penstock.kafka.clients import ReportedErrors
+from penstock.kafka.error_table import Verdict
 from penstock.kafka.errors import UnknownGroupError
 
 
@@ -46,6 +49,37 @@ def test_starting_broker_is_asked_again() -> None:
 def test_missing_topic_is_an_answer_and_not_waited_for() -> None:
     """A running application waits for its topic; a question about a topic is answered at once."""
     assert not is_transient(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
+
+
+def test_error_of_a_request_keeps_its_verdict() -> None:
+    """The runtime decides by the table, whether a client or an Admin failed."""
+    lost = KafkaException(KafkaError(KafkaError._TRANSPORT))
+    forbidden = KafkaException(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    for failure, expected in ((lost, Verdict.WAIT), (forbidden, Verdict.FORBIDDEN)):
+        assert verdict_of(failure) is verdict_of(explained(failure, "x", "h:1")) is expected
+    assert verdict_of(topic_differs("t", 2, 4)) is Verdict.FATAL
+
+
+def test_call_that_timed_out_names_what_the_client_reported() -> None:
+    """librdkafka reports a wrong password beside the call, which only times out."""
+    reported = ReportedErrors()
+    reported(
+        KafkaError(KafkaError._TRANSPORT, "ssl://h:1/bootstrap: refused (after 3ms in state X)")
+    )
+    reported(KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
+    timed_out = KafkaException(KafkaError(KafkaError._TIMED_OUT))
+    error = explained(timed_out, "list topics", "h:1", reported=reported)
+    assert error.message == "cannot list topics: no answer from h:1 (h:1: refused)"
+    reported(
+        KafkaError(
+            KafkaError._AUTHENTICATION, "sasl_ssl://h:1/bootstrap: no (after 3ms in state X)"
+        )
+    )
+    error = explained(timed_out, "list topics", "h:1", reported=reported, user="ann")
+    assert error.code == "not-allowed"
+    assert error.message == "cannot list topics: the broker at h:1 refused user 'ann': no"
+    reported.clear()
+    assert explained(timed_out, "x", "h:1", reported=reported).code == "broker-unreachable"
 
 
 def test_unknown_topic_suggests_the_nearest() -> None:

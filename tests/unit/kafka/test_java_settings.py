@@ -62,11 +62,34 @@ def test_settings_of_other_clients_are_left_out() -> None:
             'org.apache.kafka…PlainLoginModule required username="u" password="p w";',
             {"sasl.username": "u", "sasl.password": "p w"},
         ),
+        (
+            "sasl.jaas.config",
+            "…ScramLoginModule required username='u' password='a\"b' tokenauth=true;",
+            {"sasl.username": "u", "sasl.password": 'a"b'},
+        ),
+        (
+            "sasl.jaas.config",
+            '…ScramLoginModule required username=u password="back\\\\slash \\"quoted\\"=;";',
+            {"sasl.username": "u", "sasl.password": 'back\\slash "quoted"=;'},
+        ),
     ],
 )  # fmt: skip
 def test_values_are_translated_too(name: str, value: object, expected: dict[str, object]) -> None:
     """Some values have another spelling, or become two settings."""
     assert for_librdkafka({name: value}, "consumer") == expected
+
+
+def test_type_of_a_store_counts_more_than_the_name_of_its_file() -> None:
+    """Java goes by the type; a file may be called anything."""
+    pem = {"ssl.truststore.type": "PEM", "ssl.truststore.location": "/etc/trust"}
+    assert for_librdkafka(pem, "consumer") == {"ssl.ca.location": "/etc/trust"}
+    keys = {"ssl.keystore.location": "/etc/keys", "ssl.keystore.type": "PEM"}
+    assert for_librdkafka(keys, "consumer") == {
+        "ssl.certificate.location": "/etc/keys",
+        "ssl.key.location": "/etc/keys",
+    }
+    with pytest.raises(ConfigError, match="only Java can read"):
+        for_librdkafka(pem | {"ssl.truststore.type": "JKS"}, "consumer")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,147 @@
+"""How the calls of an ``Admin`` wait for the cluster, and how their failures are explained."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import ClusterMetadata
+
+from penstock.kafka.admin_failures import explained, is_transient
+from penstock.kafka.clients import new_admin_client, new_consumer, reported_errors
+from penstock.kafka.error_table import Verdict, verdict
+from penstock.kafka.errors import KafkaRequestError
+from penstock.kafka.refusals import Right, refused, user_of
+
+T = TypeVar("T")
+
+#: How long a call waits before it looks whether the client has reported a wrong password.
+_FIRST_LOOK_S = 1.0
+
+
+class AdminCalls:
+    """One admin client. Every failure leaves as an error with what was tried and who tried it."""
+
+    def __init__(self, settings: Mapping[str, Any], timeout_s: float) -> None:
+        self.client = new_admin_client(settings)
+        self._timeout_s = timeout_s
+        self.bootstrap = str(settings.get("bootstrap.servers", ""))
+        self._settings = dict(settings)
+        self._user = user_of(settings)
+        self._reported = reported_errors(self.client)
+
+    def metadata(self, what: str) -> ClusterMetadata:
+        # Reports of earlier calls are taken first: they are not the reason if this one fails.
+        self._reports()
+        self._reported.clear()
+        return self._patiently(
+            lambda seconds: self.client.list_topics(timeout=seconds), self._reports, what
+        )
+
+    def committed(self, group_id: str, asked: list[TopicPartition]) -> list[TopicPartition]:
+        """Return what a group has committed, as a consumer of this group sees it.
+
+        librdkafka's admin client crashes the process when a coordinator is only just coming up
+        (its issue 5040); a consumer asks the same question and waits for it.
+        """
+        consumer = new_consumer({**self._settings, "group.id": group_id})
+        what, needs = f"read the offsets of group {group_id!r}", Right("Read", "group", group_id)
+        try:
+            return self._patiently(
+                lambda seconds: consumer.committed(asked, seconds),
+                lambda: _refusal(consumer),
+                what,
+                needs,
+            )
+        finally:
+            consumer.close()
+
+    def check_visible(self, topic: str, what: str) -> None:
+        """Raises ``not-allowed`` for a topic that the cluster hides from this user.
+
+        The cluster leaves such topics out of its list, and answers the same about a topic that
+        does not exist: who may not see a topic may not learn whether it exists either.
+        """
+        asked = TopicCollection([topic])
+        try:
+            self.client.describe_topics(asked, request_timeout=self._timeout_s)[topic].result()
+        except KafkaException as failure:
+            if verdict(failure.args[0]) is Verdict.FORBIDDEN:
+                raise self.explained(failure, what, Right("Describe", "topic", topic)) from None
+
+    def result(self, future: Future[Any], what: str, needs: Right | None = None) -> Any:
+        try:
+            return future.result()
+        except KafkaException as failure:
+            raise self.explained(failure, what, needs) from None
+
+    def answer(self, ask: Callable[[], Future[Any]], what: str, needs: Right | None = None) -> Any:
+        return self.tried(lambda: ask().result(), what, needs=needs)
+
+    def tried(
+        self,
+        ask: Callable[[], T],
+        what: str,
+        passing: tuple[int, ...] = (),
+        needs: Right | None = None,
+    ) -> T:
+        """Asks again while the broker says that it is not ready yet, or a passing error."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                return ask()
+            except KafkaException as failure:
+                is_over = not is_transient(failure) and failure.args[0].code() not in passing
+                if is_over or time.monotonic() > deadline:
+                    raise self.explained(failure, what, needs) from None
+            time.sleep(0.1)
+
+    def explained(
+        self, failure: KafkaException, what: str, needs: Right | None = None
+    ) -> KafkaRequestError:
+        self._reports()
+        return explained(
+            failure, what, self.bootstrap, reported=self._reported, user=self._user, needs=needs
+        )
+
+    def _patiently(
+        self,
+        ask: Callable[[float], T],
+        refusal: Callable[[], KafkaError | None],
+        what: str,
+        needs: Right | None = None,
+    ) -> T:
+        """Asks for as long as ``timeout_s``, but no longer than until the client is refused.
+
+        librdkafka tries a wrong password again and again, and the call waits to its end. So the
+        call waits for a second, then for two and so on, and looks for the reason in between.
+        """
+        deadline, patience_s = time.monotonic() + self._timeout_s, _FIRST_LOOK_S
+        while True:
+            left_s = deadline - time.monotonic()
+            try:
+                return ask(max(0.1, min(patience_s, left_s)))
+            except KafkaException as failure:
+                error = refusal()
+                if error is not None:
+                    raise refused(error, what, user=self._user, needs=needs) from None
+                if not is_transient(failure) or left_s <= patience_s:
+                    raise self.explained(failure, what, needs) from None
+            patience_s *= 2
+            time.sleep(0.05)
+
+    def _reports(self) -> KafkaError | None:
+        self.client.poll(0)
+        return self._reported.refusal
+
+
+def _refusal(consumer: Consumer) -> KafkaError | None:
+    """Polls a consumer without partitions: all that it can return are errors."""
+    message = consumer.poll(0)
+    error = None if message is None else message.error()
+    if error is not None and verdict(error) is Verdict.FORBIDDEN:
+        return error
+    return reported_errors(consumer).refusal
