@@ -91,6 +91,10 @@ chaos: setup ## Run the tests that kill processes on purpose
 soak: setup ## Run the long tests (minutes to hours)
 	@$(BIN)/python -m pytest -m "soak or slow" $(ARGS)
 
+.PHONY: cluster
+cluster: setup ## Break a whole cluster at random; ARGS="--minutes 5 --seed 7 --faults broker"
+	@$(BIN)/python -m tests.cluster $(ARGS)
+
 .PHONY: lock
 lock: ## Resolve the dependencies again and write the lock (needs uv)
 	@"$(or $(UV),uv)" pip compile pyproject.toml --group dev --extra docs --extra pydantic --upgrade \

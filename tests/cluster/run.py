@@ -1,0 +1,215 @@
+"""One run of the cluster test, from the first broker to the verdict."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+
+from penstock.errors import PenstockError
+from penstock.kafka.admin import Admin
+from tests.cluster.application import Application
+from tests.cluster.brokers import Brokers
+from tests.cluster.faults import KINDS, Faults, Parts
+from tests.cluster.feeder import Feeder
+from tests.cluster.hosts import Nest, can_isolate
+from tests.cluster.injector import Injector
+from tests.cluster.processes import sweep
+from tests.cluster.reading import Log
+from tests.cluster.report import Outcome
+from tests.cluster.schedule import Schedule
+from tests.cluster.standalone import Standalone
+from tests.cluster.topology import APPLICATION, INPUTS, OUTPUTS
+from tests.cluster.verdict import judge
+from tests.cluster.watch import CommitWatch
+
+PARTITIONS = 4
+_LOOP_S = 0.2
+#: An application that ends this often before its first commit will not get any further.
+_MOST_FALSE_STARTS = 3
+_PROGRESS_S = 10.0
+#: Output that has not changed for so long will not change any more.
+_QUIET_S = 4.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run does; the fields are the options of the command line."""
+
+    minutes: float = 30.0
+    seed: int = 1
+    faults: tuple[str, ...] = KINDS
+    script: tuple[str, ...] | None = None
+    pause_s: tuple[float, float] = (3.0, 12.0)
+    rate: int = 300
+    brokers: int = 3
+    is_local: bool = False
+    drain_s: float = 300.0
+
+
+@dataclass
+class ClusterRun:
+    """Everything that one run has started; leaving the block ends all of it."""
+
+    options: Options
+    folder: Path
+    say: Callable[[str], None] = print
+    schedule: Schedule = field(default_factory=Schedule)
+
+    def __post_init__(self) -> None:
+        self._nest = Nest(self.folder)
+        self._began_s = time.monotonic()
+        self._progress_s = 0.0
+        self._problems: list[str] = []
+
+    def __enter__(self) -> ClusterRun:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        sweep(self._nest.mark)
+
+    def end(self) -> None:
+        """Kill everything that belongs to this run."""
+        sweep(self._nest.mark)
+
+    def run(self) -> Outcome:
+        """Start the cluster, feed it, break it, let it come to rest, and judge the result."""
+        self._start()
+        self._feed_until_time_is_over()
+        self._come_to_rest()
+        written = self._log.written()
+        self._check_input(written.inputs)
+        self._log.close()
+        return Outcome(judge(written), self._injector, self._watch, self._app, self._problems)
+
+    def report(self, text: str) -> None:
+        """Print a line with the time since the start and the time of day."""
+        clock = datetime.now(UTC).strftime("%H:%M:%S")
+        self.say(f"{time.monotonic() - self._began_s:7.1f} s {clock}  {text}")
+
+    def _start(self) -> None:
+        options = self.options
+        self._brokers = Brokers(self._nest, options.brokers)
+        self._brokers.start_all()
+        bootstrap, replication = self._brokers.bootstrap_servers, self._brokers.replication
+        admin = Admin({"bootstrap.servers": bootstrap, "log_level": 0})
+        for topic in (*INPUTS, *OUTPUTS):
+            admin.create_topic(topic, partitions=PARTITIONS, replication=replication)
+        self.report(f"{options.brokers} brokers are up: {bootstrap}")
+        standalone = None if options.is_local else Standalone(self._nest)
+        if standalone is not None:
+            standalone.start_all()
+            self.report(f"Spark is up: {standalone.url}, hosts isolated: {can_isolate()}")
+        self._app = Application(self._nest.host("driver"), self._settings(standalone), self.report)
+        self._app.start()
+        parts = Parts(self._nest.mark, self._brokers, self._app, standalone, self.schedule)
+        self._faults = Faults(parts, random.Random(options.seed), options.minutes >= 10)
+        self._log = Log(bootstrap)
+        self._feeder = Feeder(bootstrap, options.rate, options.seed, PARTITIONS)
+        self._watch = CommitWatch(bootstrap, lambda: self._feeder.total_acknowledged)
+        self._feeder.start()
+        self._watch.start()
+
+    def _settings(self, standalone: Standalone | None) -> dict[str, object]:
+        """Return the application's settings; everything else is as delivered."""
+        settings: dict[str, object] = {
+            "application.id": APPLICATION,
+            "bootstrap.servers": self._brokers.bootstrap_servers,
+            "processing.guarantee": "exactly_once_v2",
+            "replication.factor": self._brokers.replication,
+            "num.stream.threads": 2,
+            # Without a cache every single update reaches the output and can be compared.
+            "statestore.cache.max.bytes": 0,
+            "spark.master": "local[2]" if standalone is None else standalone.url,
+        }
+        if not can_isolate():
+            # The default folder would be shared with every other application of this machine.
+            settings["state.dir"] = str(self.folder / "state")
+        return settings
+
+    def _feed_until_time_is_over(self) -> None:
+        """Inject faults from the application's first commit on, for as long as the run lasts."""
+        options = self.options
+        first_commit_by = time.monotonic() + 180.0
+        while not self._watch.has_committed:
+            self._tick()
+            if time.monotonic() > first_commit_by or len(self._app.own_ends) > _MOST_FALSE_STARTS:
+                raise AssertionError(
+                    f"the application has committed nothing: {self._app.last_error()}"
+                )
+        self.report("the application has committed; the clock starts")
+        script = None if options.script is None else list(options.script)
+        kinds = tuple(script or options.faults)
+        chance = random.Random(options.seed)
+        self._injector = Injector(self._faults, chance, kinds, self.report, options.pause_s, script)
+        ends_s = time.monotonic() + options.minutes * 60
+        while time.monotonic() < ends_s and self._feeder.failure is None:
+            self._injector.tick()
+            self._tick()
+
+    def _come_to_rest(self) -> None:
+        """Undo every fault, stop feeding, and wait until nothing is left to do."""
+        self._faults.stop()
+        for broker in self._brokers.brokers:
+            self._brokers.start(broker)
+        self.report("no more faults; waiting for the rest")
+        self._watch.stop()
+        self._feeder.finish()
+        deadline, quiet_since, last = time.monotonic() + self.options.drain_s, 0.0, object()
+        while time.monotonic() < deadline:
+            self._tick()
+            ends = self._ends_if_drained()
+            if ends is None or ends != last:
+                last, quiet_since = ends, time.monotonic()
+            elif time.monotonic() - quiet_since > _QUIET_S and self._app.is_running:
+                break
+        else:
+            self._problems.append(f"did not process everything in {self.options.drain_s:.0f} s")
+        self.report("closing the application")
+        problem = self._app.close()
+        if problem is not None:
+            self._problems.append(problem)
+        self._app.kill()
+
+    def _ends_if_drained(self) -> object:
+        """Return the ends of the outputs, or None while input or a transaction is pending."""
+        try:
+            return None if self._log.lag() else self._log.output_ends()
+        except (KafkaException, PenstockError) as error:
+            self.report(f"cannot ask the brokers: {str(error).splitlines()[0]}")
+            return None
+
+    def _tick(self) -> None:
+        """Do what is due: restarts, and a line of progress every ten seconds."""
+        self.schedule.run_due()
+        self._app.supervise()
+        if time.monotonic() - self._progress_s >= _PROGRESS_S:
+            self._progress_s = time.monotonic()
+            self.report(self._progress())
+        time.sleep(_LOOP_S)
+
+    def _progress(self) -> str:
+        done = len(self._injector.done) if hasattr(self, "_injector") else 0
+        try:
+            written = str(self._log.output_count())
+        except (KafkaException, PenstockError):
+            written = "?"
+        return (
+            f"faults {done}, records in {self._feeder.total_acknowledged}, out {written},"
+            f" lag {self._watch.lag}, restarts {len(self._app.ends)}"
+        )
+
+    def _check_input(self, inputs: object) -> None:
+        """Note input that Kafka has acknowledged and lost: then the cluster itself is broken."""
+        assert isinstance(inputs, dict)
+        for topic, records in inputs.items():
+            if len(records) != self._feeder.acknowledged[topic]:
+                self._problems.append(
+                    f"Kafka acknowledged {self._feeder.acknowledged[topic]} records of {topic!r}"
+                    f" and has {len(records)}"
+                )

@@ -1,0 +1,97 @@
+"""The Spark cluster of a run: a standalone master and two workers, each worker its own host."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyspark
+
+from penstock.kafka.broker_folder import free_port
+from tests.cluster.hosts import Host, Nest, end
+
+_SPARK = Path(os.path.dirname(pyspark.__file__))
+_MASTER = "org.apache.spark.deploy.master.Master"
+_WORKER = "org.apache.spark.deploy.worker.Worker"
+_START_TIMEOUT_S = 60.0
+#: The daemons only pass messages: small heaps and a quick start leave more for the executors.
+_DAEMON = {
+    "SPARK_HOME": str(_SPARK),
+    "SPARK_DAEMON_MEMORY": "256m",
+    "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "SPARK_LAUNCHER_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+}
+
+
+@dataclass
+class Worker:
+    """A worker daemon, which starts the executors of its host."""
+
+    number: int
+    host: Host
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_up(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+
+@dataclass
+class Standalone:
+    """A master and its workers. ``url`` is the application's ``spark.master``."""
+
+    nest: Nest
+    workers: list[Worker] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._master_host = self.nest.host("master")
+        self._port = free_port()
+        for number in (1, 2):
+            # Every address 127.x.y.z is the machine itself, and no interface has to be made.
+            host = self.nest.host(f"worker-{number}", f"127.0.0.{number + 1}")
+            self.workers.append(Worker(number, host))
+        self._master: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"spark://{self._master_host.address}:{self._port}"
+
+    def start_all(self) -> None:
+        """Start the master, wait until it listens, and start the workers."""
+        address = self._master_host.address
+        command = [str(_SPARK / "bin" / "spark-class"), _MASTER, "--host", address]
+        command += ["--port", str(self._port), "--webui-port", "0"]
+        self._master = self._master_host.start("master", command, _DAEMON)
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while not _is_listening(address, self._port):
+            assert self._master.poll() is None, self._master_host.log("master").read_text()[-2000:]
+            assert time.monotonic() < deadline, "Spark's master did not start"
+            time.sleep(0.1)
+        for worker in self.workers:
+            self.start(worker)
+
+    def start(self, worker: Worker) -> None:
+        """Start the daemon of a worker that does not run."""
+        if worker.is_up:
+            return
+        command = [str(_SPARK / "bin" / "spark-class"), _WORKER, self.url]
+        command += ["--host", worker.host.address, "--webui-port", "0"]
+        command += ["--cores", "1", "--memory", "2g"]
+        folder = {"SPARK_WORKER_DIR": f"{worker.host.tmp}/work"}
+        worker.process = worker.host.start("worker", command, {**_DAEMON, **folder})
+
+    def kill(self, worker: Worker) -> None:
+        """End a worker daemon as a crash would; its executors notice by themselves."""
+        end(worker.process)
+
+
+def _is_listening(address: str, port: int) -> bool:
+    try:
+        socket.create_connection((address, port), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,27 @@
+"""A minute of the operator's cluster test: one fault of each important kind, exactly once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.run import ClusterRun, Options
+
+#: One of each: the order is fixed, the victims follow from the seed.
+SCRIPT = ("slot", "broker", "executor", "driver", "pause")
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_faults_of_every_kind_change_no_result(tmp_path: Path, needs_java: None) -> None:
+    """Three brokers, two workers, five faults: every output and store is as computed."""
+    options = Options(
+        minutes=0.75, seed=4, script=SCRIPT, pause_s=(4.0, 7.0), rate=200, drain_s=90.0
+    )
+    lines: list[str] = []
+    with ClusterRun(options, tmp_path, say=lines.append) as run:
+        outcome = run.run()
+    report = "\n".join([*lines, outcome.text()])
+    assert outcome.injector.is_finished, report
+    assert outcome.is_ok, report

@@ -1,0 +1,120 @@
+"""The application under test: three topologies whose results plain Python can compute.
+
+The application's process is ``app``; what it must have written is computed by ``expected``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import penstock as ps
+
+APPLICATION = "cluster-test"
+LINES, LEFT, RIGHT, AMOUNTS = "lines", "left", "right", "amounts"
+COUNTS, PAIRS, SUMS, SUMMARIES = "counts", "pairs", "sums", "summaries"
+INPUTS = (LINES, LEFT, RIGHT, AMOUNTS)
+OUTPUTS = (COUNTS, PAIRS, SUMS, SUMMARIES)
+COUNT_STORE, SUM_STORE, JOIN_NAME = "word-counts", "sum-store", "pair"
+
+#: Two records are a pair when their event times are at most this far apart.
+JOIN_WINDOW_MS = 2_000
+#: Long enough that no stall of one side makes a record of the other side late.
+JOIN_GRACE_MS = 24 * 3_600_000
+#: The stretch of stream time that one summary covers.
+SUMMARY_MS = 2_000
+
+
+def build() -> ps.Topology:
+    """Build one topology that holds the word count, the join and the processor."""
+    builder = ps.StreamsBuilder()
+    _add_word_count(builder)
+    _add_join(builder)
+    _add_sums(builder)
+    return builder.build()
+
+
+def _add_word_count(builder: ps.StreamsBuilder) -> None:
+    """Count words behind a repartition; without a cache each word counts 1, 2, 3 and so on."""
+    (
+        builder.stream(LINES, key="string", value="string")
+        .flat_map_values(str.split)
+        .group_by(lambda _, word: word, ps.Grouped(key_serde="string", value_serde="string"))
+        .count(ps.Materialized(name=COUNT_STORE, key_serde="string", value_serde="long"))
+        .to_stream()
+        .to(COUNTS, key_serde="string", value_serde="long")
+    )
+
+
+def _add_join(builder: ps.StreamsBuilder) -> None:
+    """Join two streams by key; every pair names both of its records."""
+    left = builder.stream(LEFT, key="string", value="string")
+    right = builder.stream(RIGHT, key="string", value="string")
+    windows = ps.JoinWindows.of_time_difference_and_grace(JOIN_WINDOW_MS, JOIN_GRACE_MS)
+    joined = ps.StreamJoined(
+        key_serde="string",
+        value_serde="string",
+        other_value_serde="string",
+        name=JOIN_NAME,
+        store_name=JOIN_NAME,
+    )
+    pairs = left.join(right, lambda one, other: f"{one}+{other}", windows, stream_joined=joined)
+    pairs.to(PAIRS, key_serde="string", value_serde="string")
+
+
+def _add_sums(builder: ps.StreamsBuilder) -> None:
+    """Run the processor; a key with an ``@`` marks a summary, the others are running sums."""
+    store = ps.Stores.key_value_store_builder(
+        ps.Stores.persistent_key_value_store(SUM_STORE), "string", "long"
+    )
+    builder.add_state_store(store)
+    results = builder.stream(AMOUNTS, key="string", value="long").process(
+        RunningSums, SUM_STORE, name="running-sums"
+    )
+    results.filter(lambda key, _: "@" not in key).to(SUMS, key_serde="string", value_serde="long")
+    results.filter(lambda key, _: "@" in key).to(SUMMARIES, key_serde="string", value_serde="long")
+
+
+class RunningSums(ps.Processor[str, int, str, int]):
+    """Sums per key and, per task, counts the records of each stretch of stream time.
+
+    A stretch is counted by stream time, which never goes back. A stretch that has ended
+    therefore cannot change any more, and its summary is the same whenever the punctuation
+    fires. Entries of the store whose keys begin with ``!`` are the processor's own notes.
+    """
+
+    def init(self, context: Any) -> None:
+        self._store = context.get_state_store(SUM_STORE)
+        self._partition = context.task_id.partition
+        context.schedule(SUMMARY_MS, ps.PunctuationType.STREAM_TIME, self._summarise)
+        context.schedule(1_000, ps.PunctuationType.WALL_CLOCK_TIME, self._tick)
+
+    def process(self, record: ps.Record[str, int]) -> None:
+        total = self._add(record.key, record.value)
+        clock = f"!time:{self._partition}"
+        stream_time = max(self._store.get(clock) or 0, record.timestamp)
+        self._store.put(clock, stream_time)
+        self._add(f"!stretch:{self._partition}:{stream_time // SUMMARY_MS}", 1)
+        self.context.forward(record.with_value(total))
+
+    def _summarise(self, timestamp: int) -> None:
+        """Forward each stretch that has ended, once, and forget it."""
+        current = (self._store.get(f"!time:{self._partition}") or 0) // SUMMARY_MS
+        prefix = f"!stretch:{self._partition}:"
+        # ";" follows ":" in the order of bytes, so this is every key with the prefix.
+        with self._store.range(prefix, prefix[:-1] + ";") as entries:
+            found = list(entries)
+        for key, count in found:
+            stretch = int(key.removeprefix(prefix))
+            if stretch < current:
+                summary = f"{self._partition}@{stretch}"
+                self.context.forward(ps.Record(summary, count, timestamp))
+                self._store.delete(key)
+
+    def _tick(self, timestamp: int) -> None:
+        """Write to the store at times that no test can foresee; nothing compares this entry."""
+        self._add(f"!ticks:{self._partition}", 1)
+
+    def _add(self, key: str, amount: int) -> int:
+        total = int(self._store.get(key) or 0) + amount
+        self._store.put(key, total)
+        return total
