@@ -47,6 +47,8 @@ class Application:
     def __post_init__(self) -> None:
         self._end_is_expected = False
         self._start_at = 0.0
+        #: When the process was started last, by the monotonic clock.
+        self.started_s = 0.0
         self._log_start = 0
 
     @property
@@ -68,6 +70,7 @@ class Application:
         log = self.host.log("app")
         self._log_start = log.stat().st_size if log.exists() else 0
         self._end_is_expected = False
+        self.started_s = time.monotonic()
         command = [sys.executable, "-m", "tests.cluster.app", json.dumps(self.settings)]
         self.process = self.host.start("app", command, {})
 

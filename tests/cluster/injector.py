@@ -9,12 +9,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tests.cluster.faults import Faults
+from tests.cluster.watch import CommitWatch
 
 #: How often each kind comes, next to the others. Slots and executors die most often in practice.
 _WEIGHTS = {
     "executor": 4, "slot": 5, "worker": 2, "jvm": 2, "driver": 3, "broker": 3, "brokers": 1,
     "pause": 5,
 }  # fmt: skip
+_DRIVER_KINDS = ("driver", "jvm")
+#: The share of drawn kills that hit a driver which is still starting.
+_EARLY_KILLS = 0.05
 
 
 @dataclass(frozen=True)
@@ -30,16 +34,18 @@ class Done:
 class Injector:
     """Does faults with a pause of a few seconds between them.
 
-    With a ``script`` it does each of its kinds once, in that order; otherwise it draws from
-    ``kinds`` by weight for as long as the run lasts.
+    It draws from ``kinds`` by weight for as long as the run lasts. With ``is_script`` it does
+    each of the kinds once, in their order, and each time waits for a commit first: then every
+    fault meets an application that runs, however slow the machine is.
     """
 
     faults: Faults
     chance: random.Random
     kinds: Sequence[str]
     report: Callable[[str], None]
+    watch: CommitWatch
     pause_s: tuple[float, float] = (3.0, 12.0)
-    script: list[str] | None = None
+    is_script: bool = False
     done: list[Done] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -51,20 +57,18 @@ class Injector:
 
     @property
     def is_finished(self) -> bool:
-        """Whether a script has been played to its end."""
-        return self.script is not None and not self.script
+        """Whether a script has been played to its end and the application has recovered."""
+        return self.is_script and len(self.done) == len(self.kinds) and self._has_recovered
 
     def tick(self) -> None:
         """Do the next fault if its time has come."""
-        if not self.kinds or self.is_finished or time.monotonic() < self._next_s:
+        if not self.kinds or time.monotonic() < self._next_s:
             return
-        kind = self.script[0] if self.script else self._draw()
-        what = getattr(self.faults, kind)()
-        if what is None:
+        kind = self._next_of_script() if self.is_script else self._draw()
+        what = None if kind is None else getattr(self.faults, kind)()
+        if kind is None or what is None:
             # The target is away or resting. A draw tries another one at the next tick.
             return
-        if self.script:
-            self.script.pop(0)
         self.done.append(Done(time.monotonic(), kind, what))
         self.report(f"fault {len(self.done)}: {what}")
         self._next_s = time.monotonic() + self.chance.uniform(*self.pause_s)
@@ -73,5 +77,25 @@ class Injector:
         """Return the faults from shortly before a stretch of time to its end."""
         return [each for each in self.done if start_s - 5.0 <= each.time_s <= end_s]
 
-    def _draw(self) -> str:
-        return self.chance.choices(self.kinds, [_WEIGHTS[kind] for kind in self.kinds])[0]
+    @property
+    def _has_recovered(self) -> bool:
+        """Whether there was a commit after the last fault, and all it did is undone."""
+        last = self.done[-1].time_s if self.done else 0.0
+        return self.watch.has_committed(last) and not len(self.faults.parts.schedule)
+
+    def _next_of_script(self) -> str | None:
+        is_ready = len(self.done) < len(self.kinds) and self._has_recovered
+        return self.kinds[len(self.done)] if is_ready else None
+
+    def _draw(self) -> str | None:
+        """Draw a kind; a driver that has not committed yet is spared most of the time.
+
+        A start takes longer than the pause between two faults, so without this rule a run with
+        many kills of the driver would process nothing at all.
+        """
+        kind = self.chance.choices(self.kinds, [_WEIGHTS[kind] for kind in self.kinds])[0]
+        started_s = self.faults.parts.application.started_s
+        if kind not in _DRIVER_KINDS or self.watch.has_committed(started_s):
+            return kind
+        self._next_s = time.monotonic() + 1.0
+        return kind if self.chance.random() < _EARLY_KILLS else None

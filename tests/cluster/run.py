@@ -26,7 +26,7 @@ from tests.cluster.schedule import Schedule
 from tests.cluster.standalone import Standalone
 from tests.cluster.topology import APPLICATION, INPUTS, OUTPUTS
 from tests.cluster.verdict import judge
-from tests.cluster.watch import CommitWatch
+from tests.cluster.watch import CommitWatch, OutputWatch
 
 PARTITIONS = 4
 _LOOP_S = 0.2
@@ -44,11 +44,12 @@ class Options:
     minutes: float = 30.0
     seed: int = 1
     faults: tuple[str, ...] = KINDS
-    script: tuple[str, ...] | None = None
     pause_s: tuple[float, float] = (3.0, 12.0)
     rate: int = 300
     brokers: int = 3
     is_local: bool = False
+    #: Each fault once and in this order, and then the end, at the latest after ``minutes``.
+    is_script: bool = False
     drain_s: float = 300.0
 
 
@@ -66,6 +67,9 @@ class ClusterRun:
         self._began_s = time.monotonic()
         self._progress_s = 0.0
         self._problems: list[str] = []
+        #: The lag while the run comes to rest; None before that.
+        self._rest: int | None = None
+        self._injector: Injector | None = None
 
     def __enter__(self) -> ClusterRun:
         return self
@@ -82,9 +86,11 @@ class ClusterRun:
         self._start()
         self._feed_until_time_is_over()
         self._come_to_rest()
+        self._outputs.stop()
         written = self._log.written()
         self._check_input(written.inputs)
         self._log.close()
+        assert self._injector is not None
         return Outcome(judge(written), self._injector, self._watch, self._app, self._problems)
 
     def report(self, text: str) -> None:
@@ -112,8 +118,9 @@ class ClusterRun:
         self._log = Log(bootstrap)
         self._feeder = Feeder(bootstrap, options.rate, options.seed, PARTITIONS)
         self._watch = CommitWatch(bootstrap, lambda: self._feeder.total_acknowledged)
-        self._feeder.start()
-        self._watch.start()
+        self._outputs = OutputWatch(bootstrap)
+        for thread in (self._feeder, self._watch, self._outputs):
+            thread.start()
 
     def _settings(self, standalone: Standalone | None) -> dict[str, object]:
         """Return the application's settings; everything else is as delivered."""
@@ -135,21 +142,24 @@ class ClusterRun:
     def _feed_until_time_is_over(self) -> None:
         """Inject faults from the application's first commit on, for as long as the run lasts."""
         options = self.options
-        first_commit_by = time.monotonic() + 180.0
-        while not self._watch.has_committed:
+        first_commit_by = time.monotonic() + 300.0
+        while not self._watch.has_committed(0.0):
             self._tick()
             if time.monotonic() > first_commit_by or len(self._app.own_ends) > _MOST_FALSE_STARTS:
                 raise AssertionError(
                     f"the application has committed nothing: {self._app.last_error()}"
                 )
         self.report("the application has committed; the clock starts")
-        script = None if options.script is None else list(options.script)
-        kinds = tuple(script or options.faults)
         chance = random.Random(options.seed)
-        self._injector = Injector(self._faults, chance, kinds, self.report, options.pause_s, script)
+        self._injector = injector = Injector(
+            self._faults, chance, options.faults, self.report, self._watch, options.pause_s,
+            options.is_script,
+        )  # fmt: skip
         ends_s = time.monotonic() + options.minutes * 60
-        while time.monotonic() < ends_s and self._feeder.failure is None:
-            self._injector.tick()
+        while time.monotonic() < ends_s and not injector.is_finished:
+            if self._feeder.failure is not None:
+                break
+            injector.tick()
             self._tick()
 
     def _come_to_rest(self) -> None:
@@ -179,7 +189,8 @@ class ClusterRun:
     def _ends_if_drained(self) -> object:
         """Return the ends of the outputs, or None while input or a transaction is pending."""
         try:
-            return None if self._log.lag() else self._log.output_ends()
+            self._rest = self._log.lag()
+            return None if self._rest else self._log.output_ends()
         except (KafkaException, PenstockError) as error:
             self.report(f"cannot ask the brokers: {str(error).splitlines()[0]}")
             return None
@@ -194,14 +205,12 @@ class ClusterRun:
         time.sleep(_LOOP_S)
 
     def _progress(self) -> str:
-        done = len(self._injector.done) if hasattr(self, "_injector") else 0
-        try:
-            written = str(self._log.output_count())
-        except (KafkaException, PenstockError):
-            written = "?"
+        done = 0 if self._injector is None else len(self._injector.done)
+        lag = self._watch.lag if self._rest is None else self._rest
         return (
-            f"faults {done}, records in {self._feeder.total_acknowledged}, out {written},"
-            f" lag {self._watch.lag}, restarts {len(self._app.ends)}"
+            f"faults {done}, records in {self._feeder.total_acknowledged},"
+            f" out {self._outputs.count},"
+            f" lag {lag}, restarts {len(self._app.ends)}"
         )
 
     def _check_input(self, inputs: object) -> None:

@@ -17,7 +17,13 @@ SCRIPT = ("slot", "broker", "executor", "driver", "pause")
 def test_faults_of_every_kind_change_no_result(tmp_path: Path, needs_java: None) -> None:
     """Three brokers, two workers, five faults: every output and store is as computed."""
     options = Options(
-        minutes=0.75, seed=4, script=SCRIPT, pause_s=(4.0, 7.0), rate=200, drain_s=90.0
+        minutes=4.0,
+        seed=4,
+        faults=SCRIPT,
+        is_script=True,
+        pause_s=(1.0, 3.0),
+        rate=200,
+        drain_s=120.0,
     )
     lines: list[str] = []
     with ClusterRun(options, tmp_path, say=lines.append) as run:

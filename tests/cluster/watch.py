@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaException
 
+from penstock.errors import PenstockError
 from tests.cluster.reading import Log
 from tests.cluster.topology import INPUTS
 
 _EVERY_S = 0.5
+_OUTPUTS_EVERY_S = 4.0
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,13 @@ class CommitWatch(threading.Thread):
         self._partitions = self._log.partitions(INPUTS)
         #: The sum of the committed offsets, which is how many input records are done.
         self.done = 0
-        self._changed_s: float | None = None
+        #: When a commit was seen last, by the monotonic clock.
+        self.committed_s: float | None = None
         self.longest = Gap(0.0, 0.0)
 
-    @property
-    def has_committed(self) -> bool:
-        return self._changed_s is not None
+    def has_committed(self, since_s: float) -> bool:
+        """Whether a commit was seen after a moment of the monotonic clock."""
+        return self.committed_s is not None and self.committed_s > since_s
 
     @property
     def lag(self) -> int:
@@ -61,13 +64,35 @@ class CommitWatch(threading.Thread):
 
     def note(self, done: int, now_s: float) -> None:
         """Take one observation; time without a commit counts from the first commit on."""
-        if self._changed_s is not None and now_s - self._changed_s > self.longest.length_s:
-            self.longest = Gap(self._changed_s, now_s)
+        if self.committed_s is not None and now_s - self.committed_s > self.longest.length_s:
+            self.longest = Gap(self.committed_s, now_s)
         if done != self.done:
-            self.done, self._changed_s = done, now_s
+            self.done, self.committed_s = done, now_s
 
     def stop(self) -> None:
         """Stop watching, because input no longer flows."""
+        self._stopping.set()
+        self.join()
+        self._log.close()
+
+
+class OutputWatch(threading.Thread):
+    """Keeps how far the outputs reach: a question that takes long while brokers are away."""
+
+    def __init__(self, bootstrap: str) -> None:
+        super().__init__(name="cluster-outputs", daemon=True)
+        self._log = Log(bootstrap)
+        self._stopping = threading.Event()
+        self.count = 0
+
+    def run(self) -> None:
+        while not self._stopping.wait(_OUTPUTS_EVERY_S):
+            try:
+                self.count = self._log.output_count()
+            except (KafkaException, PenstockError):
+                continue
+
+    def stop(self) -> None:
         self._stopping.set()
         self.join()
         self._log.close()
