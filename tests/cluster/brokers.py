@@ -29,6 +29,8 @@ class Broker:
     host: Host
     process: subprocess.Popen[bytes] | None = None
     is_paused: bool = False
+    #: Whether a fault has taken it away.
+    is_away: bool = False
 
     @property
     def folder(self) -> BrokerFolder:
@@ -88,13 +90,27 @@ class Brokers:
         heap = next(option for option in JAVA_OPTIONS if option.startswith("-Xmx"))
         command[command.index(heap)] = _HEAP
         broker.process = broker.host.start("broker", command, {})
+        broker.is_away = False
+
+    def supervise(self) -> list[str]:
+        """Start brokers again that no fault has ended, and say which ones."""
+        ended = [
+            each
+            for each in self.brokers
+            if not each.is_away and each.process is not None and each.process.poll() is not None
+        ]
+        for broker in ended:
+            self.start(broker)
+        return [f"broker {each.number} ended by itself and was started again" for each in ended]
 
     def kill(self, broker: Broker) -> None:
         """End a broker as a crash would."""
+        broker.is_away = True
         end(broker.process)
 
     def stop(self, broker: Broker) -> None:
         """Ask a broker to shut down; its partitions move to the others first."""
+        broker.is_away = True
         if broker.process is not None and broker.process.poll() is None:
             os.kill(broker.process.pid, signal.SIGTERM)
 

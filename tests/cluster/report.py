@@ -27,6 +27,11 @@ class Outcome:
         is_right = all(check.is_ok for check in self.checks)
         return is_right and not self.problems and not self.application.own_ends
 
+    @property
+    def has_done_all(self) -> bool:
+        """Whether each fault of a script was done before the time was over."""
+        return len(self.injector.done) == len(self.injector.kinds)
+
     def text(self) -> str:
         """Write the final table."""
         return "\n".join(self._lines())
@@ -49,10 +54,14 @@ class Outcome:
     def _gap_lines(self) -> Iterator[str]:
         gap = self.watch.longest
         yield f"longest time without a commit: {gap.length_s:.1f} s, with these faults around it:"
-        around = self.injector.around(gap.start_s, gap.end_s)
-        for each in around:
-            yield f"    {each.time_s - gap.start_s:+.1f} s {each.what}"
-        if not around:
+        events = [(e.time_s, e.what) for e in self.injector.around(gap.start_s, gap.end_s)]
+        for each in self.application.ends:
+            if gap.start_s <= each.time_s <= gap.end_s:
+                why = "was killed" if each.was_killed else "ended by itself"
+                events.append((each.time_s, f"(the application {why})"))
+        for time_s, what in sorted(events):
+            yield f"    {time_s - gap.start_s:+.1f} s {what}"
+        if not events:
             yield "    none"
 
     def _end_lines(self) -> Iterator[str]:

@@ -107,7 +107,7 @@ class ClusterRun:
         for topic in (*INPUTS, *OUTPUTS):
             admin.create_topic(topic, partitions=PARTITIONS, replication=replication)
         self.report(f"{options.brokers} brokers are up: {bootstrap}")
-        standalone = None if options.is_local else Standalone(self._nest)
+        standalone = self._standalone = None if options.is_local else Standalone(self._nest)
         if standalone is not None:
             standalone.start_all()
             self.report(f"Spark is up: {standalone.url}, hosts isolated: {can_isolate()}")
@@ -199,6 +199,9 @@ class ClusterRun:
         """Do what is due: restarts, and a line of progress every ten seconds."""
         self.schedule.run_due()
         self._app.supervise()
+        for part in (self._brokers, self._standalone):
+            for event in [] if part is None else part.supervise():
+                self.report(event)
         if time.monotonic() - self._progress_s >= _PROGRESS_S:
             self._progress_s = time.monotonic()
             self.report(self._progress())

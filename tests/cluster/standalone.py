@@ -34,6 +34,8 @@ class Worker:
     number: int
     host: Host
     process: subprocess.Popen[bytes] | None = None
+    #: Whether a fault has taken it away.
+    is_away: bool = False
 
     @property
     def is_up(self) -> bool:
@@ -83,9 +85,18 @@ class Standalone:
         command += ["--cores", "1", "--memory", "2g"]
         folder = {"SPARK_WORKER_DIR": f"{worker.host.tmp}/work"}
         worker.process = worker.host.start("worker", command, {**_DAEMON, **folder})
+        worker.is_away = False
+
+    def supervise(self) -> list[str]:
+        """Start worker daemons again that no fault has ended, and say which ones."""
+        ended = [each for each in self.workers if not each.is_up and not each.is_away]
+        for worker in ended:
+            self.start(worker)
+        return [f"worker daemon {each.number} ended by itself, started again" for each in ended]
 
     def kill(self, worker: Worker) -> None:
         """End a worker daemon as a crash would; its executors notice by themselves."""
+        worker.is_away = True
         end(worker.process)
 
 

@@ -17,7 +17,7 @@ SCRIPT = ("slot", "broker", "executor", "driver", "pause")
 def test_faults_of_every_kind_change_no_result(tmp_path: Path, needs_java: None) -> None:
     """Three brokers, two workers, five faults: every output and store is as computed."""
     options = Options(
-        minutes=4.0,
+        minutes=6.0,
         seed=4,
         faults=SCRIPT,
         is_script=True,
@@ -25,9 +25,8 @@ def test_faults_of_every_kind_change_no_result(tmp_path: Path, needs_java: None)
         rate=200,
         drain_s=120.0,
     )
-    lines: list[str] = []
-    with ClusterRun(options, tmp_path, say=lines.append) as run:
+    with ClusterRun(options, tmp_path) as run:
         outcome = run.run()
-    report = "\n".join([*lines, outcome.text()])
-    assert outcome.injector.is_finished, report
-    assert outcome.is_ok, report
+    print(outcome.text())
+    assert outcome.is_ok
+    assert outcome.has_done_all
