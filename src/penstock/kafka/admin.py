@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from confluent_kafka import (
     IsolationLevel,
     KafkaError,
     KafkaException,
+    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import (
@@ -42,7 +44,7 @@ from penstock.kafka.admin_failures import (
     unknown_topic,
     unreachable,
 )
-from penstock.kafka.errors import KafkaRequestError, UnknownGroupError
+from penstock.kafka.errors import KafkaRequestError, UnknownGroupError, UnknownTopicError
 from penstock.kafka.refusals import Right
 
 #: What a broker says of a partition that it has been told to lead, but does not lead yet.
@@ -92,6 +94,23 @@ class Admin:
         if name not in topics:
             raise self._missing(name, topics)
         return topics[name]
+
+    def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the id that the cluster gave each topic when it was made; missing ones left out.
+
+        A topic that was deleted and made again under its name has another id.
+        """
+        wanted = list(names)
+        if not wanted:
+            return {}
+        asked = TopicCollection(wanted)
+        found = self._client.describe_topics(asked, **self._limit)
+        ids: dict[str, str] = {}
+        for name, future in found.items():
+            with contextlib.suppress(UnknownTopicError):
+                described = self._calls.result(future, f"describe topic {name!r}")
+                ids[name] = str(described.topic_id)
+        return ids
 
     def create_topic(
         self,

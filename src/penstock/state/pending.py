@@ -176,9 +176,6 @@ class PendingStore:
         self._inner.delete_range(b"", RESERVED + b"\xff")
         self.checkpoint = Checkpoint()
 
-    def is_flush_due(self) -> bool:
-        return False
-
     def persist(self) -> None:
         """Brings the applied part to disk, so that it survives the end of the process."""
         self._inner.flush()

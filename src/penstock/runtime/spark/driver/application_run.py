@@ -158,10 +158,12 @@ class ApplicationRun:
         state = batch_log.read()
         self._settle(state, plan)
         committed = self._known_offsets(state, plan)
+        for topic in self._topics_made_anew(state, plan):
+            committed = {part: at for part, at in committed.items() if part[0] != topic}
         self._batches = self._planner(plan, state, committed)
         self.runner = BatchRunner(
             spark, self.application, batch_log, self.admin, member, self.slots, self._batches,
-            self._internal(plan, state, committed), self.fence, self._secret,
+            self._internal(plan, state, committed), self.fence, self.check_topics, self._secret,
         )  # fmt: skip
         return self.runner
 
@@ -240,6 +242,43 @@ class ApplicationRun:
                 " topology, which this one cannot finish",
                 fix="start the former program once more and close it, then start this one;"
                 " or give this one an application.id of its own",
+            )
+
+    def _topics_made_anew(self, state: LogState, plan: Plan) -> list[str]:
+        """Find source topics that are not the ones that were read before.
+
+        Raises:
+            TopologyError: ``internal-topic-lost``, if one of the application's own topics was
+                deleted: what was in it is nowhere else.
+        """
+        assert self._log is not None
+        internal = [spec.name for spec in internal_topics(plan, self._config)]
+        known, found = state.topic_ids, self.admin.topic_ids([*plan.external_topics, *internal])
+        changed = [name for name in found if known.get(name, found[name]) != found[name]]
+        for name in changed:
+            if name in internal and name != batches_topic(self.application_id):
+                raise TopologyError(
+                    "internal-topic-lost",
+                    f"internal topic {name!r} was deleted and made anew: records or state that"
+                    " only it had are lost",
+                    fix="start over with penstock reset, which also deletes the local state; or"
+                    " give the application another application.id",
+                )
+            if name in plan.external_topics:
+                log.error(
+                    "source topic %r was deleted and made anew: its committed offsets do not"
+                    " count any more, auto.offset.reset decides where to begin", name,
+                )  # fmt: skip
+        self._log.note_topics({**known, **found})
+        return [name for name in changed if name in plan.external_topics]
+
+    def check_topics(self) -> None:
+        """Raise if the plan no longer fits the topics: partitions or whole topics were added."""
+        if self._made_plan().partitions != (self._plan.partitions if self._plan else None):
+            raise StreamsError(
+                "partitions-changed",
+                "a source topic has other partitions than before, or a pattern matches a new topic",
+                fix="nothing to do: the application begins anew with them",
             )
 
     # Where reading goes on

@@ -55,6 +55,8 @@ log = logging.getLogger(__name__)
 
 #: How often the driver looks around while there is no input.
 _LOOK_S = 5.0
+#: How often the driver looks for new partitions of source topics.
+_TOPICS_S = 30.0
 #: What a slot holds in memory of one stage, beside its stores.
 _SLOT_BYTES = 64 * 1024 * 1024
 #: A stage that takes longer commits what it has; the share of the transaction's own limit.
@@ -98,6 +100,7 @@ class BatchRunner:
         planner: BatchPlanner,
         internal: InternalPositions,
         fence: Callable[[], None],
+        check_topics: Callable[[], None],
         secret: bytes,
     ) -> None:
         set_faults(application.config)
@@ -114,6 +117,8 @@ class BatchRunner:
         self._planner = planner
         self._internal = internal
         self._fence = fence
+        self._check_topics = check_topics
+        self._topics_checked = time.monotonic()
         self._used_slots = slots
         self._clocks: dict[TaskId, Clocks] = batch_log.state.clocks()
         config = StreamsConfig(application.config)
@@ -208,6 +213,9 @@ class BatchRunner:
         """Wait for the next commit's time, and for input; a backlog waits for neither."""
         if not self._planner.is_behind:
             self._closing.wait(max(self._next_commit - time.monotonic(), 0.0))
+        if time.monotonic() - self._topics_checked > _TOPICS_S:
+            self._topics_checked = time.monotonic()
+            self._check_topics()
         looked = time.monotonic()
         while not self._closing.is_set():
             self._member.check()
@@ -217,6 +225,7 @@ class BatchRunner:
             if time.monotonic() - looked > _LOOK_S:
                 looked = time.monotonic()
                 self._look_around()
+                return None
             self._closing.wait(self._interval_s)
         return None
 

@@ -32,7 +32,7 @@ _REMEDIES = {
         ("broker-away", "broker-unreachable", "client-renewed", "worker-lost", "worker-failed",
          "slot-unreachable", "batch-log", "read-timeout", "read-failed", "write-failed",
          "open-transaction", "store-locked", "store-damaged", "not-allowed", "stale-request",
-         "spark-job"),
+         "spark-job", "kafka-not-ready", "tls-failed", "group-in-use"),
         Remedy.RERUN,
     ),
     **dict.fromkeys(
@@ -40,7 +40,9 @@ _REMEDIES = {
     ),
 }  # fmt: skip
 #: Waiting for these has no limit: nothing can go on, and nothing is wrong with the program.
-_WITHOUT_LIMIT = frozenset({"broker-away", "broker-unreachable", "not-allowed", "batch-log"})
+_WITHOUT_LIMIT = frozenset(
+    {"broker-away", "broker-unreachable", "kafka-not-ready", "not-allowed", "batch-log"}
+)
 _LAST_LINE = re.compile(r"\n(\w[\w.]*(?:Error|Exception)[^\n]*)")
 _NOT_INSTALLED = re.compile(
     r"ModuleNotFoundError: [^\n]*|No module named [^\n]*|Python in worker has different[^\n]*"

@@ -109,6 +109,8 @@ class LogState:
     generation: int = 0
     run_id: str = ""
     slots: int = 0
+    #: By topic that the application reads or owns: the cluster's id of it.
+    topic_ids: dict[str, str] = field(default_factory=dict)
     #: By node of ``to_spark``: the batch and range that its function was last called with.
     sinks: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -164,6 +166,8 @@ class LogState:
             read = json.loads(data)
             self.generation, self.run_id = read["generation"], read["run"]
             self.slots = max(self.slots, read["slots"])
+        elif key == "topic-ids":
+            self.topic_ids = json.loads(data)
         elif key.startswith("sink/"):
             self.sinks[key.removeprefix("sink/")] = json.loads(data)
         elif key.startswith("task/"):
@@ -245,6 +249,12 @@ class BatchLog:
         """Write which rows the function of a ``to_spark`` node gets, or that it has had them."""
         self._write(f"sink/{name}", json.dumps(told).encode())
         self.state.sinks[name] = dict(told)
+
+    def note_topics(self, ids: Mapping[str, str]) -> None:
+        """Write the ids of the topics, so that one that is made anew is noticed."""
+        if dict(ids) != self.state.topic_ids:
+            self._write("topic-ids", json.dumps(ids).encode())
+            self.state.topic_ids = dict(ids)
 
     def set_fingerprint(self, fingerprint: str) -> None:
         """Write which topology this application runs, so that another one is refused."""

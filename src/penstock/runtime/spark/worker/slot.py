@@ -351,9 +351,10 @@ class Slot:
         """Leave nothing of a failed run behind."""
         writer = self._writer
         self._start_over()
-        if _is_damaged(error):
+        damage = _damage(error)
+        if damage is not None:
             for state in self._tasks.values():
-                state.put_aside()
+                state.put_aside(damage)
         if writer is not None:
             try:
                 writer.abort()
@@ -435,13 +436,13 @@ def _repeated(task: TaskId, slot: int, request: StageRequest, marker: Marker) ->
     )  # fmt: skip
 
 
-def _is_damaged(error: BaseException) -> bool:
-    """Whether a damaged database is the reason, below whatever user code made of it."""
+def _damage(error: BaseException) -> StoreError | None:
+    """Find a damaged database among the causes, below whatever user code made of it."""
     cause: BaseException | None = error
     for _ in range(_DEPTH):
         if cause is None:
-            return False
+            return None
         if isinstance(cause, StoreError) and cause.code == DAMAGED:
-            return True
+            return cause
         cause = cause.__cause__ or cause.__context__
-    return False
+    return None

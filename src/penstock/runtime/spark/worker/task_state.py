@@ -320,17 +320,16 @@ class TaskState:
         for engine in self._engines.values():
             engine.discard()
 
-    def put_aside(self) -> None:
-        """Let go of every database of the task: one of them is damaged, and opening finds it."""
+    def put_aside(self, damage: StoreError) -> None:
+        """Put the database that the error names aside, so that its store is restored."""
         self.is_ready = False
-        self.close_kernel()
-        for name, engine in self._engines.items():
+        for name in [n for n in self._engines if repr(str(self._folder(n))) in damage.message]:
+            engine = self._engines.pop(name)
             with contextlib.suppress(StoreError):
                 engine.discard()
                 engine.close()
             log.warning("task %s: store %r is restored from its changelog", self.task_id, name)
             set_aside(self._folder(name))
-        self._engines.clear()
 
     def close_kernel(self) -> None:
         if self.kernel is None:
