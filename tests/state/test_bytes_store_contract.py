@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from penstock.errors import InvalidStateError
 from penstock.model.record import RecordContext
-from penstock.state.bytes_store import BytesStore, Entry
+from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.changelogged import ChangeLogged
 from penstock.state.memory import MemoryStore
 from penstock.state.metered import Metered
@@ -92,6 +92,15 @@ def test_write_applies_in_order(store: BytesStore) -> None:
     """The last write of a key in a batch wins, and a batch may come from a generator."""
     store.write(iter([(b"a", b"1"), (b"a", None), (b"b", b"1"), (b"b", b"2"), (b"c", None)]))
     assert list(store.scan(None, None)) == [(b"b", b"2")]
+
+
+def test_write_deletes_its_ranges_before_it_writes(store: BytesStore) -> None:
+    """A row written together with the deletion of its range stays."""
+    store.write([(b"a", b"1"), (b"b", b"1"), (b"c", b"1")])
+    store.write([(b"b", b"2")], deleted=[(b"a", b"c"), (b"z", b"y")])
+    assert list(store.scan(None, None)) == [(b"b", b"2"), (b"c", b"1")]
+    store.write([], deleted=[(b"b", b"d")])
+    assert list(store.scan(None, None)) == []
 
 
 def test_scan_is_half_open_and_in_unsigned_byte_order(store: BytesStore) -> None:
@@ -213,10 +222,16 @@ class Agreement(RuleBasedStateMachine):
             store.put(key, None)
         self.model.pop(key, None)
 
-    @rule(writes=st.lists(st.tuples(keys, st.none() | values), max_size=60))
-    def write(self, writes: list[tuple[bytes, bytes | None]]) -> None:
+    @rule(
+        writes=st.lists(st.tuples(keys, st.none() | values), max_size=60),
+        deleted=st.lists(st.tuples(keys, keys), max_size=3),
+    )
+    def write(self, writes: list[Write], deleted: list[KeyRange]) -> None:
         for store in self.stores:
-            store.write(writes)
+            store.write(writes, deleted=deleted)
+        for start, end in deleted:
+            for key in [key for key in self.model if start <= key < end]:
+                del self.model[key]
         for key, value in writes:
             if value is None:
                 self.model.pop(key, None)

@@ -7,6 +7,8 @@ from typing import Protocol
 
 Entry = tuple[bytes, bytes]
 Write = tuple[bytes, bytes | None]
+#: The first key of a range, and the one behind its last.
+KeyRange = tuple[bytes, bytes]
 
 
 class BytesStore(Protocol):
@@ -19,8 +21,11 @@ class BytesStore(Protocol):
     def put(self, key: bytes, value: bytes | None) -> None:
         """Sets the value; None deletes the key."""
 
-    def write(self, writes: Iterable[Write]) -> None:
-        """Applies all writes in order, as one atomic batch where the engine has such a thing."""
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
+        """Deletes the ranges, then applies all writes in order.
+
+        RocksDB does both as one atomic batch: after a crash it has all of it or nothing.
+        """
 
     def delete_range(self, start: bytes, end: bytes) -> None:
         """Deletes every key in ``[start, end)``."""

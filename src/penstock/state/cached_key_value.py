@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from penstock.model.record import Headers, RecordContext
-from penstock.state.bytes_store import BytesStore, Entry, Write
+from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.cache import VALUE, CacheEntry, RecordCache
 from penstock.state.overlay import overlaid
 
@@ -45,7 +45,9 @@ class CachedKeyValue:
     def put(self, key: bytes, value: bytes | None) -> None:
         self._cache.put(key, value)
 
-    def write(self, writes: Iterable[Write]) -> None:
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
+        for start, end in deleted:
+            self.delete_range(start, end)
         for key, value in writes:
             self.put(key, value)
 

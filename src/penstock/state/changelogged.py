@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 
 from penstock.model.record import RecordContext
-from penstock.state.bytes_store import BytesStore, Entry, Write
+from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.environment import Changelog
 
 _long_at = Struct(">q").unpack_from
@@ -36,9 +36,9 @@ class ChangeLogged:
         self._put(key, value)
         self._append(key, value, self._context.timestamp)
 
-    def write(self, writes: Iterable[Write]) -> None:
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
         batch = list(writes)
-        self._inner.write(batch)
+        self._inner.write(batch, deleted=deleted)
         for key, value in batch:
             self._append(key, value, self._context.timestamp)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from penstock.errors import InvalidStateError
-from penstock.state.bytes_store import Entry, Write
+from penstock.state.bytes_store import Entry, KeyRange, Write
 
 
 def cut_off() -> InvalidStateError:
@@ -33,7 +33,7 @@ class ClosedStore:
     def put(self, key: bytes, value: bytes | None) -> None:
         self._refuse()
 
-    def write(self, writes: Iterable[Write]) -> None:
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
         self._refuse()
 
     def delete_range(self, start: bytes, end: bytes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from penstock.state.bytes_store import Entry, Write
+from penstock.state.bytes_store import Entry, KeyRange, Write
 
 
 class LruStore:
@@ -31,7 +31,9 @@ class LruStore:
     def put(self, key: bytes, value: bytes | None) -> None:
         self._put(key, value, self._evicted)
 
-    def write(self, writes: Iterable[Write]) -> None:
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
+        for start, end in deleted:
+            self.delete_range(start, end)
         for key, value in writes:
             self._put(key, value, self._evicted)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 from weakref import ref
 
-from penstock.state.bytes_store import Entry, Write
+from penstock.state.bytes_store import Entry, KeyRange, Write
 from penstock.state.closed import cut_off
 from penstock.state.sorted_keys import SortedKeys
 
@@ -51,7 +51,9 @@ class MemoryStore:
                 self._keys.add(key)
                 values[key] = value
 
-    def write(self, writes: Iterable[Write]) -> None:
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
+        for start, end in deleted:
+            self.delete_range(start, end)
         put = self.put
         for key, value in writes:
             put(key, value)

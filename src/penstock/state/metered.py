@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import perf_counter_ns
 from typing import Protocol
 
-from penstock.state.bytes_store import BytesStore, Entry, Write
+from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 
 
 class Metrics(Protocol):
@@ -51,9 +51,9 @@ class Metered:
         self._inner.put(key, value)
         self._record(self._store, "put" if value is not None else "delete", self._clock() - start)
 
-    def write(self, writes: Iterable[Write]) -> None:
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
         start = self._clock()
-        self._inner.write(writes)
+        self._inner.write(writes, deleted=deleted)
         self._record(self._store, "put-all", self._clock() - start)
 
     def delete_range(self, start: bytes, end: bytes) -> None:

@@ -12,7 +12,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from penstock.errors import UnsupportedOperationError
-from penstock.state.bytes_store import BytesStore, Entry, Write
+from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.closed import cut_off
 from penstock.state.overlay import overlaid
 from penstock.state.recent import UNKNOWN, RecentRows
@@ -48,7 +48,7 @@ class PendingStore:
         #: The keys of the writes in order; None until somebody asks for the order.
         self._keys: SortedKeys | None = None
         self._recent = RecentRows()
-        self._ranges: list[tuple[bytes, bytes]] = []
+        self._ranges: list[KeyRange] = []
         self._sealed: Checkpoint | None = None
         self._is_closed = False
         self.checkpoint = _read_checkpoint(inner)
@@ -83,7 +83,9 @@ class PendingStore:
             self._keys.add(key)
         self._writes[key] = value
 
-    def write(self, writes: Iterable[Write]) -> None:
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
+        for start, end in deleted:
+            self.delete_range(start, end)
         if self._keys is None:
             self._writes.update(writes)
             return
@@ -151,11 +153,9 @@ class PendingStore:
         """Moves the sealed writes into the map, together with their checkpoint."""
         if self._sealed is None:
             return
-        for start, end in self._ranges:
-            self._inner.delete_range(start, end)
         checkpoint = self._sealed
         writes = [*_in_order(self._writes), (_CHECKPOINT, _FORMAT.pack(*checkpoint))]
-        self._inner.write(writes)
+        self._inner.write(writes, deleted=self._ranges)
         self.checkpoint = checkpoint
         for start, end in self._ranges:
             self._recent.delete_range(start, end)
@@ -243,7 +243,7 @@ class CommittedView:
     def put(self, key: bytes, value: bytes | None) -> None:
         raise _read_only()
 
-    def write(self, writes: Iterable[Write]) -> None:
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
         raise _read_only()
 
     def delete_range(self, start: bytes, end: bytes) -> None:

@@ -11,7 +11,7 @@ from weakref import ref
 from rocksdict import DbClosedError, Rdict, RdictIter, ReadOptions, WriteBatch, WriteOptions
 
 from penstock.errors import StoreError
-from penstock.state.bytes_store import BytesStore, Entry, Write
+from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.closed import cut_off
 from penstock.state.damaged import has_lost_its_root, is_damage, store_damaged
 from penstock.state.rocks_config import RocksOptions, config_setter
@@ -194,8 +194,12 @@ class RocksStore:
         except Exception as error:
             raise self._write_error(error) from error
 
-    def write(self, writes: Iterable[Write]) -> None:
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
         batch = WriteBatch(raw_mode=True)
+        for start, end in deleted:
+            # The engine refuses a range whose end comes first.
+            if start < end:
+                batch.delete_range(start, end)
         put, delete = batch.__setitem__, batch.__delitem__
         for key, value in writes:
             if value is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from penstock.errors import UnsupportedOperationError
-from penstock.state.bytes_store import Write
+from penstock.state.bytes_store import KeyRange, Write
 from penstock.state.memory import MemoryStore
 from penstock.state.pending import Checkpoint, CommittedView, PendingStore
 
@@ -138,10 +138,10 @@ class _Noting(MemoryStore):
         super().__init__()
         self.written: list[bytes] = []
 
-    def write(self, writes: Iterable[Write]) -> None:
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
         noted = list(writes)
         self.written += [key for key, _ in noted]
-        super().write(noted)
+        super().write(noted, deleted=deleted)
 
 
 def test_a_batch_reaches_the_map_in_the_order_of_its_keys() -> None:
