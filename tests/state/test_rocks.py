@@ -35,9 +35,10 @@ class Setter:
         self.calls.append(f"close {store_name}")
 
 
-def test_what_was_written_survives_close(tmp_path: Path) -> None:
-    """There is no write-ahead log, so closing writes the buffers out."""
-    store = open_rocks(tmp_path / "deep" / "store", "store")
+@pytest.mark.parametrize("is_logged", [True, False])
+def test_what_was_written_survives_close(tmp_path: Path, *, is_logged: bool) -> None:
+    """Closing writes the buffers out, whether or not there is a write-ahead log."""
+    store = open_rocks(tmp_path / "deep" / "store", "store", is_logged=is_logged)
     store.put(b"a", b"1")
     store.write([(b"b", b"2"), (b"a", None)])
     store.close()
@@ -57,15 +58,46 @@ def test_many_keys_are_read_in_their_order(tmp_path: Path) -> None:
     store.close()
 
 
-def test_nothing_goes_to_a_write_ahead_log(tmp_path: Path) -> None:
-    """The changelog is the log; single writes and batches alike skip RocksDB's."""
+def logged_bytes(folder: Path) -> int:
+    return sum(log.stat().st_size for log in folder.glob("*.log"))
+
+
+def test_every_write_is_in_the_write_ahead_log_when_it_returns(tmp_path: Path) -> None:
+    """The process may be killed at any moment; the operating system has the bytes then."""
     store = open_rocks(tmp_path, "store")
+    writes = [
+        lambda: store.put(b"a", b"1"),
+        lambda: store.write([(b"b", b"2")], deleted=[(b"a", b"b")]),
+        lambda: store.delete_range(b"a", b"b"),
+    ]
+    for write in writes:
+        before = logged_bytes(tmp_path)
+        write()
+        assert logged_bytes(tmp_path) > before
+    store.close()
+
+
+def test_nothing_of_an_unlogged_store_goes_to_a_write_ahead_log(tmp_path: Path) -> None:
+    """Single writes and batches alike skip it."""
+    store = open_rocks(tmp_path, "store", is_logged=False)
     store.put(b"a", b"1")
     store.write([(b"b", b"2")])
     store.delete_range(b"a", b"b")
-    assert sum(log.stat().st_size for log in tmp_path.glob("*.log")) == 0
+    assert logged_bytes(tmp_path) == 0
     store.flush()
     assert list(tmp_path.glob("*.sst"))
+    store.close()
+
+
+def test_the_write_ahead_log_does_not_outgrow_the_write_buffers(tmp_path: Path) -> None:
+    """Disk use stays bounded: a log goes when the buffer that it protects is in a file."""
+    options = {"write_buffer_size": MB, "max_write_buffer_number": 2}
+    store = open_rocks(tmp_path, "store", {CONFIG_SETTER: options})
+    largest = 0
+    for number in range(100):
+        store.write([(b"%d %d" % (number, row), b"v" * 200) for row in range(1_000)])
+        largest = max(largest, logged_bytes(tmp_path))
+    assert 0 < largest < 4 * MB
     store.close()
 
 

@@ -1,19 +1,22 @@
 """Writes that wait for their batch to be committed, on top of the committed map.
 
 RocksDB never holds an uncommitted batch: a batch writes here, and what it wrote is applied only
-when the next batch begins, because until then the batch may have to run again.
+when its commit is certain, because until then the batch may have to run again.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import repeat
+from time import monotonic
 from typing import Any, NamedTuple
 
-from penstock.errors import UnsupportedOperationError
+from penstock.errors import StoreError, UnsupportedOperationError
 from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.closed import cut_off
+from penstock.state.damaged import DAMAGED
 from penstock.state.overlay import overlaid
 from penstock.state.recent import UNKNOWN, RecentRows
 from penstock.state.sorted_keys import SortedKeys
@@ -24,6 +27,8 @@ _CHECKPOINT = RESERVED + b"checkpoint"
 _FORMAT = struct.Struct(">qq")
 #: From so many deleted ranges on, the keys of a batch are put in order.
 _FEW_RANGES = 8
+#: How long applied batches may wait for a flush, in seconds.
+_FLUSH_AFTER_S = 60.0
 
 
 class Checkpoint(NamedTuple):
@@ -40,10 +45,15 @@ class PendingStore:
     them wrote, and the map takes five times as long to find it.
 
     Invariant: ``inner`` holds exactly the batch that its checkpoint names.
+
+    Takes over ``inner``, and closes it if its checkpoint cannot be read.
     """
 
-    def __init__(self, inner: BytesStore) -> None:
+    def __init__(self, inner: BytesStore, *, clock: Callable[[], float] = monotonic) -> None:
         self._inner = inner
+        self._clock = clock
+        #: When the first batch after the last flush was applied; None if there is no such batch.
+        self._unflushed_since: float | None = None
         self._writes: dict[bytes, bytes | None] = {}
         #: The keys of the writes in order; None until somebody asks for the order.
         self._keys: SortedKeys | None = None
@@ -51,7 +61,14 @@ class PendingStore:
         self._ranges: list[KeyRange] = []
         self._sealed: Checkpoint | None = None
         self._is_closed = False
-        self.checkpoint = _read_checkpoint(inner)
+        try:
+            self.checkpoint = _read_checkpoint(inner)
+        except StoreError:
+            # The caller has no other way to let go of the database, and must before it can put
+            # it aside.
+            with suppress(StoreError):
+                inner.close()
+            raise
 
     # The batch's view
 
@@ -150,13 +167,19 @@ class PendingStore:
         return self._sealed
 
     def apply(self) -> None:
-        """Moves the sealed writes into the map, together with their checkpoint."""
+        """Move the sealed writes into the map, together with their checkpoint, as one batch.
+
+        In RocksDB they survive ``kill -9`` from here on. A store that was never sealed is left
+        as it is.
+        """
         if self._sealed is None:
             return
         checkpoint = self._sealed
         writes = [*_in_order(self._writes), (_CHECKPOINT, _FORMAT.pack(*checkpoint))]
         self._inner.write(writes, deleted=self._ranges)
         self.checkpoint = checkpoint
+        if self._unflushed_since is None:
+            self._unflushed_since = self._clock()
         for start, end in self._ranges:
             self._recent.delete_range(start, end)
         self._recent.add(self._writes)
@@ -176,9 +199,20 @@ class PendingStore:
         self._inner.delete_range(b"", RESERVED + b"\xff")
         self.checkpoint = Checkpoint()
 
+    def is_flush_due(self) -> bool:
+        """Tell whether a batch was applied a minute ago that ``persist`` has not flushed.
+
+        ``kill -9`` loses nothing that was applied, flushed or not. A flush bounds what a power cut
+        can lose, whatever the operating system leaves unwritten. Once a second would be too
+        often: each flush makes a table file and waits for the disk, in every store of every task.
+        """
+        since = self._unflushed_since
+        return since is not None and self._clock() - since >= _FLUSH_AFTER_S
+
     def persist(self) -> None:
-        """Brings the applied part to disk, so that it survives the end of the process."""
+        """Bring the applied part into synced files, so that it survives a power cut."""
         self._inner.flush()
+        self._unflushed_since = None
 
     # The committed view, for queries from other threads
 
@@ -225,7 +259,16 @@ def _below_reserved(end: bytes | None) -> bytes:
 
 def _read_checkpoint(inner: BytesStore) -> Checkpoint:
     data = inner.get(_CHECKPOINT)
-    return Checkpoint() if data is None else Checkpoint(*_FORMAT.unpack(data))
+    if data is None:
+        return Checkpoint()
+    if len(data) != _FORMAT.size:
+        raise StoreError(
+            DAMAGED,
+            f"the checkpoint of a store has {len(data)} bytes instead of {_FORMAT.size}",
+            fix="start again: the database is put aside and the store is restored from its"
+            " changelog",
+        )
+    return Checkpoint(*_FORMAT.unpack(data))
 
 
 class CommittedView:

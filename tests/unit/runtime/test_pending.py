@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from penstock.errors import UnsupportedOperationError
+from penstock.errors import StoreError, UnsupportedOperationError
 from penstock.state.bytes_store import KeyRange, Write
 from penstock.state.memory import MemoryStore
 from penstock.state.pending import Checkpoint, CommittedView, PendingStore
@@ -154,6 +154,55 @@ def test_a_batch_reaches_the_map_in_the_order_of_its_keys() -> None:
     assert inner.written[:3] == [b"a", b"b", b"c"]
     assert inner.written == sorted(inner.written)
     assert (inner.get(b"a"), inner.get(b"b"), inner.get(b"c")) == (b"1", None, b"3")
+
+
+def test_a_flush_is_due_a_minute_after_the_first_batch_that_needs_it() -> None:
+    """An idle store is never flushed, and a busy one once a minute."""
+    now = [0.0]
+    store = PendingStore(MemoryStore(), clock=lambda: now[0])
+    now[0] = 1_000.0
+    assert not store.is_flush_due()
+    _applied(store, 0)
+    assert not store.is_flush_due()
+    now[0] += 59.0
+    _applied(store, 1)
+    assert not store.is_flush_due()
+    now[0] += 1.0
+    assert store.is_flush_due()
+    store.persist()
+    assert not store.is_flush_due()
+
+
+class _Refusing(MemoryStore):
+    is_closed = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.get = self._refuse  # type: ignore[method-assign,assignment]
+
+    def _refuse(self, key: bytes) -> bytes | None:
+        raise StoreError("store-damaged", "a block is damaged")
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_a_map_whose_checkpoint_cannot_be_read_is_closed() -> None:
+    """The caller has to put it aside, which needs it closed."""
+    inner = _Refusing()
+    with pytest.raises(StoreError, match="store-damaged"):
+        PendingStore(inner)
+    assert inner.is_closed
+
+
+def test_a_checkpoint_of_another_length_is_damage() -> None:
+    """No offset is guessed from bytes that are not a checkpoint."""
+    inner = MemoryStore()
+    _applied(PendingStore(inner), 3)
+    key, value = next(inner.scan(b"\xff", None))
+    inner.put(key, value[:-1])
+    with pytest.raises(StoreError, match="store-damaged"):
+        PendingStore(inner)
 
 
 def test_rows_in_memory_go_with_their_range() -> None:
