@@ -19,6 +19,9 @@ _WEIGHTS = {
 _DRIVER_KINDS = ("driver", "jvm")
 #: The share of drawn kills that hit a driver which is still starting.
 _EARLY_KILLS = 0.05
+#: After so many faults without a commit the next one waits for a commit, but not for ever.
+_MOST_WITHOUT_COMMIT = 3
+_RECOVERY_S = 90.0
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,17 @@ class Injector:
         last = self.done[-1].time_s if self.done else 0.0
         return self.watch.has_committed(last) and not len(self.faults.parts.schedule)
 
+    @property
+    def _is_too_much(self) -> bool:
+        """Whether several faults came without a commit between, and time may still help.
+
+        On a slow machine an executor needs longer to start than two faults are apart.
+        """
+        recent = self.done[-_MOST_WITHOUT_COMMIT:]
+        if len(recent) < _MOST_WITHOUT_COMMIT or self.watch.has_committed(recent[0].time_s):
+            return False
+        return time.monotonic() - recent[-1].time_s < _RECOVERY_S
+
     def _next_of_script(self) -> str | None:
         is_ready = len(self.done) < len(self.kinds) and self._has_recovered
         return self.kinds[len(self.done)] if is_ready else None
@@ -93,6 +107,8 @@ class Injector:
         A start takes longer than the pause between two faults, so without this rule a run with
         many kills of the driver would process nothing at all.
         """
+        if self._is_too_much:
+            return None
         kind = self.chance.choices(self.kinds, [_WEIGHTS[kind] for kind in self.kinds])[0]
         started_s = self.faults.parts.application.started_s
         if kind not in _DRIVER_KINDS or self.watch.has_committed(started_s):
