@@ -1,60 +1,101 @@
-"""The batch log says what a batch is, how much of it is done, and where clocks stood."""
+"""The batch log says who leads, what a batch is, how much of it is done, and where clocks stood."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
+from penstock.runtime.spark.exchange import batch_log as module
+from penstock.runtime.spark.exchange.batch_log import (
+    BatchLog,
+    BatchPlan,
+    LogState,
+    Marker,
+    offset_rows,
+    offsets_from,
+)
 
 parts = st.tuples(st.text("ab-é", min_size=1), st.integers(0, 9))
 offsets = st.dictionaries(parts, st.integers(0, 2**62))
+skips = st.dictionaries(
+    parts, st.dictionaries(st.integers(0, 2**62), st.integers(1, 2**31), min_size=1)
+)
 
 
-def marker(batch: int, before: Any, after: Any) -> bytes:
-    return json.dumps({"batch": batch, "before": before, "clocks": after}).encode()
+def clocks(stream_time: int) -> Any:
+    return {"stream_time": stream_time}
+
+
+def marker(batch: int, stream_time: int = 0, **given: Any) -> bytes:
+    return Marker(batch, clocks(stream_time), **given).to_json()
 
 
 @given(st.integers(0, 2**40), offsets, offsets, st.integers(0, 2**45), offsets)
 def test_a_plan_survives_the_log(batch: int, start: Any, end: Any, clock: int, ends: Any) -> None:
-    """A replay has the same ranges, clock and global tables, or it is none."""
+    """A batch that runs again has the same ranges, clock and global tables."""
     plan = BatchPlan(batch, start, end, clock, ends)
     assert BatchPlan.from_json(plan.to_json()) == plan
+
+
+@given(st.integers(0, 2**40), offsets, skips)
+def test_a_marker_survives_the_log(batch: int, positions: Any, skipped: Any) -> None:
+    """Positions and skips are where the next driver goes on."""
+    written = Marker(batch, clocks(7), positions, skipped)
+    assert Marker.from_json(written.to_json()) == written
+
+
+@given(offsets)
+def test_offsets_survive_as_json_rows(some: dict[tuple[str, int], int]) -> None:
+    """JSON has no pairs as keys."""
+    assert offsets_from(json.loads(json.dumps(offset_rows(some)))) == some
 
 
 def test_markers_tell_what_is_done_by_stage() -> None:
     """A task may have committed one stage of a batch and not the next."""
     state = LogState()
-    state.apply("task/0_1/0", marker(4, None, {}))
-    state.apply("task/0_1/2", marker(3, None, {}))
-    state.apply("task/1_0/1", marker(4, None, {}))
-    assert state.done(4, 0) == {TaskId(0, 1)}
-    assert state.done(4, 1) == {TaskId(1, 0)}
-    assert state.done(4, 2) == frozenset()
+    state.apply("task/0_1/0", marker(4))
+    state.apply("task/0_1/2", marker(3))
+    state.apply("task/1_0/1", marker(4))
+    assert state.done(4, 0).keys() == {TaskId(0, 1)}
+    assert state.done(4, 1).keys() == {TaskId(1, 0)}
+    assert state.done(4, 2) == {}
 
 
-def test_a_replay_starts_from_the_clocks_before_its_batch() -> None:
-    """Else a task that had committed would drop as late what it had taken the first time."""
+def test_a_task_that_ran_in_two_stages_has_the_clocks_of_the_later_one() -> None:
+    """The order in which compaction leaves the markers does not matter."""
+    of_stages = [("task/0_0/0", marker(4, 10)), ("task/0_0/2", marker(4, 30))]
+    for order in (of_stages, of_stages[::-1]):
+        state = LogState()
+        for key, value in order:
+            state.apply(key, value)
+        assert state.clocks() == {TaskId(0, 0): clocks(30)}
+
+
+def test_a_newer_batch_has_newer_clocks_than_a_later_stage_of_an_older_one() -> None:
+    """A later stage without input does not run, and leaves its old marker."""
     state = LogState()
-    state.apply("task/0_0/0", marker(3, "before 3", "after 3"))
-    state.apply("task/0_1/0", marker(4, "before 4", "after 4"))
-    assert state.clocks_at(4) == {TaskId(0, 0): "after 3", TaskId(0, 1): "before 4"}
-    assert state.clocks_at(5) == {TaskId(0, 0): "after 3", TaskId(0, 1): "after 4"}
+    state.apply("task/0_0/0", marker(5, 50))
+    state.apply("task/0_0/2", marker(4, 40))
+    assert state.clocks() == {TaskId(0, 0): clocks(50)}
 
 
-def test_a_task_that_is_new_in_the_batch_has_no_clocks_before_it() -> None:
-    """Its first run made them."""
+def test_positions_and_skips_come_from_the_newest_marker() -> None:
+    """Skips of an older marker belong to a position that is no longer true."""
+    part = ("t", 0)
     state = LogState()
-    state.apply("task/0_0/0", marker(0, None, "after 0"))
-    assert state.clocks_at(0) == {}
+    state.apply("task/1_0/1", marker(4, positions={part: 7}, skips={part: {7: 2}}))
+    assert (state.positions(), state.skips()) == ({part: 7}, {part: {7: 2}})
+    state.apply("task/1_0/1", marker(5, positions={part: 9}))
+    assert (state.positions(), state.skips()) == ({part: 9}, {})
 
 
 def test_an_unfinished_batch_is_one_planned_after_the_last_complete() -> None:
-    """It is what the next leader runs again."""
+    """The next driver finishes it."""
     state = LogState()
     assert not state.has_unfinished
     state.apply("plan", BatchPlan(2, {}, {}, 0, {}).to_json())
@@ -71,3 +112,77 @@ def test_a_tombstone_and_an_unknown_key_change_nothing() -> None:
     state.apply("something-new", b"{}")
     state.apply("topology", b"abc")
     assert (state.plan, state.fingerprint) == (None, "abc")
+
+
+class Producer:
+    """A producer whose records go straight into the state of another reader of the log."""
+
+    def __init__(self) -> None:
+        self.seen = LogState()
+        self.committed = 0
+
+    def init_transactions(self, timeout: float) -> None: ...
+
+    def begin_transaction(self) -> None: ...
+
+    def produce(self, topic: str, value: bytes, key: str, partition: int) -> None:
+        self.seen.apply(key, value)
+
+    def commit_transaction(self, timeout: float) -> None:
+        self.committed += 1
+
+    def flush(self, timeout: float) -> int:
+        return 0
+
+
+@pytest.fixture
+def producer(monkeypatch: pytest.MonkeyPatch) -> Producer:
+    made = Producer()
+    monkeypatch.setattr(module, "new_producer", lambda settings: made)
+    return made
+
+
+def log_of(*, exactly_once: bool = True) -> BatchLog:
+    return BatchLog("app-batches", {}, {}, exactly_once=exactly_once)
+
+
+def test_every_driver_takes_a_generation_of_its_own(producer: Producer) -> None:
+    """Slots of a smaller generation, or of another run, may no longer write."""
+    log = log_of()
+    assert log.take_generation(2, "first") == 1
+    assert log.take_generation(2, "second") == 2
+    seen = producer.seen
+    assert (seen.generation, seen.run_id, producer.committed) == (2, "second", 2)
+
+
+def test_the_number_of_slots_in_the_log_never_shrinks(producer: Producer) -> None:
+    """A later driver has to end the transactions of every slot that ever wrote."""
+    log = log_of()
+    log.take_generation(4, "first")
+    log.take_generation(1, "second")
+    assert (log.state.slots, producer.seen.slots) == (4, 4)
+    log.note_slots(3)
+    assert producer.committed == 2
+    log.note_slots(6)
+    assert (producer.seen.slots, producer.seen.generation) == (6, 2)
+
+
+def test_an_older_generation_record_does_not_lower_the_slots() -> None:
+    """Compaction may keep several records for a while; the most slots count."""
+    state = LogState()
+    for generation, slots in ((1, 5), (2, 3)):
+        told = {"generation": generation, "run": "r", "slots": slots}
+        state.apply("generation", json.dumps(told))
+    assert (state.generation, state.slots) == (2, 5)
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_a_plan_is_written_before_it_runs_only_without_transactions(
+    producer: Producer, *, exactly_once: bool
+) -> None:
+    """In a transaction each slot writes it: what is not committed leaves no trace."""
+    plan = BatchPlan(0, {}, {}, 0, {})
+    log = log_of(exactly_once=exactly_once)
+    log.begin(plan)
+    assert log.state.plan == plan
+    assert producer.seen.plan == (None if exactly_once else plan)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, cap
-from penstock.runtime.spark.exchange.batch_log import BatchPlan, listed, parts_of
+from penstock.runtime.spark.exchange.batch_log import BatchPlan
 
 parts = st.tuples(st.sampled_from("ab"), st.integers(0, 3))
 offsets = st.dictionaries(parts, st.integers(0, 1_000), min_size=1)
@@ -42,12 +44,6 @@ def test_every_batch_moves_on_and_never_past_the_end(
     assert all(start[part] <= at <= ends[part] for part, at in capped.items())
     assert (capped == start) == (ends == start)
     assert sum(capped.values()) - sum(start.values()) <= most + len(start)
-
-
-@given(offsets)
-def test_offsets_survive_as_json_lists(some: dict[tuple[str, int], int]) -> None:
-    """JSON has no pairs as keys."""
-    assert parts_of(listed(some)) == some
 
 
 class FakeAdmin:
@@ -142,24 +138,86 @@ def test_a_global_table_alone_makes_a_batch() -> None:
     assert plans.next() is not None
 
 
-def test_batches_of_a_backlog_are_sized_by_the_time_they_take() -> None:
-    """About two seconds: not much more than the last one, and never more than is allowed."""
+def backlog(max_records: int = 120_000) -> BatchPlanner:
     inputs = Inputs(
-        global_parts=(), max_records=120_000, has_wall_clock=False,
-        read_committed=True,
-    )  # fmt: skip
+        global_parts=(), max_records=max_records, has_wall_clock=False, read_committed=True
+    )
     admin = cast("Admin", FakeAdmin(**{"in": 10**9}))
-    plans = BatchPlanner(admin, inputs, BatchPlan(-1, {}, {("in", 0): 0}, 0, {}), None)
+    return BatchPlanner(admin, inputs, BatchPlan(-1, {}, {("in", 0): 0}, 0, {}), None)
+
+
+def test_batches_of_a_backlog_are_sized_by_the_time_they_take() -> None:
+    """About two seconds: at most four times the last one, and never more than is allowed."""
+    plans = backlog()
     sizes = []
-    for seconds in (0.1, 0.1, 4.0, 1.0, 0.0):
+    for seconds in (0.1, 0.1, 0.1, 4.0, 1.0, 0.0):
         plan = plans.next()
         assert plan is not None
         sizes.append(plan.end["in", 0] - plan.start["in", 0])
         plans.learn(sizes[-1], seconds)
         assert plans.is_behind
-    assert sizes == [50_000, 120_000, 120_000, 60_000, 120_000]
+    assert sizes == [5_000, 20_000, 80_000, 120_000, 60_000, 120_000]
+
+
+def test_a_batch_that_was_not_full_says_nothing_about_the_next() -> None:
+    """A few records may take long for reasons that are not their number."""
+    plans = backlog()
     plans.learn(10, 50.0)
-    assert plans.most_records == 120_000
+    assert plans.most_records == 5_000
+
+
+def test_slow_batches_shrink_but_not_to_nothing() -> None:
+    """A record that takes a second each still leaves batches worth their overhead."""
+    plans = backlog()
+    plans.learn(5_000, 5_000.0)
+    assert plans.most_records == 200
+
+
+def test_what_a_batch_costs_without_records_makes_batches_longer() -> None:
+    """The fixed part is to take a quarter of the time, not all of it."""
+    plans = backlog()
+    plans.learn(5_000, 2.0, fixed_s=1.5)
+    # Four times the fixed time, of which the records get three quarters.
+    assert plans.most_records == min(int(4.5 / (0.5 / 5_000)), 20_000)
+
+
+def test_the_next_batch_begins_where_a_cut_one_really_ended() -> None:
+    """A slot that reached a limit commits what it has; the rest is planned again."""
+    plans = planner(FakeAdmin(**{"in": 13}))
+    first = plans.next()
+    assert first is not None
+    assert not plans.is_behind
+    plans.advance({("in", 0): 8})
+    assert plans.is_behind
+    second = plans.next()
+    assert second is not None
+    assert (second.start, second.end) == ({("in", 0): 8}, {("in", 0): 13})
+
+
+def test_records_that_wait_in_a_repartition_topic_make_a_batch() -> None:
+    """The sources may have nothing more while a later stage was cut."""
+    plans = planner(FakeAdmin(**{"in": 3}))
+    plans.next()
+    assert plans.next() is None
+    plans.has_leftover = True
+    assert plans.next() is not None
+
+
+def test_a_lost_slot_makes_one_batch_without_input() -> None:
+    """Its state has to be there for whoever asks a store."""
+    plans = planner(FakeAdmin(**{"in": 3}))
+    plans.next()
+    plans.wants_batch = True
+    assert plans.next() is not None
+    assert plans.next() is None
+
+
+def test_a_topic_that_ends_before_the_position_is_an_error() -> None:
+    """A topic that was made anew must not look like one without new records."""
+    plans = planner(FakeAdmin(**{"in": 2}))
+    with pytest.raises(StreamsError, match="ends at 2, before the committed offset 3") as raised:
+        plans.next()
+    assert raised.value.code == "offset-out-of-range"
 
 
 def test_what_the_first_batch_begins_with_is_known_before_it_is_planned() -> None:
