@@ -48,7 +48,10 @@ class AdminCalls:
         (its issue 5040); a consumer asks the same question and waits for it.
         """
         consumer = new_consumer({**self._settings, "group.id": group_id})
-        what, needs = f"read the offsets of group {group_id!r}", Right("Read", "group", group_id)
+        what, needs = (
+            f"read the offsets of group {group_id!r}",
+            Right("Describe", "group", group_id),
+        )
         try:
             return self._patiently(
                 lambda seconds: consumer.committed(asked, seconds),

@@ -155,13 +155,14 @@ def test_hidden_topic_is_not_called_missing(login_broker: EmbeddedBroker) -> Non
 def test_missing_right_of_a_request_is_named(login_broker: EmbeddedBroker) -> None:
     """With the command that gives it."""
     admin = new_admin(login(login_broker, "ann", "s3cret"))
-    cases = {
-        "Create on topic 'new'": lambda: admin.create_topic("new"),
-        "Delete on topic 'hidden'": lambda: admin.delete_topics(["hidden"]),
-        "Describe on group 'theirs'": lambda: admin.group("theirs"),
-        "Read on group 'theirs'": lambda: admin.group_offsets("theirs", [("hers", 0)]),
-    }
-    for right, call in cases.items():
+    cases: list[tuple[str, Callable[[], object]]] = [
+        ("Create on topic 'new'", lambda: admin.create_topic("new")),
+        ("Delete on topic 'hidden'", lambda: admin.delete_topics(["hidden"])),
+        ("Describe on group 'theirs'", lambda: admin.group("theirs")),
+        ("Describe on group 'theirs'", lambda: admin.group_offsets("theirs", [("hers", 0)])),
+        ("Read on group 'theirs'", lambda: admin.alter_group_offsets("theirs", {("hers", 0): 1})),
+    ]
+    for right, call in cases:
         error = refusal(call)
         assert error.code == "not-allowed"
         assert f"the right {right} is missing" in error.message
