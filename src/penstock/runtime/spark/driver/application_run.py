@@ -23,6 +23,7 @@ from penstock.config import (
     ALLOW_OS_GROUP_WRITE,
     APPLICATION_ID,
     AUTO_OFFSET_RESET,
+    DEFAULT_API_TIMEOUT_MS,
     MAX_BATCH_RECORDS,
     MAX_TASK_IDLE_MS,
     PROCESSING_GUARANTEE,
@@ -40,6 +41,7 @@ from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.membership import GroupMember
 from penstock.runtime.spark.driver.pickling import fresh_path
+from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.start_offsets import start_offsets, usable_offsets
 from penstock.runtime.spark.driver.state_lock import StateLock
 from penstock.runtime.spark.driver.topics import (
@@ -58,6 +60,8 @@ from penstock.topology.nodes import MAY_SCHEDULE, Sink
 
 log = logging.getLogger(__name__)
 
+_ANSWER_S = 20.0
+
 
 class ApplicationRun:
     """From a topology and a configuration to running batches, and back."""
@@ -71,8 +75,9 @@ class ApplicationRun:
         self._batches: BatchPlanner | None = None
         self._log: BatchLog | None = None
         self._lock = StateLock(self.application_dir)
+        self._places: Placement | None = None
         self._changed = threading.Condition()
-        self.admin = Admin(admin_settings(config))
+        self.admin = Admin(admin_settings(config), timeout_s=_timeout_s(config))
         self.member: GroupMember | None = None
         self.runner: BatchRunner | None = None
         self.application: Application | None = None
@@ -163,9 +168,16 @@ class ApplicationRun:
         self._batches = self._planner(plan, state, committed)
         self.runner = BatchRunner(
             spark, self.application, batch_log, self.admin, member, self.slots, self._batches,
-            self._internal(plan, state, committed), self.fence, self.check_topics, self._secret,
+            self._internal(plan, state, committed), self._placement(spark), self.fence,
+            self.check_topics, self._secret,
         )  # fmt: skip
         return self.runner
+
+    def _placement(self, spark: SparkSession) -> Placement:
+        """Where slots are; one run leaves it to the next."""
+        if self._places is None:
+            self._places = Placement(spark.sparkContext)
+        return self._places
 
     def fence(self) -> None:
         """Abort the open transactions of all slots that the batch log has ever named."""
@@ -343,14 +355,14 @@ class ApplicationRun:
 
     # Down
 
-    def end_runner(self, *, is_clean: bool, patience_s: float) -> None:
+    def end_runner(self, *, is_clean: bool, patience_s: float, keeps_slots: bool = False) -> None:
         """End batches after the one under way; a clean end writes that it is complete."""
         runner, self.runner = self.runner, None
         if runner is None:
             return
         is_clean = runner.stop(patience_s) and is_clean
         try:
-            runner.close(is_clean=is_clean)
+            runner.close(is_clean=is_clean, keeps_slots=keeps_slots)
         except Exception as error:  # noqa: BLE001 - what is not released is restored
             log.warning("slots of %s could not be released: %s", self.application_id, error)
 
@@ -419,6 +431,11 @@ def _unfinished(state: LogState, position: Mapping[Part, int]) -> BatchPlan | No
 def _only(plan: BatchPlan, topics: set[str]) -> dict[Part, int]:
     """Where the newest batch began: a partition without a marker is still there."""
     return {part: at for part, at in plan.start.items() if part[0] in topics}
+
+
+def _timeout_s(config: StreamsConfig) -> float:
+    """How long one question to Kafka may take; what waits for longer asks again, and says so."""
+    return min(config[DEFAULT_API_TIMEOUT_MS] / 1000, _ANSWER_S)
 
 
 def _unnamed(settings: dict[str, Any]) -> dict[str, Any]:

@@ -99,6 +99,7 @@ class BatchRunner:
         slots: int,
         planner: BatchPlanner,
         internal: InternalPositions,
+        placement: Placement,
         fence: Callable[[], None],
         check_topics: Callable[[], None],
         secret: bytes,
@@ -109,7 +110,7 @@ class BatchRunner:
         self.restore_listener: StateRestoreListener | None = None
         self.application = application
         self.secret = secret
-        self.placement = Placement(spark.sparkContext)
+        self.placement = placement
         self._spark = spark
         self._log = batch_log
         self._admin = admin
@@ -183,6 +184,7 @@ class BatchRunner:
         level = logging.WARNING if attempts in (0, 3) or attempts % 10 == 0 else logging.DEBUG
         log.log(level, "waiting %.1f s, then trying again: %s", pause_s, failure.message)
         self.progress.reruns += 1
+        self._keep_alive()
         self._closing.wait(pause_s)
 
     def _recover(self) -> None:
@@ -237,6 +239,10 @@ class BatchRunner:
                 "the Spark session was stopped while the application ran in it",
                 fix="close the application before the session",
             )
+        self._keep_alive()
+
+    def _keep_alive(self) -> None:
+        """Show the slots' servers that their driver is there; one that is gone is started again."""
         for slot, endpoint in list(self.placement.endpoints.items()):
             try:
                 ask(endpoint, self.secret, ("ping",), silence_s=_LOOK_S)
@@ -457,12 +463,17 @@ class BatchRunner:
                 log.info("slot %d could not be released: %s", number, error.message)
             self.placement.forget([number])
 
-    def close(self, *, is_clean: bool) -> None:
-        """Write that the last batch is complete, and let the slots go."""
+    def close(self, *, is_clean: bool, keeps_slots: bool) -> None:
+        """Write that the last batch is complete, and let the slots go.
+
+        Args:
+            keeps_slots: leave the servers to the next run, which begins at once.
+        """
         state = self._log.state
         if is_clean and state.plan is not None and state.complete == state.plan.batch:
             self._log.finish(state.complete)
-        self.release(list(self.placement.endpoints))
+        if not keeps_slots:
+            self.release(list(self.placement.endpoints))
         with contextlib.suppress(Exception):
             self._broadcast.unpersist()
 

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.config import (
     APPLICATION_ID,
     BOOTSTRAP_SERVERS,
+    DEFAULT_API_TIMEOUT_MS,
     NUM_STREAM_THREADS,
     SETTINGS,
     StreamsConfig,
@@ -29,7 +30,7 @@ from penstock.model.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
-from penstock.runtime.spark.driver.failures import Remedy, explained, remedy
+from penstock.runtime.spark.driver.failures import Remedy, explained, is_setup, remedy
 from penstock.runtime.spark.driver.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
 from penstock.runtime.spark.driver.session import spark_session, stop_session
 from penstock.runtime.spark.driver.snapshot import snapshot
@@ -92,6 +93,7 @@ class KafkaStreams:
         self._has_started = threading.Event()
         self._closing = threading.Event()
         self._leave_group = True
+        self._start_deadline = 0.0
         self._restore_listener: StateRestoreListener | None = None
         self._standby_listener: StandbyUpdateListener | None = None
         self._is_paused = False
@@ -108,6 +110,7 @@ class KafkaStreams:
                 fix="make a new KafkaStreams",
             )
         self._to(State.REBALANCING)
+        self._start_deadline = time.monotonic() + self._config[DEFAULT_API_TIMEOUT_MS] / 1000
         log.info("starting %s\n%s", self._config[APPLICATION_ID], self._topology.describe())
         try:
             self._bring_up()
@@ -358,8 +361,20 @@ class KafkaStreams:
         run = ApplicationRun(self._topology.graph, self._config, self._threads, _SECRET)
         # Known before it is ready: what fails half-way has to be let go of, too.
         self._run = run
-        run.prepare()
-        return run
+        while True:
+            try:
+                run.prepare()
+                return run
+            except PenstockError as error:
+                if not self._may_pass(error):
+                    raise
+                log.warning("waiting for Kafka to start: %s", error)
+                self._closing.wait(1.0)
+
+    def _may_pass(self, error: Exception) -> bool:
+        """Whether a failure of the start is one of a cluster that is just coming up or moving."""
+        is_over = time.monotonic() > self._start_deadline or self._closing.is_set()
+        return not is_over and remedy(error) is Remedy.RERUN and not is_setup(error)
 
     def _private_broker(self) -> str:
         """Start the broker of this process; only the program itself can make its topics there."""
@@ -394,7 +409,7 @@ class KafkaStreams:
                 is_new = False
             failures = 0 if before else failures + 1
             self._to(State.REBALANCING)
-            run.end_runner(is_clean=False, patience_s=_BATCH_S)
+            run.end_runner(is_clean=False, patience_s=_BATCH_S, keeps_slots=True)
             self._closing.wait(
                 _SECONDS_BETWEEN_RESTARTS[min(failures, len(_SECONDS_BETWEEN_RESTARTS) - 1)]
             )
@@ -428,6 +443,9 @@ class KafkaStreams:
             return True
         if kind is Remedy.RERUN and not is_first and self._is_outside(error):
             log.warning("not started again yet: %s", error)
+            return True
+        if is_first and self._may_pass(error):
+            log.warning("not started yet: %s", error)
             return True
         if not is_first:
             log.error("a batch failed: %s", error)

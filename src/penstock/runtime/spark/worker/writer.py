@@ -31,7 +31,7 @@ FAST_WRITING: dict[str, Any] = {
     "message.max.bytes": LARGEST_BUNDLE,
 }
 #: Limits for the steps of a commit.
-_OFFSETS_S, _COMMIT_S = 15.0, 60.0
+_OFFSETS_S, _COMMIT_S, _ABORT_S = 15.0, 60.0, 5.0
 
 
 class Writer(Protocol):
@@ -220,7 +220,8 @@ class KafkaWriter:
             # Whoever writes next under this name ends what this one left open.
             return
         if self.is_transactional:
-            self._producer.abort_transaction(30.0)
+            # Whoever writes next under this name aborts it otherwise.
+            self._producer.abort_transaction(_ABORT_S)
         else:
             self._producer.purge()
 
