@@ -184,11 +184,13 @@ def split_sent(topic: str, partition: int, read: RawColumns, skips: Skips) -> li
     pieces: dict[str, list[Piece]] = {}
     firsts: dict[str, int] = {}
     plain: list[int] = []
+    single: list[Piece] = []
     for place, headers in enumerate(read.headers or [()] * len(read)):
         upstream, sequence = _upstream(headers)
         offset = read.offsets[place]
         if upstream is None:
-            if not skips.get(offset):
+            single.append(Piece(offset, skips.get(offset, 0), 1))
+            if offset not in skips:
                 plain.append(place)
             continue
         firsts.setdefault(upstream, sequence)
@@ -199,25 +201,26 @@ def split_sent(topic: str, partition: int, read: RawColumns, skips: Skips) -> li
         Sent(topic, partition, upstream, _joined(its), tuple(pieces[upstream]), firsts[upstream])
         for upstream, its in bundles.items()
     ]
-    if plain:
+    if single:
         records = read if len(plain) == len(read) else read.take(plain)
-        single = tuple(Piece(offset, 0, 1) for offset in records.offsets)
-        found.append(Sent(topic, partition, None, records, single))
+        found.append(Sent(topic, partition, None, records, tuple(single)))
     return found
 
 
 def position_after(
-    progress: Iterable[tuple[int, int, int]], end: int
+    progress: Iterable[tuple[int, int, int]], end: int, skips: Skips
 ) -> tuple[int, Mapping[int, int]]:
     """Return the offset to go on from, and what behind it is processed already.
 
     Args:
         progress: for each Kafka record its offset, the rows processed and the rows in all.
         end: where to go on when everything is processed.
+        skips: what was processed before; a limit may have kept some of it from being read again.
     """
     rows = sorted(progress)
     position = next((offset for offset, done, of in rows if done < of), end)
-    return position, {offset: done for offset, done, of in rows if offset >= position and done}
+    left = {offset: done for offset, done, of in rows if offset >= position and done}
+    return position, left | {offset: done for offset, done in skips.items() if offset >= end}
 
 
 def _upstream(headers: Headers) -> tuple[str | None, int]:

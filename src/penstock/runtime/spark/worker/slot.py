@@ -292,7 +292,7 @@ class Slot:
             if found.reached[real] < request.ranges[part][1]:
                 inputs.truncated |= {topic}
             if self._plan.is_internal(topic):
-                skips = request.skips.get(part, {})
+                skips = inputs.skips[part] = request.skips.get(part, {})
                 inputs.sent += split_sent(*part, found.columns[real], skips)
             else:
                 inputs.records[topic] = found.columns[real]
@@ -409,6 +409,8 @@ class _Inputs:
         self.sent: list[Sent] = []
         self.truncated: frozenset[str] = frozenset()
         self.ends: dict[Part, int] = {}
+        #: Of repartition topics: what earlier batches have processed.
+        self.skips: dict[Part, Skips] = {}
 
     def positions(self, consumed: Mapping[str, int]) -> tuple[dict[Part, int], dict[Part, Skips]]:
         """Where to go on reading, after so many records of each queue."""
@@ -417,12 +419,12 @@ class _Inputs:
             taken = consumed.get(topic, 0)
             if taken < len(columns):
                 positions[topic, columns.partition] = columns.offsets[taken]
-        progress: dict[Part, list[tuple[int, int, int]]] = {}
+        progress: dict[Part, list[tuple[int, int, int]]] = {part: [] for part in self.skips}
         for sent in self.sent:
             part = sent.topic, sent.partition
-            progress.setdefault(part, []).extend(sent.progress(consumed.get(sent.queue, 0)))
+            progress[part].extend(sent.progress(consumed.get(sent.queue, 0)))
         for part, rows in progress.items():
-            positions[part], left = position_after(rows, self.ends[part])
+            positions[part], left = position_after(rows, self.ends[part], self.skips[part])
             if left:
                 skips[part] = left
         return positions, skips
