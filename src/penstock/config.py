@@ -200,7 +200,6 @@ STATE_CLEANUP_DELAY_MS = Setting(
     at_least(0),
     600_000,
     "How long the state of a task that moved away is kept.",
-    unused="Nothing is deleted behind your back: clean_up() and penstock reset do it.",
 )
 WINDOW_CHANGELOG_RETENTION_MS = Setting(
     "windowstore.changelog.additional.retention.ms",

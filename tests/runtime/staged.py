@@ -209,6 +209,10 @@ class StagedApplication:
 
     def crash(self, *, lose_state: bool = False) -> None:
         """End every slot where it stands: only what was applied is on disk."""
+        for slot in self._slots.values():
+            for state in slot.tasks.values():
+                # The system does that for a process that ends.
+                state._lock.release()
         self._begin_anew(lose_state=lose_state)
 
     def _begin_anew(self, *, lose_state: bool) -> None:

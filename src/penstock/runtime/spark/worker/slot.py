@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from penstock.config import REPARTITION_FORMAT, StreamsConfig
+from penstock.config import REPARTITION_FORMAT, STATE_CLEANUP_DELAY_MS, StreamsConfig
 from penstock.errors import StoreError, StreamsError
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
@@ -43,6 +43,7 @@ from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.runtime.spark.worker.writer import Writer
 from penstock.state.damaged import DAMAGED
 from penstock.state.rocks import OpenEngine, open_rocks
+from penstock.state.task_directory import remove_unused
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +77,8 @@ class Slot:
         self._directory = Path(application.state_dir) / application.id
         # Emission must depend on the records alone, not on when a batch happens to run.
         self._settings = task_settings(self._config, emit_interval_ms=0, state_dir=self._directory)
+        self._cleanup_s = self._config[STATE_CLEANUP_DELAY_MS] / 1000
+        self._cleaned = time.monotonic()
         self._tasks: dict[TaskId, TaskState] = {}
         self._clients = clients or KafkaClients(application)
         self._open_engine = open_engine
@@ -201,6 +204,7 @@ class Slot:
                 self._fail(error)
                 raise
             self._answered = request.step, reports
+            self._clean_up()
             return reports
 
     def _run(self, request: StageRequest) -> list[Report]:
@@ -334,6 +338,13 @@ class Slot:
         return self._restorer
 
     # Letting go
+
+    def _clean_up(self) -> None:
+        """Delete, as Kafka Streams does, folders of tasks that have long been elsewhere."""
+        now = time.monotonic()
+        if now - self._cleaned > self._cleanup_s:
+            self._cleaned = now
+            remove_unused(self._directory, self._cleanup_s, keep=set())
 
     def _release(self, request: StageRequest) -> None:
         """Close tasks that now belong to another slot."""

@@ -30,6 +30,7 @@ from penstock.state.cache import RecordCache
 from penstock.state.damaged import DAMAGED, set_aside
 from penstock.state.pending import Checkpoint, PendingStore
 from penstock.state.rocks import OpenEngine, open_rocks
+from penstock.state.task_directory import TaskDirectory
 from penstock.topology.nodes import Source
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ class TaskState:
         self._directory = directory
         self._global_stores = global_stores
         self._part = plan.subtopologies[task_id.subtopology]
+        self._lock = TaskDirectory(directory, str(task_id))
         self._engines: dict[str, PendingStore] = {}
         self._clock_ms = 0
         self._ends: dict[str, int] = {}
@@ -153,6 +155,7 @@ class TaskState:
         deadline = time.monotonic() + _LOCK_PATIENCE_S
         while True:
             try:
+                self._lock.acquire()
                 return self._open_engine(folder, store, self._settings.configs)
             except StoreError as error:
                 if error.code == DAMAGED:
@@ -354,6 +357,7 @@ class TaskState:
                 # What could not be saved is in the changelog; the others are saved still.
                 log.error("task %s: store %r could not be saved: %s", self.task_id, name, error)
         self._engines.clear()
+        self._lock.release()
         log.debug("task %s closed in %.3f s", self.task_id, time.monotonic() - started)
 
     def has_store(self, name: str) -> bool:
