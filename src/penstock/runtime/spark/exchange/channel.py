@@ -7,6 +7,7 @@ secret is made by the driver, travels through Spark's own channel and is never s
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Callable
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
@@ -72,22 +73,24 @@ def ask(
         ServerLostError: the server is gone, paused, or not one of this application.
     """
     try:
-        with _connected(endpoint, secret) as connection:
+        with _connected(endpoint, secret, silence_s) as connection:
             send(connection, question)
             return _answer(connection, endpoint, load, silence_s)
     except (EOFError, OSError, AuthenticationError) as error:
         raise _lost(endpoint, repr(error)) from error
 
 
-def _connected(endpoint: Endpoint, secret: bytes) -> Connection:
+def _connected(endpoint: Endpoint, secret: bytes, silence_s: float) -> Connection:
     opened = socket.create_connection((endpoint.host, endpoint.port), timeout=_CONNECT_S)
     opened.settimeout(None)
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # The system accepts connections for a paused process, and the handshake has no limit itself.
+    limit = struct.pack("ll", int(silence_s), int(silence_s % 1 * 1_000_000))
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        opened.setsockopt(socket.SOL_SOCKET, option, limit)
     connection = Connection(opened.detach())
     try:
         deliver_challenge(connection, secret)
-        if not connection.poll(_HANDSHAKE_S):
-            raise AuthenticationError("no answer")
         answer_challenge(connection, secret)
     except BaseException:
         connection.close()
