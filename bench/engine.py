@@ -17,8 +17,6 @@ import threading
 import time
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from bench.workloads import Topics, build
 from penstock import KafkaStreams
 
@@ -46,16 +44,6 @@ def settings(given: dict[str, str]) -> dict[str, Any]:
             if name.startswith(prefix):
                 found[name.removeprefix(prefix)] = value
     return found
-
-
-def batches(query: Any) -> list[Any]:
-    """Spark's word on each batch that ran; the last one's may still be on its way."""
-    deadline = time.monotonic() + 10
-    while True:
-        found = [each for each in query.recentProgress if "addBatch" in each["durationMs"]]
-        if found or time.monotonic() > deadline:
-            return found
-        time.sleep(0.05)
 
 
 def first_batch_ms(streams: KafkaStreams) -> int:
@@ -110,15 +98,9 @@ def main(arguments: list[str]) -> None:
         return
     mark("STARTED", time.time_ns() // 1_000_000)
     streams.start()
-    session = SparkSession.getActiveSession()
-    assert session is not None
-    query = session.streams.active[0]
     assert streams.run_until_idle()
     mark("LAST_COMMITTED", time.time_ns() // 1_000_000)
-    ran = batches(query)
     mark("FIRST_CONSUMED", first_batch_ms(streams))
-    for batch in ran:
-        print("BATCH", dict(batch["durationMs"]), flush=True)
     streams.close()
 
 
