@@ -159,8 +159,7 @@ class StreamTask:
         if raw is not None:
             self.consumed_offsets[raw[0], raw[1]] = raw[2]
 
-    def run_batch(self, inputs, *, truncated=frozenset(), stop=None):
-        self.commit_was_requested = False
+    def run_batch(self, inputs: Sequence[tuple[str, RawColumns]]) -> None:
         """Takes a whole batch, by queue, to its commit: over columns where that is the same."""
         if not self._run_columns(inputs):
             for queue, records in inputs:
@@ -168,7 +167,6 @@ class StreamTask:
             self.process_all()
         self.punctuate_wall_clock()
         self.flush()
-        return {name: len(records) for name, records in inputs}
 
     def _run_columns(self, inputs: Sequence[tuple[str, RawColumns]]) -> bool:
         if self.columns is None or not self.columns.plan.is_vectorised or self.has_records:
