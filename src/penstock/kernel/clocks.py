@@ -5,7 +5,7 @@ A restart that forgot them would reopen closed windows and emit final results ag
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from penstock.kernel.executor import Executor
 from penstock.kernel.operator_clock import OperatorClock
@@ -24,6 +24,8 @@ class Clocks(TypedDict):
     joins: dict[str, tuple[int, int, int]]
     stream_punctuations: list[int]
     wall_punctuations: list[int]
+    #: The queues as a cut batch has left them, see ``PartitionGroup.order``; else missing.
+    queue_order: NotRequired[list[str]]
 
 
 def read_clocks(
@@ -34,7 +36,7 @@ def read_clocks(
     wall: PunctuationQueue,
 ) -> Clocks:
     """Notes where every clock stands."""
-    return {
+    noted: Clocks = {
         "stream_time": group.stream_time,
         "partitions": {name: queue.partition_time for name, queue in group.queues.items()},
         "received": {
@@ -51,6 +53,9 @@ def read_clocks(
         "stream_punctuations": stream.times(),
         "wall_punctuations": wall.times(),
     }
+    if group.order:
+        noted["queue_order"] = [*group.order]
+    return noted
 
 
 def set_clocks(
@@ -63,6 +68,7 @@ def set_clocks(
 ) -> None:
     """Puts every clock back; what the topology no longer has is left out."""
     group.stream_time = noted["stream_time"]
+    group.order = [*noted.get("queue_order", ())]
     for name, queue in group.queues.items():
         queue.partition_time = noted["partitions"].get(name, -1)
         queue.received = noted["received"].get(name, 0)

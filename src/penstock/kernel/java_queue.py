@@ -35,6 +35,11 @@ class JavaQueue(Generic[T]):
             index = parent
         items[index] = item
 
+    def take_all(self) -> list[T]:
+        """Empty the heap; offering the items again in the returned order makes the same heap."""
+        items, self._items = self._items, []
+        return items
+
     def poll(self) -> T:
         items = self._items
         result, last = items[0], items.pop()

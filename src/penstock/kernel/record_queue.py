@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from penstock.kernel.java_queue import JavaQueue
 from penstock.model.record import Headers
+
+T = TypeVar("T")
 
 
 class RawRecord(NamedTuple):
@@ -30,11 +32,22 @@ Head = tuple[RawRecord, Any, Any, int]
 #: Decodes a raw record, given the partition time; None means that the record is skipped.
 Decoder = Callable[[RawRecord, int], Head | None]
 
+#: Tells whether a batch has to end; asked between records, so it has to be cheap.
+Stop = Callable[[], bool]
+
 
 class RecordQueue:
-    """The records of one input partition, decoded one ahead so that their time is known."""
+    """The records of one input partition, decoded one ahead so that their time is known.
 
-    __slots__ = ("_decode", "_records", "head", "name", "partition_time", "received", "source")
+    Whatever comes before the head is consumed: taken, or skipped while the head was looked for,
+    which the handler, its dead letters and the drop counters have noted. The head itself is not:
+    decoding it changes nothing until it is taken, so ``give_back`` can forget it.
+    """
+
+    __slots__ = (
+        "_decode", "_records", "head", "is_truncated", "name", "partition_time", "received",
+        "source",
+    )  # fmt: skip
 
     def __init__(self, name: str, source: str, decode: Decoder) -> None:
         self.name = name
@@ -43,6 +56,8 @@ class RecordQueue:
         self.partition_time = -1
         #: How many records came through here so far: offsets where there is no topic.
         self.received = 0
+        #: Whether the topic has more records than were added.
+        self.is_truncated = False
         self._records: deque[RawRecord] = deque()
         self._decode = decode
 
@@ -62,6 +77,16 @@ class RecordQueue:
             self.partition_time = head[3]
         self._update_head()
         return head
+
+    def give_back(self) -> int:
+        """Remove the records that are not consumed; return how many there were.
+
+        A head that only stands for skipped records is consumed: its records were decoded.
+        """
+        count = len(self._records) + (self.head is not None and self.head[3] >= 0)
+        self._records.clear()
+        self.head = None
+        return count
 
     def drain(self) -> Iterator[Head]:
         """Gives all records in turn, each after the next one is decoded, as ``take`` does."""
@@ -86,8 +111,10 @@ class RecordQueue:
             self.head = decode(raw, self.partition_time)
             if self.head is None:
                 skipped = raw
-        if self.head is None and skipped is not None:
-            # Without it the offset of trailing skipped records would never be committed.
+        if self.head is None and skipped is not None and not self.is_truncated:
+            # Without it the offset of trailing skipped records would never be committed. Where
+            # more records follow it would move the queue among the others, which the same
+            # records do not do if they come in one batch.
             self.head = (skipped, None, None, -1)
 
 
@@ -97,13 +124,18 @@ def _head_time(queue: RecordQueue) -> int:
 
 
 class PartitionGroup:
-    """All input queues of a task, and the stream time: the highest timestamp taken so far."""
+    """All input queues of a task, and the stream time: the highest timestamp taken so far.
 
-    __slots__ = ("_ready", "queues", "stream_time")
+    ``order`` has the names of the queues as a batch that was cut has left them. Among equal
+    timestamps the place in the heap decides, so the next batch fills the queues in this order.
+    """
+
+    __slots__ = ("_ready", "order", "queues", "stream_time")
 
     def __init__(self) -> None:
         self.queues: dict[str, RecordQueue] = {}
         self.stream_time = -1
+        self.order: list[str] = []
         self._ready: JavaQueue[RecordQueue] = JavaQueue(_head_time)
 
     def __len__(self) -> int:
@@ -119,6 +151,25 @@ class PartitionGroup:
         queue.add(records)
         if was_empty and len(queue):
             self._ready.offer(queue)
+
+    def in_order(self, inputs: Sequence[tuple[str, T]]) -> list[tuple[str, T]]:
+        """Sort inputs, by queue, as a cut batch has left their queues; other queues follow."""
+        ranks = {name: rank for rank, name in enumerate(self.order)}
+        return sorted(inputs, key=lambda each: ranks.get(each[0], len(ranks)))
+
+    def empty_truncated(self) -> list[str]:
+        """The queues that have no record, although their topic has."""
+        return [n for n, queue in self.queues.items() if queue.is_truncated and not len(queue)]
+
+    def give_back(self) -> dict[str, int]:
+        """Remove what is not consumed and note the order; return by queue how many records."""
+        ready = self._ready
+        while (first := ready.peek()) is not None and _head_time(first) < 0:
+            # It only stands for skipped records. An uncut batch would take it next.
+            ready.poll().give_back()
+        queues = ready.take_all()
+        self.order = [queue.name for queue in queues]
+        return {queue.name: queue.give_back() for queue in queues}
 
     def take_only(self) -> RecordQueue | None:
         """Takes out the one queue that has records, if there is no other; see ``put_back``."""

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Set
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StreamsError
+from penstock.kernel.batch_run import BatchRun, Inputs
 from penstock.kernel.clocks import Clocks, read_clocks, set_clocks
 from penstock.kernel.collector import Collector
 from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.failures import FailedProcessingError, Failures, processing_error
 from penstock.kernel.operator_clock import OperatorClock
 from penstock.kernel.punctuation import PunctuationQueue
-from penstock.kernel.raw_columns import RawColumns
-from penstock.kernel.record_queue import Decoder, Head, PartitionGroup, RawRecord, RecordQueue
+from penstock.kernel.record_queue import (
+    Decoder,
+    Head,
+    PartitionGroup,
+    RawRecord,
+    RecordQueue,
+    Stop,
+)
 from penstock.kernel.services import JoinClock
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.source import SourceDecoder
@@ -33,6 +41,11 @@ if TYPE_CHECKING:
     from penstock.kernel.vector.column_task import ColumnTask
 
 log = logging.getLogger(__name__)
+
+#: A question costs a twentieth of a record that goes through fast. So only the first records are
+#: each followed by one, which shows whether they are slow; then it is every so many.
+_ASKED_OFTEN = 16
+_ASKED_EVERY = 32
 
 
 class StreamTask:
@@ -67,6 +80,8 @@ class StreamTask:
         self.dropped_records: Counter[tuple[str, str]] = Counter()
         self.consumed_offsets: dict[tuple[str, int], int] = {}
         self.commit_requested = False
+        #: The same for what the last flush has committed.
+        self.commit_was_requested = False
         self._graph = graph
         self._stores = stores
         self._wall_clock = wall_clock
@@ -113,23 +128,38 @@ class StreamTask:
         queue, head = self._group.next()
         self._process(queue, (head,))
 
-    def process_all(self) -> None:
+    def process_all(self, stop: Stop | None = None) -> None:
         """Takes everything that is queued, each record followed by the punctuations it makes due.
 
-        Nobody adds records meanwhile.
+        Nobody adds records meanwhile. Ends early if ``stop``, asked between records, answers true,
+        or if a truncated queue is empty: its next record might be the oldest.
         """
-        group = self._group
-        while group.has_records:
+        group, is_stopped = self._group, False
+        while group.has_records and not is_stopped:
             queue = group.take_only()
             if queue is None:
-                self.process_next()
-                self.punctuate_stream_time()
+                queue, head = group.next()
+                self._process(queue, (head,), punctuates=True)
+                is_cut = queue.is_truncated and queue.head is None
+                is_stopped = is_cut or (stop is not None and stop())
             else:
                 # No other input has to be asked for its time.
                 try:
-                    self._process(queue, queue.drain(), punctuates=True)
+                    is_stopped = self._drain(queue, stop)
                 finally:
                     group.put_back(queue)
+
+    def _drain(self, queue: RecordQueue, stop: Stop | None) -> bool:
+        """Take the records of one queue through the nodes; true if ``stop`` has ended that."""
+        heads = queue.drain()
+        if stop is None:
+            self._process(queue, heads, punctuates=True)
+            return False
+        for count in chain(repeat(1, _ASKED_OFTEN), repeat(_ASKED_EVERY)):
+            self._process(queue, islice(heads, count), punctuates=True)
+            if queue.head is None or stop():
+                break
+        return queue.head is not None
 
     def _process(
         self, queue: RecordQueue, heads: Iterable[Head], *, punctuates: bool = False
@@ -159,39 +189,32 @@ class StreamTask:
         if raw is not None:
             self.consumed_offsets[raw[0], raw[1]] = raw[2]
 
-    def run_batch(self, inputs: Sequence[tuple[str, RawColumns]]) -> None:
-        """Takes a whole batch, by queue, to its commit: over columns where that is the same."""
-        if not self._run_columns(inputs):
-            for queue, records in inputs:
-                self.add_records(queue, records)
-            self.process_all()
+    def run_batch(
+        self,
+        inputs: Inputs,
+        *,
+        truncated: Set[str] = frozenset(),
+        stop: Stop | None = None,
+    ) -> dict[str, int]:
+        """Take a batch to its commit: over columns where that is the same.
+
+        Returns by queue how many records are consumed: processed, skipped or dropped. The others
+        are forgotten, and the next batch has to begin with them. A cut changes no result: records
+        come in the order of the whole batch.
+
+        Args:
+            inputs: The records of each queue.
+            truncated: Queues of which there is more in the topic. As soon as one of them is empty
+                and another is not, no more records are processed. So a truncated queue of which
+                no record is handed over keeps the others waiting.
+            stop: Asked after each of the first records and then after every 32nd, or every one
+                while there are several inputs; over columns between pieces, if there is one input.
+                Once it has answered true no more records are processed. At least one always is.
+        """
+        consumed = BatchRun(self, self._group, truncated, stop).run(inputs)
         self.punctuate_wall_clock()
         self.flush()
-
-    def _run_columns(self, inputs: Sequence[tuple[str, RawColumns]]) -> bool:
-        if self.columns is None or not self.columns.plan.is_vectorised or self.has_records:
-            return False
-        group = self._group
-        found = [(group.queues[name], records) for name, records in inputs if len(records)]
-        effects = self.columns.run(found)
-        if effects is None:
-            return False
-        effects.apply(self.dropped_records)
-        for queue, records in found:
-            newest = effects.newest(records)
-            queue.partition_time = max(queue.partition_time, newest)
-            group.stream_time = max(group.stream_time, newest)
-            self.consumed_offsets[records.topic, records.partition] = records.offsets[-1]
-        if self.columns.plan.hands_over:
-            self._work_on(self.columns.last_record(found, effects))
-        return True
-
-    def _work_on(self, raw: RawRecord | None) -> None:
-        """Stands where the last record has left the task: that is what a flush works on."""
-        if raw is not None:
-            context, self.current = self.context, raw
-            context.topic, context.partition, context.offset, time, _, _, headers = raw
-            context.timestamp, context.headers = time, headers
+        return consumed
 
     def punctuate_stream_time(self) -> bool:
         """Runs what is due by stream time; true if anything was."""
@@ -209,6 +232,7 @@ class StreamTask:
         except FailedProcessingError as failed:
             when = ", whose result left a cache at a commit"
             raise processing_error(failed, when=when) from failed.error
+        self.commit_was_requested = self.commit_requested
         self.commit_requested = False
 
     def clocks(self) -> Clocks:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence, Set
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from penstock.kernel.vector.turns import turns
 from penstock.model.coded_bytes import joined_columns
 
 if TYPE_CHECKING:
-    from penstock.kernel.record_queue import RawRecord, RecordQueue
+    from penstock.kernel.record_queue import RawRecord, RecordQueue, Stop
     from penstock.kernel.task import StreamTask
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,18 @@ log = logging.getLogger(__name__)
 _SHORT_TURN = 32
 
 Input = tuple["RecordQueue", RawColumns]
+
+
+class ColumnRun(NamedTuple):
+    """A batch that was run over columns; nothing has happened until its effects are applied.
+
+    ``inputs`` are the records that it consumes. ``order`` names the queues in the order in which
+    the next batch has to fill them, if truncated queues have cut this one.
+    """
+
+    effects: Effects
+    inputs: list[Input]
+    order: list[str]
 
 
 def column_task(task: StreamTask, nodes: Iterable[str]) -> ColumnTask | None:
@@ -47,23 +59,42 @@ class ColumnTask:
         self.batches = 0
         self.reasons: Counter[str] = Counter()
         self._at_least = at_least
+        #: Whether the last batch was given up so late that no time was left for its records.
+        self._was_late = False
 
-    def run(self, inputs: Sequence[Input]) -> Effects | None:
-        """What the batch does; None if it has to run record at a time. Nothing has happened yet."""
-        if sum(len(records) for _, records in inputs) < self._at_least:
+    def run(
+        self,
+        inputs: Sequence[Input],
+        *,
+        truncated: Set[str] = frozenset(),
+        stop: Stop | None = None,
+    ) -> ColumnRun | None:
+        """Run a batch; None means that it has to run record at a time.
+
+        A truncated queue that runs empty ends the batch, as it does record at a time. ``stop`` is
+        asked only while there is one input: several of them run whole.
+        """
+        if self._was_late or sum(len(records) for _, records in inputs) < self._at_least:
+            self._was_late = False
             return None
-        effects = Effects()
+        effects, order = Effects(), list[str]()
         try:
-            self._run(inputs, effects)
+            if len(inputs) == 1:
+                inputs = self._run_one(inputs[0], effects, stop)
+            else:
+                inputs, order = self._before_cut(inputs, truncated)
+                self._run(inputs, effects)
+                if order and effects.has_skipped:
+                    raise NotProvenError("a record is skipped while an input waits for more")
         except NotProvenError as reason:
-            self._give_up(str(reason))
+            self._give_up(str(reason), stop)
             return None
         except Exception as error:  # noqa: BLE001 - the records' own way says what is wrong where
             log.debug("a batch runs record at a time: %r", error)
-            self._give_up(type(error).__name__)
+            self._give_up(type(error).__name__, stop)
             return None
         self.batches += 1
-        return effects
+        return ColumnRun(effects, [*inputs], order)
 
     def last_record(self, inputs: Sequence[Input], effects: Effects) -> RawRecord | None:
         """The record of a batch whose turn would have been the last."""
@@ -72,11 +103,42 @@ class ColumnTask:
         backwards = (records.record(place) for place in range(after - 1, -1, -1))
         return next((record for record in backwards if not effects.is_skipped(record)), None)
 
-    def _give_up(self, reason: str) -> None:
+    def _give_up(self, reason: str, stop: Stop | None) -> None:
         self.reasons[reason] += 1
+        # The records of this batch stop after the first one then. Were the next batch tried over
+        # columns again, it would end the same way.
+        self._was_late = stop is not None and stop()
         for source in self.plan.sources.values():
             for step in source.below():
                 step.reset()
+
+    def _before_cut(
+        self, inputs: Sequence[Input], truncated: Set[str]
+    ) -> tuple[list[Input], list[str]]:
+        """Return the records up to the one that empties a truncated queue, and the order then."""
+        if not truncated:
+            return [*inputs], []
+        if len(inputs) > 2:
+            # Which of them has records left decides who is first among equal timestamps.
+            raise NotProvenError("there are more than two inputs, and not all of one")
+        runs = turns([listed(records.timestamps) for _, records in inputs])
+        # The last run is what is left of one input after the other is empty.
+        empty, (rest, end, _) = runs[-2][0], runs[-1]
+        queue, records = inputs[rest]
+        if inputs[empty][0].name not in truncated:
+            return [*inputs], []
+        if self.plan.sources[queue.source].unreadable(records.record(end)) is not None:
+            # Were it skipped, the time of the record after it would have decided.
+            raise NotProvenError("a record is skipped while an input waits for more")
+        cut = [*inputs]
+        cut[rest] = queue, records.cut(0, end)
+        return [each for each in cut if len(each[1])], [queue.name, inputs[empty][0].name]
+
+    def _run_one(self, only: Input, effects: Effects, stop: Stop | None) -> list[Input]:
+        queue, records = only
+        source = self.plan.sources[queue.source]
+        taken = source.run(records, effects, may_skip=True, stop=stop)
+        return [(queue, records.cut(0, taken))]
 
     def _run(self, inputs: Sequence[Input], effects: Effects) -> None:
         if self.plan.is_tied:

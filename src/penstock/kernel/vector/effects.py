@@ -52,6 +52,10 @@ class Effects:
         self._skipped.add((record.topic, record.partition, record.offset))
         self.add(ask)
 
+    @property
+    def has_skipped(self) -> bool:
+        return bool(self._skipped)
+
     def is_skipped(self, record: RawRecord) -> bool:
         return (record.topic, record.partition, record.offset) in self._skipped
 

@@ -1,0 +1,103 @@
+"""One batch of a task, over columns or record at a time, and where it is cut: ``kernel.task``.
+
+A batch may end before its records do. Then the next batch begins with the records that are left,
+and sees them as if for the first time: nothing that was decoded ahead has left a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from typing import TYPE_CHECKING
+
+from penstock.kernel.raw_columns import RawColumns
+from penstock.kernel.record_queue import PartitionGroup, RawRecord, Stop
+
+if TYPE_CHECKING:
+    from penstock.kernel.task import StreamTask
+
+#: The name of a queue and what is to be added to it.
+Inputs = Sequence[tuple[str, RawColumns]]
+
+
+class BatchRun:
+    """Takes the inputs of one batch through a task whose queues are empty, and leaves them so."""
+
+    def __init__(
+        self, task: StreamTask, group: PartitionGroup, truncated: Set[str], stop: Stop | None
+    ) -> None:
+        self._task = task
+        self._group = group
+        self._truncated = truncated
+        self._stop = stop
+
+    def run(self, inputs: Inputs) -> dict[str, int]:
+        """Return by queue how many records are consumed: the others are forgotten."""
+        inputs = self._group.in_order(inputs)
+        left = self._left_by(inputs)
+        consumed = {name: len(records) - left.get(name, 0) for name, records in inputs}
+        for name, records in inputs:
+            queue = self._group.queues[name]
+            if consumed[name]:
+                last = records.offsets[consumed[name] - 1]
+                self._task.consumed_offsets[records.topic, records.partition] = last
+            if queue.received:
+                queue.received -= left.get(name, 0)
+        return consumed
+
+    def _left_by(self, inputs: Inputs) -> dict[str, int]:
+        """Run the batch; return how many records of each queue are left."""
+        lengths = {name: len(records) for name, records in inputs}
+        if not any(lengths.values()):
+            return {}
+        if not all(lengths.get(name) for name in self._truncated):
+            # The first record of a queue that has more might be the oldest of all.
+            self._group.order = [*lengths]
+            return lengths
+        left = self._run_columns(inputs)
+        return self._run_records(inputs) if left is None else left
+
+    def _run_records(self, inputs: Inputs) -> dict[str, int]:
+        group = self._group
+        for name, queue in group.queues.items():
+            queue.is_truncated = name in self._truncated
+        for name, records in inputs:
+            group.add(name, records)
+        if group.empty_truncated():
+            # All that was handed over of one of them is skipped, so nothing is processed.
+            left = group.give_back()
+            group.order = [name for name, _ in inputs]
+            return left
+        self._task.process_all(self._stop)
+        empty = group.empty_truncated()
+        left = group.give_back()
+        # With more records it would have been put back behind the others.
+        group.order += empty
+        return left
+
+    def _run_columns(self, inputs: Inputs) -> dict[str, int] | None:
+        """Run over columns where that is the same; None if the batch has to run by record."""
+        task, group = self._task, self._group
+        columns = task.columns
+        if columns is None or not columns.plan.is_vectorised or group.has_records:
+            return None
+        found = [(group.queues[name], records) for name, records in inputs if len(records)]
+        run = columns.run(found, truncated=self._truncated, stop=self._stop)
+        if run is None:
+            return None
+        run.effects.apply(task.dropped_records)
+        for queue, records in run.inputs:
+            newest = run.effects.newest(records)
+            queue.partition_time = max(queue.partition_time, newest)
+            group.stream_time = max(group.stream_time, newest)
+        if columns.plan.hands_over:
+            self._work_on(columns.last_record(run.inputs, run.effects))
+        group.order = run.order
+        consumed = {queue.name: len(records) for queue, records in run.inputs}
+        return {name: len(records) - consumed.get(name, 0) for name, records in inputs}
+
+    def _work_on(self, raw: RawRecord | None) -> None:
+        """Stands where the last record has left the task: that is what a flush works on."""
+        if raw is not None:
+            context, self._task.current = self._task.context, raw
+            context.topic, context.partition, context.offset, time, _, _, headers = raw
+            context.timestamp, context.headers = time, headers
