@@ -5,27 +5,71 @@ A restart that forgot them would reopen closed windows and emit final results ag
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, NotRequired, TypedDict
 
 from penstock.kernel.executor import Executor
 from penstock.kernel.operator_clock import OperatorClock
-from penstock.kernel.punctuation import PunctuationQueue
+from penstock.kernel.punctuation import NodeTime, PunctuationQueue
 from penstock.kernel.record_queue import PartitionGroup
 from penstock.kernel.services import JoinClock
 
 
 class Clocks(TypedDict):
-    """Plain numbers, by name."""
+    """Plain numbers, by name: of a queue, of a node, or of what both arms of a join share.
+
+    Punctuations are pairs of a node and a time. An earlier release noted the times alone.
+    """
 
     stream_time: int
     partitions: dict[str, int]
     received: dict[str, int]
     operators: dict[str, tuple[int, int, int]]
     joins: dict[str, tuple[int, int, int]]
-    stream_punctuations: list[int]
-    wall_punctuations: list[int]
+    stream_punctuations: list[NodeTime] | list[int]
+    wall_punctuations: list[NodeTime] | list[int]
     #: The queues as a cut batch has left them, see ``PartitionGroup.order``; else missing.
     queue_order: NotRequired[list[str]]
+
+
+def fitting(noted: Clocks, topics: Set[str], nodes: Set[str]) -> Clocks | None:
+    """Return the part of the clocks that belongs to a task with these topics and nodes.
+
+    Clocks are noted by the number of a sub-topology. Once another one is added in front, the
+    number is that of a neighbour, whose stream time would close windows that are still open.
+    ``None`` means that nothing belongs to the task.
+    """
+    partitions = {
+        name: time for name, time in noted["partitions"].items() if _topic(name) in topics
+    }
+    is_whole = len(partitions) == len(noted["partitions"])
+    fit: Clocks = {
+        "stream_time": noted["stream_time"] if is_whole else max(partitions.values(), default=-1),
+        "partitions": partitions,
+        "received": {n: count for n, count in noted["received"].items() if _topic(n) in topics},
+        "operators": {n: times for n, times in noted["operators"].items() if n in nodes},
+        "joins": {n: times for n, times in noted["joins"].items() if n in nodes},
+        "stream_punctuations": _scheduled(noted["stream_punctuations"], nodes, is_whole=is_whole),
+        "wall_punctuations": _scheduled(noted["wall_punctuations"], nodes, is_whole=is_whole),
+    }
+    if "queue_order" in noted:
+        fit["queue_order"] = [name for name in noted["queue_order"] if _topic(name) in topics]
+    return fit if any(value for name, value in fit.items() if name != "stream_time") else None
+
+
+def _topic(queue: str) -> str:
+    return queue.partition("|")[0]
+
+
+def _scheduled(
+    noted: list[NodeTime] | list[int], nodes: Set[str], *, is_whole: bool
+) -> list[NodeTime] | list[int]:
+    """All of the punctuations or none: their order says which schedule each belongs to."""
+    for each in noted:
+        # Times alone do not say whose they are: the inputs have to.
+        if not (is_whole if isinstance(each, int) else each[0] in nodes):
+            return []
+    return noted
 
 
 def read_clocks(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from penstock.kernel.java_queue import JavaQueue
 from penstock.processor.context import Punctuator
 
 #: Runs one callback: node, time, callback. The task sets the record context around it.
 Punctuate = Callable[[str, int, Punctuator], None]
+#: A node that has scheduled a callback, and when that is due next.
+NodeTime = tuple[str, int]
 
 
 class Schedule:
@@ -59,12 +61,22 @@ class PunctuationQueue:
         self.is_used = True
         return schedule
 
-    def times(self) -> list[int]:
+    def times(self) -> list[NodeTime]:
         """When each schedule is due next, in the order they were made; -1 once cancelled."""
-        return [-1 if each.is_cancelled else each.time for each in self._made]
+        return [(each.node, -1 if each.is_cancelled else each.time) for each in self._made]
 
-    def set_times(self, times: list[int]) -> None:
-        """Puts schedules that were made anew back to where they stood."""
+    def set_times(self, noted: Sequence[NodeTime | int]) -> None:
+        """Puts schedules that were made anew back to where they stood.
+
+        Changes nothing unless the schedules that were noted begin with those of the same nodes:
+        there may be more, made while records were processed. Times without nodes are those of an
+        earlier release, which go to the schedules in turn.
+        """
+        made = [schedule.node for schedule in self._made]
+        nodes = [None if isinstance(each, int) else each[0] for each in noted[: len(made)]]
+        if any(nodes) and nodes != made:
+            return
+        times = [each if isinstance(each, int) else each[1] for each in noted]
         self._queue = JavaQueue(_time)
         for schedule, time in zip(self._made, times, strict=False):
             schedule.time, schedule.is_cancelled = time, time < 0
