@@ -131,7 +131,8 @@ class RangeReader:
     def read_columns(self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40) -> ReadRanges:
         """Return the records of every range as columns, in offset order.
 
-        Reading ends early when the records have about ``most_bytes``, but not without a record.
+        Reading ends early when the records have about ``most_bytes``, but not before every range
+        has a record: a task that waits for the oldest of several inputs needs one of each.
         """
         self._end_ahead()
         self._seek(ranges)
@@ -139,7 +140,7 @@ class RangeReader:
         self._forget_complete(todo)
         deadline = time.monotonic() + self._timeout_s
         size = sum(received.bytes for received in self._received.values())
-        while todo and size < most_bytes:
+        while todo and (size < most_bytes or any(self._of(p).last_offset < 0 for p in todo)):
             messages = self._consumer.consume(min(_BATCH, self._missing(todo)), _PATIENCE_S)
             if messages:
                 deadline = time.monotonic() + self._timeout_s

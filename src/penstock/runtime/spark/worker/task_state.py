@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from penstock.errors import StoreError
-from penstock.kernel.clocks import Clocks
+from penstock.kernel.clocks import Clocks, fitting
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
@@ -135,12 +135,12 @@ class TaskState:
             stores=self._stores, wall_clock=lambda: self._clock_ms,
         )  # fmt: skip
         self.kernel.columns = column_task(self.kernel, nodes)
-        if clocks is not None:
-            for queue in clocks["partitions"]:
-                # A topology that has changed may no longer read all of them.
-                if queue.partition("|")[0] in self._sources:
-                    self._queue(queue)
-            self.kernel.set_clocks(clocks)
+        # A topology that has changed may have given the task's number to another sub-topology.
+        fit = None if clocks is None else fitting(clocks, set(self._sources), set(nodes))
+        if fit is not None:
+            for queue in fit["partitions"]:
+                self._queue(queue)
+            self.kernel.set_clocks(fit)
 
     def _engine(self, store: str) -> PendingStore:
         if store not in self._engines:
