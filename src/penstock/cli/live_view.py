@@ -81,6 +81,7 @@ class LineView:
         self._title = title
         self._as_json = as_json
         self._state: State | None = None
+        self._waiting_for: str | None = None
         self._records = 0
         self._shown_at = 0.0
 
@@ -98,8 +99,10 @@ class LineView:
     def show(self, snapshot: Snapshot) -> None:
         records = 0 if snapshot.metrics is None else snapshot.metrics.records
         is_due = snapshot.seconds - self._shown_at >= _LINE_EVERY_S and records != self._records
-        if snapshot.state is self._state and not is_due:
+        waits_anew = snapshot.waiting_for != self._waiting_for
+        if snapshot.state is self._state and not is_due and not waits_anew:
             return
+        self._waiting_for = snapshot.waiting_for
         self._state, self._records, self._shown_at = snapshot.state, records, snapshot.seconds
         if self._as_json:
             print_json({"application": self._title} | snapshot.to_json(), indent=False)
@@ -110,13 +113,15 @@ class LineView:
 def line(snapshot: Snapshot) -> str:
     """One line of text: the state and, once there are some, the numbers."""
     known = snapshot.metrics
+    waits = [f"waiting: {snapshot.waiting_for}"] if snapshot.waiting_for else []
     if known is None:
-        return snapshot.state.value
+        return "  ".join([snapshot.state.value, *waits])
     parts = [
         f"{snapshot.state.value:<16}",
         f"{known.records:,} records ({snapshot.records_per_second:,.0f}/s)",
         f"lag {snapshot.lag:,}",
         f"batch {known.batches} in {known.last_batch_seconds:.2f} s",
+        *waits,
     ]
     parts += [
         f"restoring {each.store}-{each.partition} {share(each):.0%}" for each in snapshot.restores
@@ -132,6 +137,8 @@ def picture(title: str, snapshot: Snapshot) -> RenderableType:
     """The whole picture: state, numbers, lag per partition, drops, rows of a store."""
     parts: list[RenderableType] = [_headline(title, snapshot)]
     known = snapshot.metrics
+    if snapshot.waiting_for is not None:
+        parts.append(Text(f"waiting: {snapshot.waiting_for}", style="yellow"))
     if known is not None:
         parts.append(_numbers(snapshot))
         if snapshot.restores:

@@ -79,6 +79,8 @@ class Snapshot:
     rows: Rows | None = None
     #: The stores that are being read back at this moment.
     restores: tuple[Restore, ...] = ()
+    #: What the application waits for: a broker, a lost executor, the lead.
+    waiting_for: str | None = None
 
     @property
     def lag(self) -> int:
@@ -113,7 +115,10 @@ class Snapshot:
                 "dropped": {f"{node}: {why}": n for (node, why), n in known.dropped.items()},
                 "lag": {f"{topic}-{number}": n for (topic, number), n in known.lag.items()},
             }
-        return {"seconds": round(self.seconds, 1), "state": self.state.value} | numbers
+        told = {"seconds": round(self.seconds, 1), "state": self.state.value}
+        if self.waiting_for is not None:
+            told["waiting_for"] = self.waiting_for
+        return told | numbers
 
 
 def share(restore: Restore) -> float:
@@ -170,7 +175,8 @@ class Watch:
     def latest(self) -> Snapshot:
         """The last look, with the state and the time of right now."""
         now = time.monotonic() - self._begun
-        return replace(self._last, seconds=now, state=self._streams.state)
+        waiting_for = getattr(self._streams, "waiting_for", None)
+        return replace(self._last, seconds=now, state=self._streams.state, waiting_for=waiting_for)
 
     def _look_on(self) -> None:
         while not self._ended.wait(self._interval_s):

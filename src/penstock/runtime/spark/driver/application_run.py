@@ -10,6 +10,7 @@ import json
 import logging
 import shutil
 import threading
+import time
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -76,6 +77,7 @@ class ApplicationRun:
         self._log: BatchLog | None = None
         self._lock = StateLock(self.application_dir)
         self._places: Placement | None = None
+        self._began_ms = time.time_ns() // 1_000_000
         self._changed = threading.Condition()
         self.admin = Admin(admin_settings(config), timeout_s=_timeout_s(config))
         self.member: GroupMember | None = None
@@ -154,7 +156,7 @@ class ApplicationRun:
             producer_settings(self._config),
             exactly_once=exactly_once,
         )
-        batch_log.read()
+        self._check_shut_down(batch_log.read())
         run_id = uuid.uuid4().hex
         generation = batch_log.take_generation(self.slots, run_id)
         self.application = self._application(plan, generation, run_id, exactly_once=exactly_once)
@@ -178,6 +180,19 @@ class ApplicationRun:
         if self._places is None:
             self._places = Placement(spark.sparkContext)
         return self._places
+
+    def _check_shut_down(self, state: LogState) -> None:
+        if state.shut_down_ms > self._began_ms:
+            raise StreamsError(
+                "application-shut-down",
+                "the uncaught exception handler of another instance has ended the application",
+                fix="see the log of that instance, then start again",
+            )
+
+    def shut_down_application(self) -> None:
+        """Have every other instance end, too, when it is its turn to lead."""
+        if self._log is not None:
+            self._log.note_shut_down(time.time_ns() // 1_000_000)
 
     def fence(self) -> None:
         """Abort the open transactions of all slots that the batch log has ever named."""

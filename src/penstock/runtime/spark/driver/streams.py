@@ -449,8 +449,11 @@ class KafkaStreams:
             return True
         if not is_first:
             log.error("a batch failed: %s", error)
-            if self._response_to(error) is ExceptionResponse.REPLACE_THREAD:
+            response = self._response_to(error)
+            if response is ExceptionResponse.REPLACE_THREAD:
                 return True
+            if response is ExceptionResponse.SHUTDOWN_APPLICATION and self._run is not None:
+                self._run.shut_down_application()
         self._give_up(error)
         return False
 

@@ -105,6 +105,8 @@ class LogState:
     #: By task and stage: the last commit there.
     markers: dict[tuple[TaskId, int], Marker] = field(default_factory=dict)
     fingerprint: str | None = None
+    #: When a handler last asked for the end of all instances, in milliseconds since the epoch.
+    shut_down_ms: int = 0
     #: The newest generation, the run that took it, and the most slots that any generation had.
     generation: int = 0
     run_id: str = ""
@@ -166,6 +168,8 @@ class LogState:
             read = json.loads(data)
             self.generation, self.run_id = read["generation"], read["run"]
             self.slots = max(self.slots, read["slots"])
+        elif key == "shut-down":
+            self.shut_down_ms = int(data)
         elif key == "topic-ids":
             self.topic_ids = json.loads(data)
         elif key.startswith("sink/"):
@@ -255,6 +259,10 @@ class BatchLog:
         if dict(ids) != self.state.topic_ids:
             self._write("topic-ids", json.dumps(ids).encode())
             self.state.topic_ids = dict(ids)
+
+    def note_shut_down(self, time_ms: int) -> None:
+        """Write that all instances that run at this time have to end."""
+        self._write("shut-down", str(time_ms).encode())
 
     def set_fingerprint(self, fingerprint: str) -> None:
         """Write which topology this application runs, so that another one is refused."""
