@@ -87,7 +87,8 @@ class Slot:
         self._restorer: Reader | None = None
         #: What the batch log said when this slot last had to ask it.
         self._log: LogState | None = None
-        self._answered: tuple[tuple[int, int], list[Report]] | None = None
+        #: By batch and stage: what was answered for the newest batch, as one of how many slots.
+        self._answered: dict[tuple[int, int], tuple[int, list[Report]]] = {}
         self._global = GlobalCopy(application, self._settings, number, self._clients, open_engine)
 
     # Getting ready
@@ -126,7 +127,7 @@ class Slot:
             self._check_generation(self._log)
         assert self._log is not None
         # Later on this slot knows itself what it has committed.
-        asks = is_new or self._answered is None
+        asks = is_new or not self._answered
         done = self._log.done(request.batch, request.stage) if asks else {}
         self._release(request)
         clocks = self._log.clocks()
@@ -188,24 +189,37 @@ class Slot:
         A request that was answered before is answered again: the first answer was lost.
         """
         with self.lock:
-            if self._answered is not None and self._answered[0] >= request.step:
-                if self._answered[0] == request.step:
-                    return self._answered[1]
-                raise StreamsError(
-                    "stale-request",
-                    f"slot {self.number} was asked for batch {request.batch} stage"
-                    f" {request.stage}, but has gone on to {self._answered[0]}",
-                    fix="nothing to do: an old attempt of Spark's woke up late",
-                )
+            slots, reports = self._answered.get(request.step, (0, []))
+            if slots == request.slots:
+                if request.is_rerun:
+                    # The driver has fenced all slots before it asked again.
+                    self._writer = None
+                return reports
+            self._refuse_stale(request)
             try:
                 with no_garbage_collection():
                     reports = self._run(request)
             except BaseException as error:
                 self._fail(error)
                 raise
-            self._answered = request.step, reports
+            same_batch = {
+                step: each for step, each in self._answered.items() if step[0] == request.batch
+            }
+            self._answered = {**same_batch, request.step: (request.slots, reports)}
             self._clean_up()
             return reports
+
+    def _refuse_stale(self, request: StageRequest) -> None:
+        newest = max(self._answered, default=request.step)
+        # A batch that runs again begins with its first stage, also where this slot was beyond it.
+        is_same = request.is_rerun and newest[0] == request.batch
+        if newest > request.step and not is_same:
+            raise StreamsError(
+                "stale-request",
+                f"slot {self.number} was asked for batch {request.batch} stage"
+                f" {request.stage}, but has gone on to {newest}",
+                fix="nothing to do: an old attempt of Spark's woke up late",
+            )
 
     def _run(self, request: StageRequest) -> list[Report]:
         everything = self._work(request.stage, request.slots)
@@ -356,7 +370,8 @@ class Slot:
         for state in self._tasks.values():
             state.discard()
         self._close_readers()
-        self._writer = self._log = self._answered = None
+        self._writer = self._log = None
+        self._answered = {}
 
     def _fail(self, error: BaseException) -> None:
         """Leave nothing of a failed run behind."""

@@ -1,0 +1,318 @@
+"""A slot commits every stage once, whatever fails, and whoever asks again."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.errors import StreamsError
+from penstock.runtime.spark.exchange.batch_log import BatchPlan
+from penstock.runtime.spark.exchange.stage_request import (
+    NO_LIMITS,
+    Limits,
+    Report,
+    StageRequest,
+)
+from penstock.runtime.spark.worker.slot import Slot
+from tests.runtime.memory_kafka import InjectedFaultError, MemoryClients, MemoryKafka
+from tests.runtime.staged import Disk, StagedApplication
+
+Program = Callable[[ps.StreamsBuilder], None]
+
+
+def words(builder: ps.StreamsBuilder) -> None:
+    """Two stages: every word of a line becomes a key."""
+    lines = builder.stream("in", key="string", value="string")
+    split = lines.flat_map_values(lambda line: line.split()).select_key(lambda key, word: word)
+    split.group_by_key().count("counts").to_stream().to("out")
+
+
+def random_keys(builder: ps.StreamsBuilder) -> None:
+    """Two stages: three records with keys that no second run chooses again."""
+    lines = builder.stream("in", key="string", value="string")
+    keys = random.Random(7)
+
+    def scattered(key: str, value: str) -> list[tuple[str, str]]:
+        return [(str(keys.randrange(20)), value) for _ in range(3)]
+
+    lines.flat_map(scattered).group_by_key().count("counts")
+
+
+def counting(builder: ps.StreamsBuilder) -> None:
+    """One stage."""
+    builder.stream("in", key="string", value="string").group_by_key().count("counts")
+
+
+def new_kafka(partitions: int) -> MemoryKafka:
+    made = MemoryKafka(partitions)
+    for topic in ("in", "out"):
+        made.create(topic)
+    return made
+
+
+@pytest.fixture
+def kafka() -> MemoryKafka:
+    return new_kafka(2)
+
+
+Staged = Callable[..., StagedApplication]
+
+
+@pytest.fixture
+def staged(kafka: MemoryKafka) -> Iterator[Staged]:
+    made: list[StagedApplication] = []
+
+    def make(
+        program: Program,
+        *,
+        partitions: int = 2,
+        slots: int = 1,
+        limits: Limits = NO_LIMITS,
+        **config: Any,
+    ) -> StagedApplication:
+        builder = ps.StreamsBuilder()
+        program(builder)
+        settings = {"application.id": "app", **config}
+        topics = kafka if partitions == 2 else new_kafka(partitions)
+        made.append(
+            StagedApplication(builder.build().graph, settings, topics, slots=slots, limits=limits)
+        )
+        return made[-1]
+
+    yield make
+    for application in made:
+        application.close()
+
+
+def send(kafka: MemoryKafka, *lines: str) -> None:
+    for number, line in enumerate(lines):
+        kafka.append("in", b"%d" % number, line.encode(), number)
+
+
+def counts(application: StagedApplication) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for store in application.stores()["counts"]:
+        found.update({key: counted.value for key, counted in store.all()})
+    return found
+
+
+class Asked:
+    """A slot that remembers what it was asked, so that it can be asked again."""
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self.requests: list[StageRequest] = []
+        self.reports: list[list[Report]] = []
+        self._run = slot.run
+        slot.run = self.run  # type: ignore[method-assign]
+
+    def run(self, request: StageRequest) -> list[Report]:
+        self.requests.append(request)
+        self.reports.append(self._run(request))
+        return self.reports[-1]
+
+
+def slot_and_requests(application: StagedApplication) -> Asked:
+    return Asked(application.slot_of(0))
+
+
+# Asked again
+
+
+def test_a_request_that_was_answered_is_answered_again(kafka: MemoryKafka, staged: Staged) -> None:
+    """The first answer was lost on its way; nothing is committed a second time."""
+    application = staged(words)
+    asked = slot_and_requests(application)
+    send(kafka, "a b", "a")
+    application.run_batch(0)
+    written = len(kafka.committed)
+    commits = kafka.commits
+    assert asked.slot.run(asked.requests[-1]) == asked.reports[1]
+    assert (len(kafka.committed), kafka.commits) == (written, commits)
+
+
+def test_a_request_of_an_older_batch_is_refused(kafka: MemoryKafka, staged: Staged) -> None:
+    """An attempt of Spark's that was paused must not process old ranges again."""
+    application = staged(words)
+    asked = slot_and_requests(application)
+    for line in ("a", "b"):
+        send(kafka, line)
+        application.run_batch(0)
+    written = len(kafka.committed)
+    with pytest.raises(StreamsError) as raised:
+        asked.slot.run(asked.requests[0])
+    assert raised.value.code == "stale-request"
+    assert len(kafka.committed) == written
+    assert counts(application) == {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_slot_that_had_committed_goes_through_all_stages_of_a_rerun(
+    kafka: MemoryKafka, staged: Staged, when: str
+) -> None:
+    """Another slot failed in a later stage, so the batch runs again from its first one."""
+    application = staged(words, slots=2)
+    send(kafka, "a b c d", "a b c d", "e")
+    # Two slots, two stages: the last of four commits.
+    kafka.fault = lambda number: when if number == 3 else None
+    with pytest.raises(InjectedFaultError):
+        application.run_batch(0)
+    reports = application.run_again()
+    assert counts(application) == {"a": 2, "b": 2, "c": 2, "d": 2, "e": 1}
+    assert {report.is_repeated for report in reports if report.slot == 0} == {False}
+
+
+def test_a_rerun_over_another_number_of_slots_runs_every_task(staged: Staged) -> None:
+    """A slot that had answered may have other tasks now."""
+    application = staged(counting, partitions=4, slots=2)
+    kafka = application.kafka
+    for number in range(4):
+        kafka.append("in", b"%d" % number, b"", 0, partition=number)
+    kafka.fault = lambda number: "before" if number == 1 else None
+    with pytest.raises(InjectedFaultError):
+        application.run_batch(0)
+    application.slots = 3
+    application.run_again()
+    assert counts(application) == {"0": 1, "1": 1, "2": 1, "3": 1}
+
+
+# Who may write
+
+
+def test_a_slot_of_an_older_generation_is_fenced(kafka: MemoryKafka, staged: Staged) -> None:
+    """The batch log names another driver: nothing is written for the old one."""
+    application = staged(words)
+    send(kafka, "a")
+    application.run_batch(0)
+    kafka.generation = 2, "another driver"
+    application.crash()
+    send(kafka, "b")
+    written = len(kafka.committed)
+    with pytest.raises(StreamsError, match="generation 2 of the batch log is newer") as raised:
+        application.run_batch(0)
+    assert raised.value.code == "fenced"
+    assert len(kafka.committed) == written
+
+
+def test_a_slot_of_another_run_of_the_same_generation_is_fenced(
+    kafka: MemoryKafka, staged: Staged
+) -> None:
+    """Topics that were made anew count generations from the beginning."""
+    application = staged(words)
+    kafka.generation = 1, "another driver"
+    with pytest.raises(StreamsError, match="another driver leads"):
+        application.run_batch(0)
+    assert kafka.committed == []
+
+
+def test_a_slot_that_another_server_ran_meanwhile_restores_its_state(
+    kafka: MemoryKafka, staged: Staged
+) -> None:
+    """What it holds in memory is older than the changelog."""
+    application = staged(counting)
+    own = application.slot_of(0)
+    clients = MemoryClients(kafka, application.application.batches_topic)
+    other = Slot(application.application, 0, "other", clients, Disk().open)
+    for batch, slot in enumerate((own, other, own)):
+        kafka.append("in", b"k", b"", batch, partition=0)
+        ranges = {("in", 0): (batch, batch + 1), ("in", 1): (0, 0)}
+        former = {} if batch == 0 else {0: ("staged", "other")[batch - 1]}
+        plan = BatchPlan(batch, {}, {}, 0, {}).to_json()
+        reports = slot.run(
+            StageRequest(
+                batch=batch, stage=0, slots=1, clock_ms=0, ranges=ranges, owners=former, plan=plan
+            )
+        )
+    restored = [restore.records for report in reports for restore in report.restores]
+    # Its own folder has the first batch; the second one comes from the changelog.
+    assert restored == [1]
+    assert counts(application) == {"k": 3}
+
+
+# Faults
+
+
+@pytest.mark.parametrize("slots", ["same", "new", "new without state"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("commit", range(4))
+def test_random_keys_are_counted_once_whatever_commit_fails(
+    kafka: MemoryKafka, staged: Staged, commit: int, when: str, slots: str
+) -> None:
+    """A stage that had committed is not repeated: a second run would choose other keys."""
+    application = staged(random_keys, slots=2)
+    send(kafka, *"abcdefgh")
+    application.run_batch(0)
+    send(kafka, *"ijklmnop")
+    wanted = kafka.commits + commit
+    kafka.fault = lambda number: when if number == wanted else None
+    with pytest.raises(InjectedFaultError):
+        application.run_batch(0)
+    if slots != "same":
+        application.crash(lose_state=slots == "new without state")
+    application.run_again()
+    # The ends of transactions may look like records until the next batch has looked at them.
+    application.run_batch(0)
+    assert counts(application).total() == 16 * 3
+    assert not application.has_waiting()
+
+
+def test_faults_at_many_commits_in_a_row_leave_every_record_counted_once(
+    kafka: MemoryKafka, staged: Staged
+) -> None:
+    """Each attempt may fail at another place, also while it repeats what was done."""
+    application = staged(random_keys, slots=2)
+    chaos = random.Random(3)
+    kafka.fault = lambda number: chaos.choice([None, None, "before", "after"])
+    for _ in range(6):
+        send(kafka, *"abcdefgh")
+        attempt: Callable[[], Any] = lambda: application.run_batch(0)  # noqa: E731
+        while True:
+            try:
+                attempt()
+                break
+            except InjectedFaultError:
+                if chaos.random() < 0.5:
+                    application.crash(lose_state=chaos.random() < 0.5)
+                attempt = application.run_again
+    kafka.fault = lambda number: None
+    application.run_batch(0)
+    assert counts(application).total() == 6 * 8 * 3
+
+
+# Limits
+
+
+@pytest.mark.parametrize("form", ["columns", "records"])
+@pytest.mark.parametrize("limit", [1, 20, 60])
+def test_a_batch_that_is_cut_by_its_size_gives_the_same_in_the_end(
+    kafka: MemoryKafka, staged: Staged, limit: int, form: str
+) -> None:
+    """A slot commits what it could hold, and later batches take the rest."""
+    lines = [f"w{n % 7} w{n % 3}" for n in range(40)]
+    send(kafka, *lines)
+    application = staged(
+        words, slots=2, limits=Limits(limit, 1e9), **{"penstock.repartition.format": form}
+    )
+    batches = 0
+    while application.has_waiting():
+        application.run_batch(0)
+        batches += 1
+    assert batches > 1
+    assert counts(application) == Counter(" ".join(lines).split())
+    assert sum(record.topic == "out" for record in kafka.committed) >= 7
+
+
+def test_a_cut_batch_reports_where_it_really_ended(kafka: MemoryKafka, staged: Staged) -> None:
+    """Offsets of what was not processed must not be committed."""
+    application = staged(counting, limits=Limits(10, 1e9))
+    for number in range(9):
+        kafka.append("in", b"k", b"12345", number, partition=0)
+    application.run_batch(0)
+    assert kafka.group["in", 0] == 2
+    assert application.position()["in", 0] == 2
+    assert counts(application) == {"k": 2}
