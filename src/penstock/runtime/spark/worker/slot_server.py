@@ -100,16 +100,19 @@ class SlotServer:
             return
         key, number, *rest = rest
         slot = self._slots.get((key, number))
-        if slot is None and kind in ("run", "warm-up"):
-            send(connection, (WHO, None))
-            slot = self._made(cloudpickle.loads(receive(connection)), number)
         if kind == "close":
             answer = self._in_time(connection, lambda: self._close(key, number, *rest))
-        elif slot is None:
-            answer = ERROR, _no_slot(number)
-        else:
+        elif slot is not None:
             held = slot
             answer = self._in_time(connection, lambda: _answered(held, kind, *rest))
+        elif kind in ("run", "warm-up"):
+            send(connection, (WHO, None))
+            pickled = receive(connection)
+            answer = self._in_time(
+                connection, lambda: _answered(self._made(pickled, number), kind, *rest)
+            )
+        else:
+            answer = ERROR, _no_slot(number)
         send(connection, answer)
         if kind == "close" and not self._slots:
             os._exit(0)
@@ -134,8 +137,9 @@ class SlotServer:
                 self._asked = time.monotonic()
                 send(connection, (ALIVE, None))
 
-    def _made(self, application: Application, number: int) -> Slot:
+    def _made(self, pickled: bytes, number: int) -> Slot:
         """Make the slot; one of an older run of the same application gives way."""
+        application: Application = cloudpickle.loads(pickled)
         with self._lock:
             wanted = application.key, number
             for key in [key for key in self._slots if key != wanted]:
