@@ -165,6 +165,9 @@ class BatchRunner:
                 failure = explained(error)
                 waited_s = time.monotonic() - since
                 if self._closing.is_set() or not self._may_repeat(failure, waited_s):
+                    if failure is error:
+                        # Its own cause stays what it was.
+                        raise
                     raise failure from error
                 self._wait_after(failure, attempts)
                 attempts += 1

@@ -1,0 +1,218 @@
+"""The driver's batches, without Spark: calls of two threads that meet, and what runs again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import penstock as ps
+from penstock.errors import StreamsError
+from penstock.runtime.spark.driver.batch_runner import BatchRunner
+from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
+from penstock.runtime.spark.exchange.stage_request import Outcome, Part, Report
+from penstock.runtime.spark.worker.slot_task import SlotTask
+from tests.runtime.memory_kafka import MemoryKafka
+from tests.runtime.staged import StagedApplication
+
+PLAN = BatchPlan(0, {("in", 0): 0}, {("in", 0): 1}, 0, {})
+
+
+class Planner:
+    """Plans one batch, when it may, and takes in what is learnt from it."""
+
+    is_behind = True
+    has_wall_clock = False
+    has_leftover = False
+
+    def __init__(self) -> None:
+        self.is_asked = threading.Event()
+        self.may_go_on = threading.Event()
+        self.reached: dict[Part, int] = {}
+        self._plans = [PLAN]
+
+    def first(self) -> None:
+        return None
+
+    def next(self) -> BatchPlan | None:
+        self.is_asked.set()
+        assert self.may_go_on.wait(10)
+        return self._plans.pop() if self._plans else None
+
+    def advance(self, reached: Mapping[Part, int]) -> None:
+        self.reached = dict(reached)
+
+    def learn(self, *given: float) -> None: ...
+
+
+class Log:
+    """The batch log of a driver that leads alone."""
+
+    def __init__(self) -> None:
+        self.state = LogState(generation=1, run_id="staged")
+        self.renewed = 0
+
+    def begin(self, plan: BatchPlan) -> None:
+        self.state.plan = plan
+
+    def renew(self) -> None:
+        self.renewed += 1
+
+    def read(self) -> LogState:
+        return LogState(generation=1, run_id="staged", plan=self.state.plan)
+
+
+class Spark:
+    """Runs the tasks of a job here, in place of their slots: a function says what they answer."""
+
+    def __init__(self, answer: Callable[[SlotTask], Outcome]) -> None:
+        self._answer = answer
+        self.sparkContext = self
+        self.cancelled: list[str] = []
+
+    def broadcast(self, value: bytes) -> Any:
+        return SimpleNamespace(value=value)
+
+    def setJobGroup(self, group: str, title: str) -> None: ...  # noqa: N802 - Spark's name
+
+    def cancelJobGroup(self, group: str) -> None:  # noqa: N802
+        self.cancelled.append(group)
+
+    def parallelize(self, numbers: range, slices: int) -> Any:
+        return SimpleNamespace(mapPartitions=self._job)
+
+    def _job(self, task: SlotTask) -> Any:
+        return SimpleNamespace(collect=lambda: [self._answer(task)])
+
+
+@pytest.fixture
+def staged() -> Iterator[StagedApplication]:
+    builder = ps.StreamsBuilder()
+    builder.stream("in").to("out")
+    kafka = MemoryKafka()
+    for topic in ("in", "out"):
+        kafka.create(topic)
+    config = {"application.id": "app", "retry.backoff.ms": 1, "commit.interval.ms": 10}
+    application = StagedApplication(builder.build().graph, config, kafka)
+    yield application
+    application.close()
+
+
+class Driver:
+    """A batch runner in a thread of its own, over fakes of all that it needs."""
+
+    def __init__(
+        self, staged: StagedApplication, answer: Callable[[SlotTask], Outcome], **config: Any
+    ) -> None:
+        self.planner, self.log, self.spark = Planner(), Log(), Spark(answer)
+        self.fenced = 0
+        self.error: BaseException | None = None
+        member = SimpleNamespace(check=lambda: None, metadata=lambda: b"", commit=lambda at: None)
+        given = cast("Any", (self.spark, staged.application, self.log, None, member))
+        rest = cast("Any", (1, self.planner, staged._internal, self._fence, b"secret"))
+        self.runner = BatchRunner(*given, *rest)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _fence(self) -> None:
+        self.fenced += 1
+
+    def _run(self) -> None:
+        try:
+            self.runner.run()
+        except StreamsError as error:
+            self.error = error
+
+    def join(self) -> None:
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+
+
+def done(task: SlotTask) -> Outcome:
+    (work,) = task.request.ranges.items()
+    report = Report(task=cast("Any", (0, 0)), stage=0, slot=0, positions={work[0]: work[1][1]})
+    return Outcome(slot=0, reports=(report,))
+
+
+def test_a_batch_that_is_planned_while_the_application_closes_does_not_begin(
+    staged: StagedApplication,
+) -> None:
+    """Closing does not wait for it, and nothing of it is asked for."""
+    driver = Driver(staged, done)
+    assert driver.planner.is_asked.wait(10)
+    assert driver.runner.stop(10)
+    driver.planner.may_go_on.set()
+    driver.join()
+    assert driver.runner.progress.batches == 0
+    assert driver.log.state.plan is None
+
+
+def test_a_batch_that_is_under_way_is_waited_for(staged: StagedApplication) -> None:
+    """Its commit would otherwise be left to the next driver."""
+    is_running, may_end = threading.Event(), threading.Event()
+
+    def slow(task: SlotTask) -> Outcome:
+        is_running.set()
+        assert may_end.wait(10)
+        return done(task)
+
+    driver = Driver(staged, slow)
+    driver.planner.may_go_on.set()
+    assert is_running.wait(10)
+    threading.Timer(0.2, may_end.set).start()
+    assert driver.runner.stop(10)
+    driver.join()
+    assert driver.planner.reached == {("in", 0): 1}
+    assert driver.spark.cancelled == []
+
+
+def test_a_batch_that_takes_too_long_is_cancelled(staged: StagedApplication) -> None:
+    """Spark ends its job; the next driver finishes the batch."""
+    is_running, may_end = threading.Event(), threading.Event()
+
+    def stuck(task: SlotTask) -> Outcome:
+        is_running.set()
+        assert may_end.wait(10)
+        return Outcome(slot=0, error=StreamsError("spark-job", "cancelled"))
+
+    driver = Driver(staged, stuck)
+    driver.planner.may_go_on.set()
+    assert is_running.wait(10)
+    assert not driver.runner.stop(0.1)
+    may_end.set()
+    driver.join()
+    assert driver.spark.cancelled == ["penstock-app-1-staged"]
+
+
+def test_a_failure_that_passes_runs_the_same_batch_again(staged: StagedApplication) -> None:
+    """Open transactions of the slots are ended first, and the log is read again."""
+    asked: list[tuple[int, bool]] = []
+
+    def failing_twice(task: SlotTask) -> Outcome:
+        asked.append((task.request.batch, task.request.is_rerun))
+        if len(asked) < 3:
+            return Outcome(slot=0, error=StreamsError("worker-lost", "it is gone"))
+        driver.runner.stop(0)
+        return done(task)
+
+    driver = Driver(staged, failing_twice)
+    driver.planner.may_go_on.set()
+    driver.join()
+    assert asked == [(0, False), (0, True), (0, True)]
+    assert (driver.fenced, driver.log.renewed) == (2, 2)
+    progress = driver.runner.progress
+    assert (progress.batches, progress.reruns, progress.waiting_for) == (1, 2, None)
+
+
+def test_a_failure_of_the_users_program_ends_the_batches(staged: StagedApplication) -> None:
+    """Running it again would only fail again; the handler decides."""
+    wrong = StreamsError("processing", "node 'map' failed")
+    driver = Driver(staged, lambda task: Outcome(slot=0, error=wrong))
+    driver.planner.may_go_on.set()
+    driver.join()
+    assert driver.error is wrong
+    assert wrong.__cause__ is None
+    assert driver.fenced == 0
