@@ -1,0 +1,201 @@
+"""An application that starts, leads and ends at awkward moments, with a run that starts nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.errors import StreamsError
+from penstock.runtime.spark.driver import streams as module
+from tests.runtime.slot_processes import happens
+
+
+class Runner:
+    """Runs batches until it is stopped, or fails."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.progress = SimpleNamespace(batches=1, waiting_for=None)
+        self.restore_listener = None
+        self._failure = failure
+        self.is_over = threading.Event()
+
+    def run(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        assert self.is_over.wait(10)
+
+
+class ApplicationRun:
+    """Says what is done to it; it leads when it may."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.steps: list[str] = []
+        self.slots = 0
+        self.runner: Runner | None = None
+        self.may_lead = threading.Event()
+        self.may_lead.set()
+        self.is_waiting = threading.Event()
+        self.is_leading = threading.Event()
+        self.may_begin = threading.Event()
+        self.may_begin.set()
+        self._failures = list(failures)
+
+    def prepare(self) -> None:
+        self.steps.append("prepared")
+
+    def wait_to_lead(self, closing: threading.Event, *, until_joined: bool = False) -> bool:
+        self.is_waiting.set()
+        while not (self.may_lead.is_set() or closing.is_set() or until_joined):
+            self.may_lead.wait(0.05)
+        return self.may_lead.is_set() and not closing.is_set()
+
+    def lead(self, spark: Any) -> Runner:
+        self.is_leading.set()
+        assert self.may_begin.wait(10)
+        self.steps.append("led")
+        self.runner = Runner(self._failures.pop(0) if self._failures else None)
+        return self.runner
+
+    def pause(self, *, is_paused: bool) -> None: ...
+
+    def end_runner(self, *, is_clean: bool, patience_s: float) -> None:
+        self.steps.append("ended")
+        if self.runner is not None:
+            self.runner.is_over.set()
+        self.runner = None
+
+    def stop(self, *, is_clean: bool, patience_s: float, leave_group: bool) -> None:
+        if self.runner is not None:
+            self.runner.is_over.set()
+        self.steps.append("stopped" if leave_group else "stopped, still a member")
+
+
+Start = Callable[[ApplicationRun], ps.KafkaStreams]
+
+
+@pytest.fixture
+def streams_of(monkeypatch: pytest.MonkeyPatch) -> Start:
+    monkeypatch.setattr(module, "spark_session", lambda config: (object(), False))
+    monkeypatch.setattr(module, "_SECONDS_BETWEEN_RESTARTS", (0.01,))
+
+    def make(run: ApplicationRun) -> ps.KafkaStreams:
+        monkeypatch.setattr(module, "ApplicationRun", lambda *given: run)
+        builder = ps.StreamsBuilder()
+        builder.stream("in").to("out")
+        settings = {"application.id": "awkward", "bootstrap.servers": "127.0.0.1:1"}
+        return ps.KafkaStreams(builder.build(), settings)
+
+    return make
+
+
+def test_an_application_starts_leads_and_closes(streams_of: Start) -> None:
+    """The order of its life, without anything awkward."""
+    run = ApplicationRun()
+    streams = streams_of(run)
+    streams.start()
+    assert streams.state is ps.State.RUNNING
+    assert streams.close("10s")
+    assert run.steps == ["prepared", "led", "stopped"]
+
+
+def test_an_application_that_is_closed_while_it_starts_ends_after_it_has_started(
+    streams_of: Start,
+) -> None:
+    """Else batches would go on that nothing can stop any more."""
+    run = ApplicationRun()
+    run.may_begin.clear()
+    streams = streams_of(run)
+    starting = threading.Thread(target=streams.start)
+    starting.start()
+    assert run.is_leading.wait(10)
+    assert not streams.close("50ms")
+    run.may_begin.set()
+    starting.join(10)
+    assert streams.wait("10s")
+    assert run.steps == ["prepared", "led", "stopped"]
+    assert streams.state is ps.State.NOT_RUNNING
+
+
+def test_an_instance_that_does_not_lead_has_started_and_waits(streams_of: Start) -> None:
+    """It takes over when the leader is gone."""
+    run = ApplicationRun()
+    run.may_lead.clear()
+    streams = streams_of(run)
+    streams.start()
+    assert streams.state is ps.State.REBALANCING
+    assert streams.waiting_for == "another instance leads the application"
+    run.may_lead.set()
+    assert run.is_leading.wait(10)
+    assert streams.close("10s")
+    assert run.steps == ["prepared", "led", "stopped"]
+
+
+def test_a_member_may_keep_its_place_in_the_group(streams_of: Start) -> None:
+    """A quick restart of a static member moves nothing then."""
+    run = ApplicationRun()
+    streams = streams_of(run)
+    streams.start()
+    assert streams.close("10s", leave_group=False)
+    assert run.steps[-1] == "stopped, still a member"
+
+
+def test_an_instance_that_was_fenced_begins_anew(streams_of: Start) -> None:
+    """It reads again what is committed, and leads when it is its turn."""
+    run = ApplicationRun(StreamsError("fenced", "another driver leads"))
+    streams = streams_of(run)
+    states: list[ps.State] = []
+    streams.set_state_listener(lambda new, old: states.append(new))
+    streams.start()
+    assert happens(lambda: states.count(ps.State.RUNNING) == 2, within_s=10)
+    assert streams.close("10s")
+    assert run.steps == ["prepared", "led", "ended", "prepared", "led", "stopped"]
+    assert states[:4] == [ps.State.REBALANCING, ps.State.RUNNING] * 2
+
+
+def failing(streams_of: Start, response: ps.ExceptionResponse) -> tuple[Any, ApplicationRun]:
+    run = ApplicationRun(StreamsError("processing", "node 'map' failed"))
+    streams = streams_of(run)
+    streams.set_uncaught_exception_handler(lambda error: response)
+    # The failure may come before or after the start has returned.
+    with contextlib.suppress(StreamsError):
+        streams.start()
+    return streams, run
+
+
+def test_an_error_of_the_program_ends_the_application(streams_of: Start) -> None:
+    """Unless the handler says otherwise; the error is kept for whoever asks."""
+    streams, run = failing(streams_of, ps.ExceptionResponse.SHUTDOWN_CLIENT)
+    assert streams.wait("10s")
+    assert streams.state is ps.State.ERROR
+    assert streams.error.code == "processing"
+    assert run.steps == ["prepared", "led", "stopped"]
+
+
+def test_a_handler_may_have_the_batches_begin_again(streams_of: Start) -> None:
+    """The cause may have been a service that is back by now."""
+    streams, run = failing(streams_of, ps.ExceptionResponse.REPLACE_THREAD)
+    assert happens(lambda: run.steps.count("led") == 2, within_s=10)
+    assert streams.close("10s")
+    assert streams.error is None
+    assert run.steps == ["prepared", "led", "ended", "prepared", "led", "stopped"]
+
+
+def test_what_cannot_be_prepared_is_raised_by_start(streams_of: Start) -> None:
+    """A missing topic, or a broker that refuses the user."""
+
+    class Unprepared(ApplicationRun):
+        def prepare(self) -> None:
+            raise StreamsError("missing-source-topic", "there is no topic 'in'")
+
+    run = Unprepared()
+    streams = streams_of(run)
+    with pytest.raises(StreamsError, match="there is no topic 'in'"):
+        streams.start()
+    assert streams.state is ps.State.ERROR
+    assert run.steps == ["stopped"]
