@@ -32,9 +32,10 @@ class ReceivedColumns:
     def last_offset(self) -> int:
         return self._offsets[-1] if self._offsets else -1
 
-    @property
-    def bytes(self) -> int:
-        return sum(len(value) for value in self._values if value is not None)
+    def bytes_before(self, end: int) -> int:
+        """Return the size of the values before that offset."""
+        at = bisect_left(self._offsets, end)
+        return sum(len(value) for value in self._values[:at] if value is not None)
 
     def add(self, messages: list[Message]) -> None:
         """Takes messages of this partition; one pass per field costs least."""

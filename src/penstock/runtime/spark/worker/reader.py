@@ -139,12 +139,13 @@ class RangeReader:
         todo = {part: end for part, (start, end) in ranges.items() if start < end}
         self._forget_complete(todo)
         deadline = time.monotonic() + self._timeout_s
-        size = sum(received.bytes for received in self._received.values())
+        # What lies here for other stages and batches says nothing about the size of this one.
+        size = sum(self._of(part).bytes_before(end) for part, (_, end) in ranges.items())
         while todo and (size < most_bytes or any(self._of(p).last_offset < 0 for p in todo)):
             messages = self._consumer.consume(min(_BATCH, self._missing(todo)), _PATIENCE_S)
             if messages:
                 deadline = time.monotonic() + self._timeout_s
-                size += self._accept(messages)
+                size += self._accept(messages, todo)
                 self._forget_complete(todo)
             elif time.monotonic() > deadline:
                 raise self._stuck(todo)
@@ -163,7 +164,7 @@ class RangeReader:
 
     def _take_ahead(self, most: int) -> int:
         messages = self._consumer.consume(most, _PATIENCE_S)
-        self._accept(messages)
+        self._accept(messages, {})
         return len(messages)
 
     def _end_ahead(self) -> None:
@@ -183,15 +184,18 @@ class RangeReader:
             self._end_ahead()
         self._consumer.close()
 
-    def _accept(self, messages: list[Message]) -> int:
-        """Take what the consumer has handed over; return its size in bytes."""
+    def _accept(self, messages: list[Message], todo: Mapping[Part, int]) -> int:
+        """Take what the consumer has handed over; return the bytes of what is still to do."""
         # Not with count(): an error that is compared with None raises another one.
         if any(map(Message.error, messages)):
             self._note_ends([message for message in messages if message.error() is not None])
             messages = [message for message in messages if message.error() is None]
+        size = 0
         for part, run in runs_of(messages):
             self._of(part).add(run)
-        return sum(map(len, messages))
+            if part in todo:
+                size += sum(map(len, run))
+        return size
 
     def _note_ends(self, messages: list[Message]) -> None:
         for message in messages:

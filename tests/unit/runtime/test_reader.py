@@ -1,0 +1,105 @@
+"""Exact ranges from one warm consumer, which hands over what it likes in any order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from confluent_kafka import Message, TopicPartition
+
+from penstock.runtime.spark.worker import reader as module
+from penstock.runtime.spark.worker.reader import RangeReader
+
+Part = tuple[str, int]
+ONE, TWO = ("one", 0), ("two", 0)
+
+
+def message(part: Part, offset: int, size: int = 10) -> Message:
+    return Message(
+        topic=part[0], partition=part[1], offset=offset, timestamp=(1, offset), key=b"k",
+        value=bytes(size),
+    )  # fmt: skip
+
+
+class Consumer:
+    """Hands over a script of messages, some at a time, whatever is wanted most."""
+
+    def __init__(self) -> None:
+        self.script: list[list[Message]] = []
+        self.assigned: dict[Part, int] = {}
+
+    def consume(self, most: int, timeout: float) -> list[Message]:
+        return self.script.pop(0) if self.script else []
+
+    def incremental_assign(self, parts: list[TopicPartition]) -> None:
+        self.assigned |= {(each.topic, each.partition): each.offset for each in parts}
+
+    def incremental_unassign(self, parts: list[TopicPartition]) -> None:
+        for each in parts:
+            del self.assigned[each.topic, each.partition]
+
+
+@pytest.fixture
+def consumer(monkeypatch: pytest.MonkeyPatch) -> Consumer:
+    made = Consumer()
+    monkeypatch.setattr(module, "new_consumer", lambda config: made)
+    return made
+
+
+def offsets(found: Any, part: Part) -> list[int]:
+    return list(found.columns[part].offsets)
+
+
+def test_what_came_early_is_kept_for_the_next_call(consumer: Consumer) -> None:
+    """A consumer has read on long before the next batch is planned."""
+    reader = RangeReader({}, timeout_s=1)
+    consumer.script = [[message(ONE, n) for n in range(5)]]
+    assert offsets(reader.read_columns({ONE: (0, 2)}), ONE) == [0, 1]
+    assert offsets(reader.read_columns({ONE: (2, 5)}), ONE) == [2, 3, 4]
+    assert consumer.assigned == {ONE: 0}
+
+
+def test_a_range_that_does_not_go_on_where_the_last_ended_starts_over(consumer: Consumer) -> None:
+    """A batch that runs again reads its records again."""
+    reader = RangeReader({}, timeout_s=1)
+    consumer.script = [[message(ONE, n) for n in range(5)], [message(ONE, n) for n in (1, 2)]]
+    reader.read_columns({ONE: (0, 4)})
+    assert offsets(reader.read_columns({ONE: (1, 3)}), ONE) == [1, 2]
+    assert consumer.assigned == {ONE: 1}
+
+
+def test_reading_ends_early_at_about_so_many_bytes(consumer: Consumer) -> None:
+    """The rest is read by a later batch, from where this one got to."""
+    reader = RangeReader({}, timeout_s=1)
+    consumer.script = [[message(ONE, n)] for n in range(10)]
+    found = reader.read_columns({ONE: (0, 10)}, most_bytes=25)
+    assert (offsets(found, ONE), found.reached) == ([0, 1, 2], {ONE: 3})
+    assert offsets(reader.read_columns({ONE: (3, 5)}), ONE) == [3, 4]
+
+
+def test_a_range_of_which_nothing_came_is_not_passed_over(consumer: Consumer) -> None:
+    """The bytes were used up by another partition."""
+    reader = RangeReader({}, timeout_s=1)
+    consumer.script = [[message(ONE, 0, 100)]]
+    found = reader.read_columns({ONE: (0, 9), TWO: (4, 9)}, most_bytes=25)
+    assert found.reached == {ONE: 1, TWO: 4}
+    assert offsets(found, TWO) == []
+
+
+def test_bytes_of_other_partitions_do_not_end_the_reading(consumer: Consumer) -> None:
+    """What was read ahead for one stage must not keep another stage from reading at all."""
+    reader = RangeReader({}, timeout_s=1)
+    consumer.script = [[message(ONE, n, 100) for n in range(5)]]
+    reader.read_columns({ONE: (0, 1)})
+    consumer.script = [[message(ONE, n, 100) for n in (5, 6)], [message(TWO, 0)]]
+    found = reader.read_columns({TWO: (0, 1)}, most_bytes=25)
+    assert (offsets(found, TWO), found.reached) == ([0], {TWO: 1})
+
+
+def test_bytes_of_later_batches_do_not_end_the_reading(consumer: Consumer) -> None:
+    """A topic with a backlog must not keep another one of the same task waiting."""
+    reader = RangeReader({}, timeout_s=1)
+    consumer.script = [[message(ONE, n, 100) for n in range(9)], [message(TWO, 0)]]
+    reader.read_columns({ONE: (0, 1)})
+    found = reader.read_columns({ONE: (1, 1), TWO: (0, 1)}, most_bytes=25)
+    assert (offsets(found, TWO), found.reached) == ([0], {ONE: 1, TWO: 1})
