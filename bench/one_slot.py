@@ -1,7 +1,7 @@
 """One slot in this process: the worker's real code without Spark, and without Kafka if wished.
 
-The slot, its tasks, stores, changelogs and markers are those of the Spark runtime. Input comes
-from memory and output goes nowhere, or both are Kafka's.
+The slot, its tasks, stores, changelogs and markers are those of the Spark runtime. Input and
+repartition topics are in memory and output goes nowhere, or all of them are Kafka's.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-import pyarrow as pa
 from confluent_kafka import Producer
 
 from bench.data import USERS, inputs
@@ -26,36 +25,51 @@ from penstock.kafka.clients import new_consumer
 from penstock.kernel.raw_columns import RawColumns, columns_of
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.partitioning import partition_for
+from penstock.model.record import Headers
+from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.topics import batches_topic, internal_topics, source_partitions
-from penstock.runtime.spark.exchange.batch_log import LogState
-from penstock.runtime.spark.exchange.plan import make_plan
-from penstock.runtime.spark.exchange.rows import REPORT, reports
-from penstock.runtime.spark.exchange.stage_request import Application, Part, StageRequest
+from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState
+from penstock.runtime.spark.exchange.plan import Plan, make_plan
+from penstock.runtime.spark.exchange.stage_request import (
+    Application,
+    Part,
+    Range,
+    Release,
+    StageRequest,
+)
 from penstock.runtime.spark.worker.clients import Clients, KafkaClients
+from penstock.runtime.spark.worker.reader import Reader, ReadRanges
 from penstock.runtime.spark.worker.slot import Slot
+from penstock.runtime.spark.worker.writer import Writer
 
 PARTITIONS = 4
 TOPICS = Topics("bench-input", "bench-output", "bench-table")
+_RUN_ID = "profile"
 
 Log = dict[Part, list[RawRecord]]
 
 
 class _Delivery(NamedTuple):
     at: int
+    number: int
 
     def offset(self) -> int:
         return self.at
 
+    def partition(self) -> int:
+        return self.number
 
-class NullWriter:
-    """Counts what it is given."""
+
+class MemoryWriter:
+    """Keeps what later stages read, in the log, and counts the rest."""
 
     is_transactional = True
     is_usable = True
 
-    def __init__(self) -> None:
+    def __init__(self, log: Log) -> None:
         self.sent = 0
-        self._waiting: list[Any] = []
+        self._log = log
+        self._waiting: list[tuple[Any, _Delivery]] = []
 
     def begin(self) -> None:
         return None
@@ -66,13 +80,18 @@ class NullWriter:
         key: bytes | None,
         value: bytes | None,
         timestamp: int,
-        headers: Any,
+        headers: Headers,
         partition: int | None,
         on_delivery: Any = None,
     ) -> None:
         self.sent += 1
+        at, number = self.sent, partition or 0
+        kept = self._log.get((topic, number))
+        if kept is not None:
+            at = len(kept)
+            kept.append(RawRecord(topic, number, at, timestamp, key, value, tuple(headers)))
         if on_delivery is not None:
-            self._waiting.append((on_delivery, self.sent))
+            self._waiting.append((on_delivery, _Delivery(at, number)))
 
     def send_all(
         self,
@@ -80,14 +99,14 @@ class NullWriter:
         keys: Sequence[bytes | None],
         values: Sequence[bytes | None],
         timestamps: Sequence[int],
-        headers: Any = (),
+        headers: Headers = (),
         partition: int | None = None,
     ) -> None:
         self.sent += len(keys)
 
     def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
-        for on_delivery, at in self._waiting:
-            on_delivery(None, _Delivery(at))
+        for on_delivery, delivery in self._waiting:
+            on_delivery(None, delivery)
         self._waiting.clear()
 
     def flush(self) -> None:
@@ -101,17 +120,24 @@ class NullWriter:
 
 
 class MemoryReader:
-    """Has its columns ready, as if reading were for free."""
+    """Has the columns of the input ready, as if reading were for free."""
 
     def __init__(self, log: Log, columns: Mapping[Part, RawColumns]) -> None:
         self._log = log
         self._columns = columns
 
-    def read(self, ranges: Mapping[Part, tuple[int, int]]) -> Log:
+    def read(self, ranges: Mapping[Part, Range]) -> Log:
         return {part: self._log[part][start:end] for part, (start, end) in ranges.items()}
 
-    def read_columns(self, ranges: Mapping[Part, tuple[int, int]]) -> dict[Part, RawColumns]:
-        return {part: self._columns[part].cut(*span) for part, span in ranges.items()}
+    def read_columns(self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40) -> ReadRanges:
+        found = {part: self._cut(part, *span) for part, span in ranges.items()}
+        return ReadRanges(found, {part: end for part, (_, end) in ranges.items()})
+
+    def _cut(self, part: Part, start: int, end: int) -> RawColumns:
+        if part in self._columns:
+            return self._columns[part].cut(start, end)
+        # A repartition topic has a few large records.
+        return columns_of(*part, self._log[part][start:end])
 
     def connect(self, parts: Iterable[Part]) -> None: ...
 
@@ -122,26 +148,29 @@ class MemoryReader:
 
 
 class MemoryClients:
-    """Input from memory, output to nowhere, changelogs that are empty."""
+    """Input and repartition topics from memory, output to nowhere, changelogs that are empty."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    def __init__(self, log: Log, internal: Iterable[Part]) -> None:
         self._columns = {part: columns_of(*part, records) for part, records in log.items()}
+        self._log: Log = {**log, **{part: [] for part in internal}}
 
-    def writer(self, slot: int) -> NullWriter:
-        return NullWriter()
+    def writer(self, slot: int) -> Writer:
+        return MemoryWriter(self._log)
 
-    def reader(self) -> MemoryReader:
+    def reader(self) -> Reader:
         return MemoryReader(self._log, self._columns)
 
-    def restorer(self) -> MemoryReader:
-        return MemoryReader(self._log, self._columns)
+    def restorer(self) -> Reader:
+        return self.reader()
+
+    def global_reader(self) -> Reader:
+        return self.reader()
 
     def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
         return 0, 0
 
     def batch_log(self) -> LogState:
-        return LogState()
+        return LogState(generation=1, run_id=_RUN_ID)
 
     def close(self) -> None:
         return None
@@ -185,15 +214,20 @@ class OneSlot:
         self._application = Application(
             id=application_id, plan=plan, config=dict(config), state_dir=str(self._folder),
             exactly_once=True, consumer=consumer_settings(config),
-            producer=producer_settings(config), epoch="profile",
+            restore_consumer=consumer_settings(config, "restore"),
+            global_consumer=consumer_settings(config, "global"),
+            producer=producer_settings(config), generation=1, run_id=_RUN_ID,
             batches_topic=batches_topic(application_id),
         )  # fmt: skip
-        self._clients: Clients = MemoryClients(log)
-        self._group: Any = None
+        self._internal = InternalPositions(
+            # Every stage reports what it has written: the cluster is not asked.
+            plan, cast("Admin", None), self._real, {}, {}, purge_interval_s=1e9,
+        )  # fmt: skip
+        self._clients: Clients = MemoryClients(log, self._internal.committed())
+        self._group: bytes | None = None
         if bootstrap is not None:
             self._to_kafka(bootstrap, config, log)
-        self._slot = Slot(self._application, 0, self._clients)
-        self._clocks: dict[Any, Any] = {}
+        self._slot = Slot(self._application, 0, "profile", self._clients)
 
     def run(self, batches: int) -> tuple[float, float]:
         """Runs all the input in this many batches; gives the seconds and the CPU seconds."""
@@ -208,20 +242,27 @@ class OneSlot:
             at = until
         return time.perf_counter() - began, time.process_time() - cpu
 
-    def _run_batch(self, number: int, ranges: Mapping[Part, tuple[int, int]]) -> None:
-        rows: list[pa.RecordBatch] = []
-        for stage in range(self._application.plan.stages):
-            order = StageRequest(
-                batch=number, stage=stage, slots=1, clock_ms=1, ranges=ranges,
-                clocks=self._clocks, group=self._group,
+    def _run_batch(self, number: int, ranges: Mapping[Part, Range]) -> None:
+        plan = self._application.plan
+        starts = {part: start for part, (start, _) in ranges.items()}
+        ends = {part: end for part, (_, end) in ranges.items()}
+        whole = BatchPlan(number, starts, ends, 1, {}).to_json()
+        tables = set(plan.graph.source_changelogs.values())
+        for stage in range(plan.stages):
+            request = StageRequest(
+                batch=number, stage=stage, slots=1, clock_ms=1,
+                ranges={part: ranges[part] for part in _external(plan, stage)}
+                | self._internal.ranges(stage),
+                skips=self._internal.skips, group=self._group, plan=whole,
+                table_positions={part: at for part, at in starts.items() if part[0] in tables},
             )  # fmt: skip
-            rows = list(self._slot.run(order, rows))
-        for batch in rows:
-            for report in reports(row for row in batch.to_pylist() if row["stage"] == REPORT):
-                self._clocks[report.task] = report.clocks
+            self._internal.advance(self._slot.run(request))
+
+    def _real(self, topic: str) -> str:
+        return f"{self._application.id}-{topic}"
 
     def close(self) -> None:
-        self._slot.close(-1)
+        self._slot.close(Release())
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _to_kafka(self, bootstrap: str, config: StreamsConfig, log: Log) -> None:
@@ -240,10 +281,22 @@ class OneSlot:
                 )
             producer.poll(0)
         producer.flush()
-        self._clients = KafkaClients(self._application)
+        application = self._application
+        batches = BatchLog(
+            application.batches_topic, application.consumer, application.producer,
+            exactly_once=True,
+        )  # fmt: skip
+        batches.take_generation(1, _RUN_ID)
+        batches.close()
+        self._clients = KafkaClients(application)
         consumer = new_consumer(self._application.consumer)
         self._group = consumer.consumer_group_metadata()
         consumer.close()
+
+
+def _external(plan: Plan, stage: int) -> list[Part]:
+    """The partitions of real topics that a stage reads."""
+    return [part for run in plan.runs_of(stage) for parts in plan.inputs_of(run) for part in parts]
 
 
 def _generated(workload: str, records: int, topics: Topics, keys: int) -> Log:

@@ -16,21 +16,24 @@ Function = tuple[str, int, str]
 
 #: The first rule whose file part and function fit decides; an empty function fits all.
 _RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("spark/reader.py", (), "read"),
-    ("bench/one_slot.py", ("read",), "read"),
-    ("spark/rows.py", (), "shuffle"),
-    ("spark/output.py", ("partition_of", "_row"), "shuffle"),
-    ("pyarrow/", (), "shuffle"),
-    ("spark/output.py", ("write_changelogs", "log", "_noting", "delivered"), "changelog"),
-    ("spark/task_state.py", ("append",), "changelog"),
+    ("worker/reader.py", (), "read"),
+    ("worker/consumer_buffer.py", (), "read"),
+    ("bench/one_slot.py", ("read", "_cut"), "read"),
+    ("exchange/bundles.py", (), "repartition"),
+    ("worker/repartition_topic.py", (), "repartition"),
+    ("worker/task_output.py", ("write_repartitioned", "_write_records"), "repartition"),
+    ("pyarrow/", (), "repartition"),
+    ("worker/task_output.py", ("write_changelogs", "log", "_noting", "delivered"), "changelog"),
+    ("worker/changelog_buffer.py", (), "changelog"),
+    ("worker/task_state.py", ("append",), "changelog"),
     ("state/changelogged.py", (), "changelog"),
-    ("spark/output.py", ("commit", "flush", "begin"), "commit"),
-    ("spark/markers.py", (), "commit"),
-    ("spark/task_state.py", ("prepare", "seal"), "state"),
+    ("worker/writer.py", ("commit", "flush", "begin"), "commit"),
+    ("worker/markers.py", (), "commit"),
+    ("worker/task_state.py", ("prepare", "apply"), "state"),
     ("penstock/state/", (), "state"),
-    ("spark/output.py", ("send", "partitions"), "output"),
+    ("worker/task_output.py", ("send", "partitions"), "output"),
     ("kernel/sink.py", (), "output"),
-    ("model/partitioning.py", (), "output"),
+    ("model/partitioning", (), "output"),
     ("kernel/source.py", (), "decode"),
     ("serde/", ("encode", "serialize", "dumps"), "encode"),
     ("serde/", (), "decode"),
@@ -38,11 +41,11 @@ _RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("penstock/kernel/", (), "process"),
     ("penstock/processor/", (), "process"),
     ("penstock/model/", (), "process"),
-    ("spark/task_state.py", ("run",), "process"),
+    ("worker/task_state.py", ("run",), "process"),
 )
 PARTS = (
-    "read", "decode", "process", "state", "changelog", "encode", "output", "shuffle", "commit",
-    "rest",
+    "read", "decode", "process", "state", "changelog", "encode", "output", "repartition",
+    "commit", "rest",
 )  # fmt: skip
 
 
@@ -140,16 +143,8 @@ def _part(function: Function) -> str | None:
 
 
 def _is_writer(function: Function) -> bool:
-    """The writer's ``send`` serves the output and the changelogs; the task's own comes later."""
-    file, line, _ = function
-    if "bench/one_slot.py" in file:
-        return True
-    return "spark/output.py" in file and line < _first_line_of_task_output(file)
-
-
-def _first_line_of_task_output(file: str) -> int:
-    lines = Path(file).read_text(encoding="utf-8").splitlines()
-    return lines.index("class TaskOutput:")
+    """Whether this is the writer's ``send``, which serves both the output and the changelogs."""
+    return "bench/one_slot.py" in function[0] or "worker/writer.py" in function[0]
 
 
 def _name(function: Function) -> str:
