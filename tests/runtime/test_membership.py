@@ -1,0 +1,179 @@
+"""The driver in its consumer group: who leads, and on whose behalf offsets are committed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from penstock.errors import StreamsError
+from penstock.runtime.spark.driver import membership as module
+from penstock.runtime.spark.driver.membership import GroupMember
+from tests.runtime.slot_processes import happens
+
+LOG = [TopicPartition("app-batches", 0)]
+
+
+class Group:
+    """A consumer whose group does what a test says, in the thread that polls."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, Any] = {}
+        self.events: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.threads: set[str] = set()
+        self.committed: list[tuple[str, int, int]] = []
+        self.refusal: KafkaException | None = None
+        self.paused: list[TopicPartition] = []
+        self.generation = 0
+        self.is_closed = False
+
+    def subscribe(self, topics: list[str], **on: Any) -> None:
+        self._on = on
+
+    def assign(self, parts: list[TopicPartition]) -> None:
+        self.events.put(lambda: self._on["on_assign"](self, parts))
+
+    def revoke(self, parts: list[TopicPartition]) -> None:
+        self.events.put(lambda: self._on["on_revoke"](self, parts))
+
+    def poll(self, timeout: float) -> None:
+        self.threads.add(threading.current_thread().name)
+        try:
+            self.events.get(timeout=0.01)()
+        except Empty:
+            return
+
+    def consumer_group_metadata(self) -> bytes:
+        return b"generation %d" % self.generation
+
+    def incremental_assign(self, parts: list[TopicPartition]) -> None:
+        self.generation += 1
+
+    def incremental_unassign(self, parts: list[TopicPartition]) -> None: ...
+
+    def pause(self, parts: list[TopicPartition]) -> None:
+        self.paused += parts
+
+    def commit(self, *, offsets: list[TopicPartition], asynchronous: bool) -> None:
+        self.threads.add(threading.current_thread().name)
+        if self.refusal is not None:
+            raise self.refusal
+        self.committed += [(each.topic, each.partition, each.offset) for each in offsets]
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+@pytest.fixture
+def group(monkeypatch: pytest.MonkeyPatch) -> Group:
+    made = Group()
+
+    def new_consumer(settings: dict[str, Any]) -> Group:
+        made.settings = settings
+        return made
+
+    monkeypatch.setattr(module, "new_consumer", new_consumer)
+    return made
+
+
+@pytest.fixture
+def member(group: Group) -> Iterator[GroupMember]:
+    made = GroupMember({"group.id": "app", "auto.offset.reset": "earliest"}, "app-batches", _no)
+    yield made
+    made.close()
+
+
+def _no() -> None:
+    return None
+
+
+def code_of(member: GroupMember) -> str | None:
+    try:
+        member.check()
+    except StreamsError as error:
+        return error.code
+    return None
+
+
+def test_the_owner_of_the_batch_log_leads(group: Group, member: GroupMember) -> None:
+    """The log has one partition, so one member of the group does."""
+    assert code_of(member) == "not-leading"
+    group.assign(LOG)
+    assert member.leads.wait(10)
+    assert member.has_joined.is_set()
+    assert code_of(member) is None
+    assert member.metadata() == b"generation 1"
+    assert group.paused == LOG
+
+
+def test_a_member_without_a_share_has_joined_and_does_not_lead(
+    group: Group, member: GroupMember
+) -> None:
+    """An instance that waits must not look as if it had not started."""
+    group.assign([])
+    assert member.has_joined.wait(10)
+    assert not member.leads.is_set()
+    assert group.paused == []
+
+
+def test_a_member_that_loses_the_log_no_longer_leads(group: Group, member: GroupMember) -> None:
+    """The group may have given it to another one while this one was paused."""
+    group.assign(LOG)
+    assert member.leads.wait(10)
+    group.revoke([])
+    group.revoke(LOG)
+    assert happens(lambda: code_of(member) == "not-leading", within_s=10)
+
+
+def test_changes_are_told(group: Group) -> None:
+    """Whoever waits for the lead is woken up."""
+    changes = threading.Semaphore(0)
+    member = GroupMember({}, "app-batches", changes.release)
+    group.assign(LOG)
+    assert changes.acquire(timeout=10)
+    group.revoke(LOG)
+    assert changes.acquire(timeout=10)
+    member.close()
+
+
+def test_offsets_are_committed_by_the_thread_that_polls(group: Group, member: GroupMember) -> None:
+    """The client hangs when two threads wait for the group at once."""
+    member.commit({})
+    member.commit({("in", 1): 7})
+    assert group.committed == [("in", 1, 7)]
+    assert group.threads == {"penstock-member"}
+
+
+def test_a_refused_commit_is_the_callers_error(group: Group, member: GroupMember) -> None:
+    """And the member goes on."""
+    group.refusal = KafkaException(KafkaError(KafkaError.ILLEGAL_GENERATION))
+    with pytest.raises(KafkaException):
+        member.commit({("in", 0): 1})
+    group.refusal = None
+    member.commit({("in", 0): 2})
+    assert group.committed == [("in", 0, 2)]
+
+
+@pytest.mark.parametrize("leave", [True, False])
+def test_a_member_leaves_or_falls_silent(group: Group, member: GroupMember, *, leave: bool) -> None:
+    """A static member that comes back soon keeps its place."""
+    group.assign(LOG)
+    assert member.leads.wait(10)
+    began = time.monotonic()
+    member.close(leave=leave)
+    assert time.monotonic() - began < 5
+    assert group.is_closed is leave
+    assert not member.leads.is_set()
+
+
+def test_what_leading_rests_on_cannot_be_set_by_the_user(group: Group, member: GroupMember) -> None:
+    """Offsets are committed with the batches, never by the client itself."""
+    assert group.settings["group.id"] == "app"
+    assert group.settings["enable.auto.commit"] is False
+    assert group.settings["partition.assignment.strategy"] == "cooperative-sticky"
+    assert group.settings["auto.offset.reset"] == "latest"
