@@ -12,6 +12,7 @@ import pytest
 import penstock as ps
 from penstock.errors import StreamsError
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
+from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
 from penstock.runtime.spark.exchange.stage_request import Outcome, Part, Report
 from penstock.runtime.spark.worker.slot_task import SlotTask
@@ -112,8 +113,9 @@ class Driver:
         self.error: BaseException | None = None
         member = SimpleNamespace(check=lambda: None, metadata=lambda: b"", commit=lambda at: None)
         given = cast("Any", (self.spark, staged.application, self.log, None, member))
-        rest = cast("Any", (1, self.planner, staged._internal, self._fence, b"secret"))
-        self.runner = BatchRunner(*given, *rest)
+        placement = Placement(cast("Any", self.spark.sparkContext))
+        rest = cast("Any", (1, self.planner, staged._internal, placement, self._fence))
+        self.runner = BatchRunner(*given, *rest, lambda: None, b"secret")
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 

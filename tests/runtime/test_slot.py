@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -176,6 +178,7 @@ def test_a_rerun_over_another_number_of_slots_runs_every_task(staged: Staged) ->
     kafka.fault = lambda number: "before" if number == 1 else None
     with pytest.raises(InjectedFaultError):
         application.run_batch(0)
+    application.restart()
     application.slots = 3
     application.run_again()
     assert counts(application) == {"0": 1, "1": 1, "2": 1, "3": 1}
@@ -211,13 +214,15 @@ def test_a_slot_of_another_run_of_the_same_generation_is_fenced(
 
 
 def test_a_slot_that_another_server_ran_meanwhile_restores_its_state(
-    kafka: MemoryKafka, staged: Staged
+    kafka: MemoryKafka, staged: Staged, tmp_path: Path
 ) -> None:
     """What it holds in memory is older than the changelog."""
     application = staged(counting)
     own = application.slot_of(0)
     clients = MemoryClients(kafka, application.application.batches_topic)
-    other = Slot(application.application, 0, "other", clients, Disk().open)
+    # On a host of its own: here the first one has the folders.
+    elsewhere = replace(application.application, state_dir=str(tmp_path))
+    other = Slot(elsewhere, 0, "other", clients, Disk().open)
     for batch, slot in enumerate((own, other, own)):
         kafka.append("in", b"k", b"", batch, partition=0)
         ranges = {("in", 0): (batch, batch + 1), ("in", 1): (0, 0)}

@@ -64,7 +64,7 @@ class ApplicationRun:
 
     def pause(self, *, is_paused: bool) -> None: ...
 
-    def end_runner(self, *, is_clean: bool, patience_s: float) -> None:
+    def end_runner(self, *, is_clean: bool, patience_s: float, keeps_slots: bool = False) -> None:
         self.steps.append("ended")
         if self.runner is not None:
             self.runner.is_over.set()

@@ -32,12 +32,12 @@ A, B, C = "0_0", "0_2", "0_10"
 
 
 def bundle_of(keys: Sequence[bytes | None]) -> Bundle:
-    return Bundle(list(range(len(keys))), list(keys), [None] * len(keys))
+    return Bundle(0, list(range(len(keys))), list(keys), [None] * len(keys))
 
 
 def bundled(offset: int, upstream: str, *keys: bytes) -> RawRecord:
-    (data,) = bundle_of(keys).packed()
-    return RawRecord("app-t", 0, offset, 5, None, data, bundle_header(TaskId.parse(upstream)))
+    ((_, data),) = bundle_of(keys).packed()
+    return RawRecord("app-t", 0, offset, 5, None, data, bundle_header(TaskId.parse(upstream), 7))
 
 
 def single(offset: int, key: bytes) -> RawRecord:
@@ -74,15 +74,17 @@ def test_a_bundle_comes_back_as_it_was_packed(rows: list[tuple[object, ...]], co
         different = sorted({key for key in keys if key is not None})
         codes = [-1 if key is None else different.index(key) for key in keys]
         column = CodedBytes(np.array(codes, np.int64), different)
-    bundle = Bundle(times, column, values, headers if any(headers) else None)  # type: ignore[arg-type]
-    (data,) = bundle.packed()
+    bundle = Bundle(0, times, column, values, headers if any(headers) else None)  # type: ignore[arg-type]
+    ((_, data),) = bundle.packed()
     assert rows_of(unpacked(data)) == rows_of(bundle) == rows
 
 
 def test_values_that_are_the_keys_travel_once() -> None:
     """A stream that was re-keyed by its value has the same column twice."""
     keys = [b"k" * 100] * 50
-    (same,), (other,) = (list(Bundle([1] * 50, keys, v).packed()) for v in (keys, list(keys)))
+    ((_, same),), ((_, other),) = (
+        list(Bundle(0, [1] * 50, keys, v).packed()) for v in (keys, list(keys))
+    )
     assert len(same) < len(other) * 0.6
     again = unpacked(same)
     assert again.values is again.keys
@@ -92,7 +94,9 @@ def test_a_large_bundle_is_split_in_order(monkeypatch: pytest.MonkeyPatch) -> No
     """Brokers refuse records above a limit; one row is never split."""
     monkeypatch.setattr(module, "_MOST_BYTES", 2_000)
     keys = [b"%03d" % n + bytes(300) for n in range(20)]
-    pieces = [unpacked(data) for data in bundle_of(keys).packed()]
+    packed = list(bundle_of(keys).packed())
+    pieces = [unpacked(data) for _, data in packed]
+    assert [first for first, _ in packed] == [int((piece.keys[0] or b"")[:3]) for piece in pieces]
     assert len(pieces) > 5
     assert [key for piece in pieces for key in piece.keys] == keys
     assert len(list(bundle_of([bytes(5_000)]).packed())) == 1
@@ -113,6 +117,7 @@ def test_records_are_sorted_by_the_task_that_sent_them() -> None:
     """Each upstream task has a queue of its own, in numeric order; the topic interleaves them."""
     found = split(bundled(1, B, b"b1"), bundled(2, A, b"a1", b"a2"), bundled(4, C, b"c1"),
                   bundled(5, B, b"b2"))  # fmt: skip
+    found.sort(key=lambda sent: sent.order)
     assert [(sent.queue, keys_of(sent)) for sent in found] == [
         ("t|0_0", [b"a1", b"a2"]), ("t|0_2", [b"b1", b"b2"]), ("t|0_10", [b"c1"]),
     ]  # fmt: skip
@@ -135,9 +140,11 @@ def test_records_of_a_bundle_get_the_offsets_that_the_queue_hands_out() -> None:
 
 def test_headers_stay_with_their_records_when_bundles_are_joined() -> None:
     """Most bundles have none; joining fills the gaps."""
-    with_headers = Bundle([1, 2], [b"a", b"b"], [None] * 2, [None, encode_headers([("h", b"1")])])
-    (data,) = with_headers.packed()
-    record = RawRecord("app-t", 0, 1, 5, None, data, bundle_header(TaskId.parse(A)))
+    with_headers = Bundle(
+        0, [1, 2], [b"a", b"b"], [None] * 2, [None, encode_headers([("h", b"1")])]
+    )
+    ((_, data),) = with_headers.packed()
+    record = RawRecord("app-t", 0, 1, 5, None, data, bundle_header(TaskId.parse(A), 0))
     (sent,) = split(record, bundled(2, A, b"c"))
     assert sent.columns("app-t", range(3)).headers == [(), (("h", b"1"),), ()]
 

@@ -47,8 +47,8 @@ def test_columns_are_bundled_like_single_records(
     one_by_one, at_once = topic(partitions), topic(partitions)
     values, times = [b"v%d" % n for n in range(len(keys))], list(range(len(keys)))
     for n, key in enumerate(keys):
-        one_by_one.add(key, values[n], times[n], None, None)
-    at_once.add_all(coded(keys) if is_coded else keys, values, times)
+        one_by_one.add(7 + n, key, values[n], times[n], None, None)
+    at_once.add_all(7, coded(keys) if is_coded else keys, values, times)
     found = rows(at_once)
     assert found == rows(one_by_one)
     for partition, its in found.items():
@@ -73,9 +73,9 @@ def test_order_within_a_partition_is_kept_when_both_ways_are_mixed(
             for time, key in zip(times, keys, strict=True):
                 expected[partition_for(key or b"", partitions)].append(time)
                 if not in_columns:
-                    repartition.add(key, None, time, None, None)
+                    repartition.add(time, key, None, time, None, None)
             if in_columns:
-                repartition.add_all(keys, [None] * len(keys), times)
+                repartition.add_all(times[0], keys, [None] * len(keys), times)
         bundles = repartition.bundles()
     assert all(len(bundle) <= largest for _, bundle in bundles)
     found = defaultdict(list)
@@ -88,7 +88,7 @@ def test_headers_begin_with_the_first_record_that_has_some() -> None:
     """Records before it get none, those after it may go without."""
     repartition = topic(1)
     for headers in (None, b"h", None):
-        repartition.add(b"k", None, 1, headers, None)
+        repartition.add(1, b"k", None, 1, headers, None)
     ((_, bundle),) = repartition.bundles()
     assert bundle.headers == [None, b"h", None]
 
@@ -97,17 +97,17 @@ def test_a_partition_that_is_asked_for_wins_over_the_key() -> None:
     """A stream partitioner of the user's may send a key anywhere."""
     repartition = topic(4)
     wanted = (partition_for(b"k", 4) + 1) % 4
-    repartition.add(b"k", None, 1, None, wanted)
+    repartition.add(1, b"k", None, 1, None, wanted)
     assert rows(repartition).keys() == {wanted}
 
 
 def test_bundles_are_given_once() -> None:
     """What has been written is not written again, and a failed run leaves nothing behind."""
     repartition = topic(1)
-    repartition.add(b"k", None, 5, None, None)
+    repartition.add(1, b"k", None, 5, None, None)
     assert len(repartition.bundles()) == 1
     assert repartition.bundles() == []
-    repartition.add(b"k", None, 5, None, None)
-    repartition.add_all([b"k"], [None], [6])
+    repartition.add(1, b"k", None, 5, None, None)
+    repartition.add_all(2, [b"k"], [None], [6])
     repartition.clear()
     assert repartition.bundles() == []

@@ -349,7 +349,8 @@ class BatchRunner:
         """Take a new number of slots, or a better place for one, between two batches."""
         if self.slots != self._used_slots:
             self._log.note_slots(self.slots)
-            self.release(range(self.slots, self._used_slots))
+            # Tasks change their slot, and their folders must be free for the next one.
+            self.release(range(self._used_slots))
             self._used_slots = self.slots
         moving = self.placement.to_move(self.slots)
         if moving is not None:

@@ -85,7 +85,14 @@ class GroupMember:
                 done.set_exception(error)
 
         self._calls.put(commit)
-        done.result(_COMMIT_S)
+        try:
+            done.result(_COMMIT_S)
+        except TimeoutError:
+            raise StreamsError(
+                "broker-away",
+                "Kafka did not take the offsets of a batch",
+                fix="check the broker; the batch runs again when it is back",
+            ) from None
 
     def check(self) -> None:
         """Raise if another driver leads by now."""

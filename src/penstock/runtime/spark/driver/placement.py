@@ -69,10 +69,12 @@ class Placement:
             for n in range(slots)
             if n in self.endpoints
         )
-        if not load or len(load) >= min(executors, slots):
+        if not load:
             return None
-        fullest, held = load.most_common(1)[0]
-        if held < 2:
+        fullest, most = load.most_common(1)[0]
+        # An executor that holds no slot is not in the count.
+        fewest = min(load.values()) if len(load) >= executors else 0
+        if most - fewest < 2:
             return None
         self._moved = now
         return next(

@@ -9,7 +9,7 @@ so another program may write to the topic, and ``penstock.repartition.format=rec
 
 from __future__ import annotations
 
-import pickle
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -25,17 +25,36 @@ from penstock.runtime.spark.exchange.stage_request import Skips
 
 #: Tells that a record is a bundle, and which task has sent what is in it.
 BUNDLE_HEADER = "penstock.bundle"
+#: Bytes of a header's name and of its value, -1 for none.
+_SIZES = struct.Struct(">ii")
 #: A bundle above this is split: brokers and readers handle a few hundred kilobytes best.
 _MOST_BYTES = 1_000_000
 
 
 def encode_headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
-    """Return None for no headers, the usual case."""
-    return pickle.dumps(tuple(headers)) if headers else None
+    """Return name and value of each header behind their lengths; None for no headers.
+
+    Not a pickle: whoever may write to the topic could run code in a worker.
+    """
+    parts: list[bytes] = []
+    for name, value in headers:
+        encoded = name.encode()
+        size = -1 if value is None else len(value)
+        parts += [_SIZES.pack(len(encoded), size), encoded, value or b""]
+    return b"".join(parts) or None
 
 
 def decode_headers(data: bytes | None) -> Headers:
-    return () if data is None else pickle.loads(data)
+    found: list[tuple[str, bytes | None]] = []
+    at, data = 0, data or b""
+    while at < len(data):
+        named, size = _SIZES.unpack_from(data, at)
+        at += _SIZES.size
+        name, at = data[at : at + named].decode(), at + named
+        value = None if size < 0 else data[at : at + size]
+        at += max(size, 0)
+        found.append((name, value))
+    return tuple(found)
 
 
 @dataclass(slots=True)
