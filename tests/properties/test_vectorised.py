@@ -12,17 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.runtime.spark.worker.output import BATCH_HEADER
 from penstock.topology.graph import Graph
 from tests.properties.runs import SOME
-from tests.runtime.memory_kafka import MemoryKafka
+from tests.runtime.memory_kafka import MemoryKafka, unbundled
 from tests.runtime.staged import StagedApplication
 
 Build = Callable[[ps.StreamsBuilder], None]
 amount = ps.col("n")
-#: A stack is that of the code that ran. The number of a batch is on the first record that it
-#: logs, whichever key that has: there is no order between keys.
-_OTHER_HEADERS = ("__streams.errors.stacktrace", BATCH_HEADER)
+#: A stack is that of the code that ran.
+_OTHER_HEADERS = ("__streams.errors.stacktrace",)
 
 
 def stateless(builder: ps.StreamsBuilder) -> None:
@@ -299,7 +297,7 @@ def run_graph(
 def _records(kafka: MemoryKafka) -> dict[Any, list[Any]]:
     """By topic and key, what was written in order."""
     found: dict[Any, list[Any]] = {}
-    for record in kafka.committed:
+    for record in (row for each in kafka.committed for row in unbundled(each)):
         if record.topic not in ("in", "table") and "penstock-batches" not in record.topic:
             headers = [h for h in record.headers if h[0] not in _OTHER_HEADERS]
             kept = (record.partition, record.value, record.timestamp, headers)

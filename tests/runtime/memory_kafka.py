@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from penstock.kafka.admin_answers import PartitionState, Topic
-from penstock.kernel.raw_columns import RawColumns, columns_of
+from penstock.kernel.raw_columns import RawColumns, columns_of, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
 from penstock.runtime.spark.exchange.batch_log import LogState
+from penstock.runtime.spark.exchange.bundles import BUNDLE_HEADER, decode_headers, unpacked
 from penstock.runtime.spark.worker.reader import Reader, ReadRanges
 from penstock.runtime.spark.worker.writer import Writer
 
@@ -108,6 +109,19 @@ class MemoryKafka:
 
     def is_fenced(self, slot: int, epoch: int) -> bool:
         return self._writers[slot] != epoch
+
+
+def unbundled(record: RawRecord) -> list[RawRecord]:
+    """The records that a record of a repartition topic stands for; any other stands for itself."""
+    if not any(name == BUNDLE_HEADER for name, _ in record.headers):
+        return [record]
+    bundle = unpacked(record.value or b"")
+    headers = bundle.headers or [None] * len(bundle)
+    rows = zip(listed(bundle.timestamps), bundle.keys, bundle.values, headers, strict=True)
+    return [
+        record._replace(timestamp=at, key=key, value=value, headers=decode_headers(encoded))
+        for at, key, value, encoded in rows
+    ]
 
 
 class MemoryWriter:

@@ -10,14 +10,13 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.runtime.local.outbox import ProducedRecord
-from penstock.runtime.spark.worker.output import BATCH_HEADER
 from penstock.sql import SqlEngine
 from penstock.sql.formats.registry import MemoryRegistry
 from penstock.sql.local import QUERY_CONFIG, LocalQuery
 from penstock.testing.sql.script import ScriptTopics
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink
-from tests.runtime.memory_kafka import MemoryKafka
+from tests.runtime.memory_kafka import MemoryKafka, unbundled
 from tests.runtime.staged import StagedApplication
 from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions
@@ -92,13 +91,11 @@ def _outcome(graph: Graph, records: list[ProducedRecord], cache: int, vectorize:
     finally:
         application.close()
     written: dict[Any, list[Any]] = {}
-    for record in kafka.committed[before:]:
+    for record in (row for each in kafka.committed[before:] for row in unbundled(each)):
         if "penstock-batches" not in record.topic:
             place = record.topic, record.partition, record.key
             value = record.value and _SEQUENCE.sub(b'"SEQ":0', record.value)
-            # The mark of a batch is on the first record of a changelog, whichever key that has.
-            headers = tuple(each for each in record.headers if each[0] != BATCH_HEADER)
-            written.setdefault(place, []).append((value, record.timestamp, headers))
+            written.setdefault(place, []).append((value, record.timestamp, record.headers))
     return written
 
 
