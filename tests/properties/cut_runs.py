@@ -91,30 +91,27 @@ class Outcome:
     over_columns: int
 
     @property
-    def results(self) -> tuple[list[Sent], Counter[Sent]]:
-        """What was sent in order, and dead letters, which are sent when a record is decoded.
+    def results(self) -> list[Sent]:
+        """What was sent in order. Columns and the buffer of a suppress log at commits."""
+        return [e for e in self.sent if e[0] != "dead" and not e[0].endswith("-changelog")]
 
-        Changelogs count by their ``view``: columns and the buffer of a suppress log at commits.
-        """
-        letters = Counter(each for each in self.sent if each[0] == "dead")
-        return [each for each in self._output if each[0] != "dead"], letters
+    @property
+    def letters(self) -> Counter[Sent]:
+        """Dead letters: one is sent when its record is decoded, which is ahead of its turn."""
+        return Counter(each for each in self.sent if each[0] == "dead")
 
     @property
     def by_key(self) -> dict[Any, list[Sent]]:
-        """What was sent under each key in order: all that columns promise."""
+        """The results of each key in order: all that columns promise."""
         found: dict[Any, list[Sent]] = {}
-        for each in self._output:
+        for each in self.results:
             found.setdefault(each[:2], []).append(each)
         return found
 
     @property
-    def _output(self) -> list[Sent]:
-        return [each for each in self.sent if not each[0].endswith("-changelog")]
-
-    @property
     def view(self) -> dict[Any, bytes]:
-        """The last value of each key: all that a cache promises."""
-        last = {each[:2]: each[2] for each in self.sent}
+        """The last value of each key, also in changelogs: all that a cache promises."""
+        last = {each[:2]: each[2] for each in self.sent if each[0] != "dead"}
         return {key: value for key, value in last.items() if value is not None}
 
 

@@ -125,6 +125,7 @@ def test_cuts_change_nothing(
     cut = CutRun(build().graph, extractor=extractor).run(events, cuts)
     assert len(whole.batches) <= 1
     assert cut.results == whole.results
+    assert cut.letters == whole.letters
     assert cut.view == whole.view
     assert_same_end(cut, whole)
 
@@ -145,6 +146,7 @@ def test_cuts_change_nothing_over_columns(
     cut, events = over_columns(build, events, cuts, cache_bytes=0)
     whole = CutRun(graph_of(build), extractor=EXTRACTOR).run(events)
     assert cut.by_key == whole.by_key
+    assert cut.letters == whole.letters
     assert cut.view == whole.view
     assert_same_end(cut, whole)
 
@@ -167,6 +169,7 @@ def test_batches_cut_over_columns_are_those_of_records(
     by_record = CutRun(graph, extractor=EXTRACTOR, cache_bytes=10_000_000)
     repeated = by_record.repeat(events, cut.batches)
     assert repeated.by_key == cut.by_key
+    assert repeated.letters == cut.letters
     assert repeated.view == cut.view
     assert_same_end(repeated, cut)
 

@@ -131,17 +131,15 @@ class Slot:
         done = self._log.done(request.batch, request.stage) if asks else {}
         self._release(request)
         clocks = self._log.clocks()
+        # A task may have committed more than the driver knew when it made the request.
+        at = {**request.table_positions, **self._log.positions()}
+        known = replace(request, table_positions=at)
         with self.reading:
             self._global.catch_up(request.global_ends)
             for task in sorted(set(tasks)):
-                at = request.table_positions
-                if task in done:
-                    # It is beyond the ranges of this stage, and its tables are, too.
-                    at = {**at, **done[task].positions}
                 self._state(task, writer).prepare(
-                    replace(request, table_positions=at), clocks.get(task), self._restore_reader,
-                    self._clients.watermarks,
-                )  # fmt: skip
+                    known, clocks.get(task), self._restore_reader, self._clients.watermarks
+                )
         return done
 
     def _check_generation(self, found: LogState) -> None:
