@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-_SPARK_PLACES = "Spark places the work; no member joins the group, and fencing is by transactions."
+_SPARK_PLACES = "Spark places the work; the group only decides which driver leads."
 _WHOLE_BATCH = "A batch is read as a whole; penstock.max.batch.records limits it."
 _SPARK_MEASURES = "Spark measures batches and stages; streams.metrics() has the rest."
 _NO_COPIES = "State moves within one Spark application; what is lost comes back from its changelog."
@@ -335,22 +335,19 @@ GROUP_INSTANCE_ID = Setting(
     "group.instance.id",
     optional_text,
     None,
-    "Static membership: a restart within the session timeout moves nothing.",
-    unused=_SPARK_PLACES,
+    "Static membership: a driver that restarts with this name leads again at once.",
 )
 SESSION_TIMEOUT_MS = Setting(
     "session.timeout.ms",
     at_least(1),
-    45_000,
-    "After this time without a heartbeat an instance counts as gone.",
-    unused=_SPARK_PLACES,
+    6_000,
+    "After this time without a heartbeat a driver counts as gone, and another one leads.",
 )
 HEARTBEAT_INTERVAL_MS = Setting(
     "heartbeat.interval.ms",
     at_least(1),
-    3_000,
-    "How often an instance tells the group that it is there.",
-    unused=_SPARK_PLACES,
+    2_000,
+    "How often a driver tells the group that it is there.",
 )
 MAX_POLL_INTERVAL_MS = Setting(
     "max.poll.interval.ms",

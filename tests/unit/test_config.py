@@ -16,8 +16,6 @@ from penstock.config import SETTINGS, StreamsConfig
         ("retry.backoff.max.ms", 1_000),
         ("repartition.purge.interval.ms", 30_000),
         ("state.cleanup.delay.ms", 600_000),
-        ("session.timeout.ms", 45_000),
-        ("heartbeat.interval.ms", 3_000),
     ],
 )
 def test_settings_have_the_defaults_of_kafka(name: str, default: int) -> None:

@@ -25,10 +25,12 @@ from penstock.config import (
     APPLICATION_ID,
     AUTO_OFFSET_RESET,
     DEFAULT_API_TIMEOUT_MS,
+    HEARTBEAT_INTERVAL_MS,
     MAX_BATCH_RECORDS,
     MAX_TASK_IDLE_MS,
     PROCESSING_GUARANTEE,
     REPARTITION_PURGE_INTERVAL_MS,
+    SESSION_TIMEOUT_MS,
     STATE_DIR,
     StreamsConfig,
 )
@@ -121,7 +123,11 @@ class ApplicationRun:
         check_internal_topics(specs, existing)
         self.admin.create_topics(specs)
         if self.member is None:
-            settings = consumer_settings(self._config)
+            session = {
+                setting.name: self._config[setting]
+                for setting in (SESSION_TIMEOUT_MS, HEARTBEAT_INTERVAL_MS)
+            }
+            settings = {**session, **consumer_settings(self._config)}
             topic = batches_topic(self.application_id)
             self.member = GroupMember(settings, topic, self._notify)
 

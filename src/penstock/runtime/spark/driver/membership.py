@@ -25,9 +25,6 @@ log = logging.getLogger(__name__)
 
 _POLL_S = 0.05
 _COMMIT_S = 60.0
-#: The shortest that brokers allow by default: a killed driver's successor waits that long.
-_SESSION_MS = 6_000
-_HEARTBEAT_MS = 2_000
 _CLOSE_S = 5.0
 
 
@@ -35,7 +32,7 @@ class GroupMember:
     """Joins the group and stays in it until ``close``.
 
     Args:
-        settings: of the application's main consumer.
+        settings: of the application's main consumer, with the session and its heartbeat.
         changed: called, from another thread, whenever ``leads`` has changed.
     """
 
@@ -51,7 +48,6 @@ class GroupMember:
         self._error: KafkaError | None = None
         self._metadata = b""
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        given = {"session.timeout.ms": _SESSION_MS, "heartbeat.interval.ms": _HEARTBEAT_MS}
         fixed = {
             "partition.assignment.strategy": "cooperative-sticky",
             "group.protocol": "classic",
@@ -59,7 +55,7 @@ class GroupMember:
             "auto.offset.reset": "latest",
             "error_cb": self._noticed,
         }
-        self._consumer: Consumer = new_consumer({**given, **settings, **fixed})
+        self._consumer: Consumer = new_consumer({**settings, **fixed})
         self._consumer.subscribe(
             [topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
         )
