@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from penstock import KafkaStreams, StreamsConfig, Topology
 from penstock.kafka.admin import Admin
 from penstock.runtime.spark.driver.session import spark_session
+from tests.integration.spark.instances import Instance
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +56,40 @@ def streams_of(
     yield make
     for streams in made:
         streams.close("60s")
+
+
+@pytest.fixture
+def topics(new_topic: Callable[..., str]) -> tuple[str, str]:
+    """A source and a sink for applications that run as processes of their own."""
+    return new_topic("words", partitions=4), new_topic("counts", partitions=2)
+
+
+@pytest.fixture
+def start(
+    kafka_broker: str, tmp_path: Path, application_id: str, topics: tuple[str, str]
+) -> Iterator[Callable[..., Instance]]:
+    """Starts an application as a process of its own, and ends all its processes after the test."""
+    started: list[Instance] = []
+
+    def make(pause_s: float = 0.0, **config: Any) -> Instance:
+        settings = {
+            "application.id": application_id,
+            "bootstrap.servers": kafka_broker,
+            "processing.guarantee": "exactly_once_v2",
+            "commit.interval.ms": 50,
+            "num.stream.threads": 2,
+            "statestore.cache.max.bytes": 0,
+            "spark.ui.enabled": "false",
+        }
+        settings |= {name.replace("_", "."): value for name, value in config.items()}
+        folder = tmp_path / f"instance-{len(started)}"
+        instance = Instance(folder, settings, *topics, pause_s=pause_s)
+        started.append(instance)
+        return instance.start()
+
+    yield make
+    for instance in started:
+        instance.sweep()
 
 
 @pytest.fixture

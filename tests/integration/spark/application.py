@@ -1,0 +1,81 @@
+"""An application as a process of its own; ``instances`` starts it, asks it and kills it.
+
+It tells what it does in a file, once every tenth of a second: a process that is stopped or killed
+cannot answer questions.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import penstock as ps
+from penstock.errors import PenstockError
+
+_EVERY_S = 0.1
+
+
+def counts(source: str, sink: str, pause_s: float = 0.0) -> ps.Topology:
+    """Count equal values. Every change is written, so a key's output is 1, 2, 3 ... exactly."""
+    builder = ps.StreamsBuilder()
+
+    def slowly(value: str) -> str:
+        time.sleep(pause_s)
+        return value
+
+    stream = builder.stream(source)
+    if pause_s:
+        stream = stream.map_values(slowly)
+    stream.group_by(lambda _, value: value).count("counts").to_stream().to(sink)
+    return builder.build()
+
+
+def told(streams: ps.KafkaStreams) -> dict[str, Any]:
+    """What a test wants to know of a running application."""
+    state: dict[str, Any] = {"state": streams.state.value, "waiting_for": streams.waiting_for}
+    state["restoring"] = len(streams.restoring())
+    try:
+        numbers = streams.metrics()
+        state |= {"batches": numbers.batches, "restored": numbers.restored_records}
+    except PenstockError:
+        # It does not lead, or Kafka is away.
+        pass
+    return state
+
+
+def stored(streams: ps.KafkaStreams) -> dict[str, Any]:
+    try:
+        return {"counts": dict(streams.store("counts").all())}
+    except PenstockError as error:
+        return {"failed": str(error)}
+
+
+def tell(streams: ps.KafkaStreams, file: Path) -> None:
+    while True:
+        text = told(streams)
+        if file.with_suffix(".ask").exists():
+            text |= stored(streams)
+            file.with_suffix(".ask").unlink()
+        fresh = file.with_suffix(".new")
+        fresh.write_text(json.dumps(text))
+        fresh.replace(file)
+        time.sleep(_EVERY_S)
+
+
+def main(given: str) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+    asked = json.loads(given)
+    topology = counts(asked["source"], asked["sink"], asked["pause_s"])
+    streams = ps.KafkaStreams(topology, asked["config"])
+    threading.Thread(target=tell, args=(streams, Path(asked["told"])), daemon=True).start()
+    streams.run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
