@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from typing import Any
 
 from confluent_kafka import (
+    OFFSET_INVALID,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
@@ -298,6 +300,10 @@ class Admin:
         if not asked:
             return {}
         found = self._calls.committed(group_id, asked)
+        for part in found:
+            if part.error is not None:
+                what = f"read the offsets of group {group_id!r}"
+                raise self._calls.explained(KafkaException(part.error), what)
         return {(p.topic, p.partition): p.offset for p in found if p.offset >= 0}
 
     def alter_group_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> None:
@@ -349,19 +355,20 @@ class Admin:
         request = {TopicPartition(*partition): spec for partition in asked}
         futures = self._client.list_offsets(request, isolation_level=level, **self._limit)
         try:
-            return {
-                (p.topic, p.partition): int(
-                    self._calls.result(
-                        future, f"read offsets of {p.topic!r}", Right("Describe", "topic", p.topic)
-                    ).offset
-                )
-                for p, future in futures.items()
-            }
+            return {(p.topic, p.partition): self._offset(p, f) for p, f in futures.items()}
         except KafkaRequestError as error:
             if error.code in ("kafka-refused", "kafka-not-ready"):
                 # A topic may have been deleted since it was seen: that is the better reason.
                 self._check_partitions(asked)
             raise
+
+    def _offset(self, part: TopicPartition, answer: Future[Any]) -> int:
+        what = f"read offsets of {part.topic!r}"
+        found = self._calls.result(answer, what, Right("Describe", "topic", part.topic))
+        if found.offset == OFFSET_INVALID:
+            # A broker that dies while it is asked leaves the answer empty, without an error.
+            raise unreachable(what, self._calls.bootstrap, "the answer is empty")
+        return int(found.offset)
 
     def _missing(self, name: str, known: Iterable[str]) -> KafkaRequestError:
         """Return the error for a topic that is not listed: it is hidden, or there is none."""
