@@ -390,8 +390,6 @@ class ApplicationRun:
     def stop(self, *, is_clean: bool, patience_s: float, leave_group: bool = True) -> None:
         """End for good: batches, membership, and the hold on the state directory."""
         self.end_runner(is_clean=is_clean, patience_s=patience_s)
-        if self._log is not None:
-            self._log.close()
         if self.member is not None:
             self.member.close(leave=leave_group)
         self._lock.release()

@@ -24,7 +24,7 @@ from penstock.runtime.spark.exchange.stage_request import Part, Skips
 
 PLAN_KEY = "plan"
 GENERATION_KEY = "generation"
-_ANSWER_S = 30.0
+_ANSWER_S, _FINISH_S = 30.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +245,12 @@ class BatchLog:
         self.state.plan = plan
 
     def finish(self, batch: int) -> None:
-        """Write that every task of the batch has committed."""
-        self._write("complete", str(batch).encode())
+        """Write that every task of the batch has committed.
+
+        Without this the next driver looks at the markers, so a broker that is away is not waited
+        for: an application that is closed would seem to hang.
+        """
+        self._write("complete", str(batch).encode(), min(_FINISH_S, self._timeout_s))
         self.state.complete = batch
 
     def note_sink(self, name: str, told: Mapping[str, Any]) -> None:
@@ -269,17 +273,15 @@ class BatchLog:
         self._write("topology", fingerprint.encode())
         self.state.fingerprint = fingerprint
 
-    def close(self) -> None:
-        self._producer.flush(5.0)
-
-    def _write(self, key: str, value: bytes) -> None:
+    def _write(self, key: str, value: bytes, timeout_s: float | None = None) -> None:
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
         if self._exactly_once:
             self._producer.begin_transaction()
             self._producer.produce(self.topic, value, key, partition=0)
-            self._producer.commit_transaction(self._timeout_s)
+            self._producer.commit_transaction(limit_s)
             return
         self._producer.produce(self.topic, value, key, partition=0)
-        if self._producer.flush(self._timeout_s):
+        if self._producer.flush(limit_s):
             raise _silent(self.topic)
 
 
