@@ -34,6 +34,7 @@ from penstock.runtime.spark.driver.membership import GroupMember
 from penstock.runtime.spark.driver.pickling import packed
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.retention import ChangelogRetention
+from penstock.runtime.spark.driver.session import ask_jvm
 from penstock.runtime.spark.driver.to_spark import SparkSinks
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan
 from penstock.runtime.spark.exchange.channel import ask
@@ -62,6 +63,8 @@ _SLOT_BYTES = 64 * 1024 * 1024
 #: A stage that takes longer commits what it has; the share of the transaction's own limit.
 _STAGE_S, _TRANSACTION_SHARE = 10.0, 0.25
 _MOST_BACKOFF_S = 10.0
+#: Spark's JVM is given so long to clean up behind an application that ends.
+_JVM_S = 2.0
 
 
 @dataclass(slots=True)
@@ -450,8 +453,8 @@ class BatchRunner:
         self._closing.set()
         if self._is_between.wait(patience_s):
             return True
-        with contextlib.suppress(Exception):
-            self._spark.sparkContext.cancelJobGroup(self._job_group)
+        cancel = partial(self._spark.sparkContext.cancelJobGroup, self._job_group)
+        ask_jvm(cancel, _JVM_S)
         return False
 
     def release(self, slots: Iterable[int], *, is_moved: bool = False) -> None:
@@ -478,8 +481,7 @@ class BatchRunner:
             self._log.finish(state.complete)
         if not keeps_slots:
             self.release(list(self.placement.endpoints))
-        with contextlib.suppress(Exception):
-            self._broadcast.unpersist()
+        ask_jvm(self._broadcast.unpersist, _JVM_S)
 
 
 def _weight(error: PenstockError) -> int:

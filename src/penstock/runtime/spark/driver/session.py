@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -69,18 +69,26 @@ def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
 def stop_session(session: SparkSession, patience_s: float) -> None:
     """Stop a session of our own; a JVM that does not answer any more is killed."""
     process = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
-    stopping = threading.Thread(target=_stop, args=(session,), name="penstock-stop", daemon=True)
-    stopping.start()
-    stopping.join(patience_s)
-    if stopping.is_alive() and process is not None:
+    if not ask_jvm(session.stop, patience_s) and process is not None:
         log.warning("Spark's JVM does not answer: it is killed")
         process.kill()
 
 
-def _stop(session: SparkSession) -> None:
-    # A JVM that is gone cannot be stopped.
-    with contextlib.suppress(Exception):
-        session.stop()
+def ask_jvm(call: Callable[[], object], patience_s: float) -> bool:
+    """Call Spark's JVM, which may be gone or paused; false if it has not answered in time.
+
+    A call to a paused JVM has no limit of its own, and would keep an application from ending.
+    """
+
+    def run() -> None:
+        # A JVM that is gone has nothing to be cleaned up.
+        with contextlib.suppress(Exception):
+            call()
+
+    thread = threading.Thread(target=run, name="penstock-jvm", daemon=True)
+    thread.start()
+    thread.join(patience_s)
+    return not thread.is_alive()
 
 
 def _start_workers(context: SparkContext) -> None:
