@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -58,7 +59,8 @@ def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
     settings.setdefault("spark.app.name", config[APPLICATION_ID])
     if not variable("PYSPARK_PYTHON"):
         set_variable("PYSPARK_PYTHON", sys.executable)
-    context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+    with _own_signal_handlers():
+        context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
     # While Spark loads what it needs for queries.
     threading.Thread(target=_start_workers, args=(context,), daemon=True).start()
     session = SparkSession.builder.config(map=settings).getOrCreate()
@@ -89,6 +91,18 @@ def ask_jvm(call: Callable[[], object], patience_s: float) -> bool:
     thread.start()
     thread.join(patience_s)
     return not thread.is_alive()
+
+
+@contextlib.contextmanager
+def _own_signal_handlers() -> Iterator[None]:
+    """Keep the program's handler of Ctrl-C: a new Spark context puts its own in its place.
+
+    Spark's handler cancels all jobs and interrupts the program, so nothing would be closed.
+    """
+    former = signal.getsignal(signal.SIGINT)
+    yield
+    if former is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, former)
 
 
 def _start_workers(context: SparkContext) -> None:
