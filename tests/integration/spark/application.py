@@ -35,34 +35,33 @@ def counts(source: str, sink: str, pause_s: float = 0.0) -> ps.Topology:
     return builder.build()
 
 
-def told(streams: ps.KafkaStreams) -> dict[str, Any]:
-    """What a test wants to know of a running application."""
-    state: dict[str, Any] = {"state": streams.state.value, "waiting_for": streams.waiting_for}
-    state["restoring"] = len(streams.restoring())
-    try:
-        numbers = streams.metrics()
-        state |= {"batches": numbers.batches, "restored": numbers.restored_records}
-    except PenstockError:
-        # It does not lead, or Kafka is away.
-        pass
-    return state
+class SlowToOpen:
+    """Makes a slot take its time before it has its state, as a long restore would."""
+
+    @staticmethod
+    def set_config(store: str, options: Any, configs: Any) -> None:
+        time.sleep(30)
 
 
-def stored(streams: ps.KafkaStreams) -> dict[str, Any]:
-    try:
-        return {"counts": dict(streams.store("counts").all())}
-    except PenstockError as error:
-        return {"failed": str(error)}
+def watch(streams: ps.KafkaStreams, numbers: dict[str, Any]) -> None:
+    """Keep the numbers up to date; while Kafka is away, asking for them takes long."""
+    while True:
+        try:
+            found = streams.metrics()
+            numbers |= {"batches": found.batches, "restored": found.restored_records}
+        except PenstockError:
+            # It does not lead, or Kafka is away.
+            numbers.clear()
+        time.sleep(_EVERY_S)
 
 
 def tell(streams: ps.KafkaStreams, file: Path) -> None:
+    numbers: dict[str, Any] = {}
+    threading.Thread(target=watch, args=(streams, numbers), daemon=True).start()
     while True:
-        text = told(streams)
-        if file.with_suffix(".ask").exists():
-            text |= stored(streams)
-            file.with_suffix(".ask").unlink()
+        told = {"state": streams.state.value, "waiting_for": streams.waiting_for, **numbers}
         fresh = file.with_suffix(".new")
-        fresh.write_text(json.dumps(text))
+        fresh.write_text(json.dumps(told))
         fresh.replace(file)
         time.sleep(_EVERY_S)
 
@@ -72,7 +71,10 @@ def main(given: str) -> None:
     logging.getLogger("py4j").setLevel(logging.ERROR)
     asked = json.loads(given)
     topology = counts(asked["source"], asked["sink"], asked["pause_s"])
-    streams = ps.KafkaStreams(topology, asked["config"])
+    config = asked["config"]
+    if asked["is_slow_to_open"]:
+        config["rocksdb.config.setter"] = SlowToOpen
+    streams = ps.KafkaStreams(topology, config)
     threading.Thread(target=tell, args=(streams, Path(asked["told"])), daemon=True).start()
     streams.run()
 

@@ -71,7 +71,7 @@ def start(
     """Starts an application as a process of its own, and ends all its processes after the test."""
     started: list[Instance] = []
 
-    def make(pause_s: float = 0.0, **config: Any) -> Instance:
+    def make(pause_s: float = 0.0, *, is_slow_to_open: bool = False, **config: Any) -> Instance:
         settings = {
             "application.id": application_id,
             "bootstrap.servers": kafka_broker,
@@ -83,7 +83,7 @@ def start(
         }
         settings |= {name.replace("_", "."): value for name, value in config.items()}
         folder = tmp_path / f"instance-{len(started)}"
-        instance = Instance(folder, settings, *topics, pause_s=pause_s)
+        instance = Instance(folder, settings, *topics, pause_s, is_slow_to_open)
         started.append(instance)
         return instance.start()
 

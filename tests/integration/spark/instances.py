@@ -37,6 +37,7 @@ class Instance:
     source: str
     sink: str
     pause_s: float = 0.0
+    is_slow_to_open: bool = False
     token: str = field(default_factory=lambda: uuid4().hex)
 
     def start(self) -> Instance:
@@ -44,7 +45,7 @@ class Instance:
         given = {
             "config": {"state.dir": str(self.folder / "state"), **self.config},
             "source": self.source, "sink": self.sink, "pause_s": self.pause_s,
-            "told": str(self.folder / "told"),
+            "is_slow_to_open": self.is_slow_to_open, "told": str(self.folder / "told"),
         }  # fmt: skip
         environment = {**os.environ, "PYTHONPATH": f"{_ROOT / 'src'}:{_ROOT}", _TOKEN: self.token}
         with (self.folder / "log").open("ab") as log:
@@ -88,16 +89,6 @@ class Instance:
     def tail(self) -> str:
         return "\n".join(self.log.splitlines()[-40:])
 
-    def counts(self, seconds: float = 15) -> dict[str, int]:
-        """Ask the process for its store, and wait for the answer."""
-        ask = self.folder / "told.ask"
-        ask.touch()
-        wait_for(lambda: not ask.exists(), seconds, "the store's answer")
-        wait_for(lambda: {"counts", "failed"} & self.told().keys(), seconds, "the store's answer")
-        told = self.told()
-        assert "counts" in told, told["failed"]
-        return dict(told["counts"])
-
     # Its processes
 
     def processes(self) -> dict[int, str]:
@@ -140,6 +131,11 @@ class Instance:
             except ProcessLookupError:
                 continue
         self.process.wait(30)
+
+
+def words(count: int, different: int = 10) -> list[tuple[str, str]]:
+    """Records to produce: keys are spread, values are counted."""
+    return [(f"k{number}", f"w{number % different}") for number in range(count)]
 
 
 def exact(records: Iterable[tuple[bytes, bytes]]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.kafka.admin import Admin
-from tests.integration.spark.instances import Instance, exact, wait_for
+from tests.integration.spark.instances import Instance, exact, wait_for, words
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -21,10 +21,6 @@ Write = Callable[..., None]
 WORDS = 10
 #: Of the group: a member that has been silent for so long is not one any more.
 SESSION_S = 6
-
-
-def words(count: int) -> list[tuple[str, str]]:
-    return [(f"k{number}", f"w{number % WORDS}") for number in range(count)]
 
 
 def all_counted(committed: Records, sink: str, each: int) -> bool:

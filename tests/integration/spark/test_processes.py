@@ -1,0 +1,236 @@
+"""The processes of an application: each is killed or paused, and none stays behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from signal import SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, Signals
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.kafka.admin import Admin
+from penstock.kafka.embedded import EmbeddedBroker
+from penstock.runtime.spark.worker.spawn import HostRegistry
+from tests.integration.spark.application import counts
+from tests.integration.spark.instances import Instance, exact, wait_for, words
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+Records = Callable[[str], list[tuple[Any, Any]]]
+Make = Callable[..., ps.KafkaStreams]
+Start = Callable[..., Instance]
+Write = Callable[..., None]
+
+SIGNALS = pytest.mark.parametrize("number", [SIGTERM, SIGINT], ids=["SIGTERM", "SIGINT"])
+
+
+# Spark's JVM
+
+
+@pytest.mark.parametrize("backlog", [0, 20_000], ids=["idle", "busy"])
+def test_killed_jvm_ends_the_program_with_an_error(
+    start: Start, topics: Any, produce: Write, backlog: int
+) -> None:
+    """Nothing can run without Spark: the exit code says so, and no process stays behind."""
+    instance = start(pause_s=0.001)
+    instance.wait_until_running()
+    if backlog:
+        produce(topics[0], *words(backlog))
+        time.sleep(1)
+    instance.send(SIGKILL, instance.jvm)
+    assert instance.process.wait(30) > 0
+    assert "[spark-lost]" in instance.log
+    instance.wait_until_gone(5)
+
+
+def test_paused_jvm_does_not_keep_the_program_from_ending(start: Start) -> None:
+    """A JVM that does not answer is killed after a while."""
+    instance = start()
+    instance.wait_until_running()
+    instance.send(SIGSTOP, instance.jvm)
+    instance.end(SIGTERM, seconds=35)
+    instance.wait_until_gone(5)
+
+
+# Signals
+
+
+@SIGNALS
+def test_signal_inside_a_batch_ends_the_program_cleanly(
+    start: Start, topics: Any, produce: Write, committed: Records, number: Signals
+) -> None:
+    """The batch that is under way is committed, or leaves no trace."""
+    source, sink = topics
+    instance = start(pause_s=0.001)
+    instance.wait_until_running()
+    produce(source, *words(10_000))
+    wait_for(lambda: committed(sink), 30)
+    assert instance.end(number, seconds=20) == 0
+    instance.wait_until_gone(5)
+    exact(committed(sink))
+
+
+@SIGNALS
+def test_signal_while_state_is_brought_back_ends_the_program(
+    start: Start, topics: Any, produce: Write, number: Signals
+) -> None:
+    """What is only being prepared is not waited for."""
+    produce(topics[0], *words(100))
+    instance = start(is_slow_to_open=True)
+    wait_for(instance.slots, 90)
+    wait_for(lambda: instance.state == "RUNNING", 10)
+    assert instance.end(number, seconds=10) == 0
+    instance.wait_until_gone(5)
+
+
+@pytest.fixture
+def own_broker(needs_java: None, tmp_path: Path) -> Iterator[EmbeddedBroker]:
+    """A broker that a test may kill."""
+    broker = EmbeddedBroker(tmp_path / "broker")
+    broker.start()
+    yield broker
+    broker.stop()
+
+
+@SIGNALS
+def test_signal_while_kafka_is_away_ends_the_program(
+    start: Start, topics: Any, own_broker: EmbeddedBroker, number: Signals
+) -> None:
+    """A broker that does not answer is not waited for."""
+    servers = own_broker.bootstrap_servers
+    admin = Admin({"bootstrap.servers": servers})
+    for topic in topics:
+        admin.create_topic(topic, partitions=2)
+    instance = start(bootstrap_servers=servers)
+    instance.wait_until_running()
+    own_broker.kill()
+    wait_for(lambda: instance.told()["waiting_for"], 30)
+    assert instance.end(number, seconds=25) == 0
+    instance.wait_until_gone(5)
+    assert "offset-out-of-range" not in instance.log
+
+
+def test_killed_driver_leaves_no_process_behind(start: Start) -> None:
+    """Neither Spark nor a slot outlives the program."""
+    instance = start()
+    instance.wait_until_running()
+    assert len(instance.slots()) == 2
+    instance.send(SIGKILL)
+    instance.wait_until_gone(10)
+
+
+# Slots
+
+
+def slot_process(streams: ps.KafkaStreams, application_id: str, folder: Path, number: int) -> int:
+    """The process of a slot that runs on this machine, in the state directory of a test."""
+    entry = HostRegistry(application_id, str(folder / "state"), number).read()
+    assert entry is not None
+    return entry.process.pid
+
+
+def counted(each: int) -> dict[str, int]:
+    return {f"w{number}": each for number in range(10)}
+
+
+@pytest.fixture
+def running(streams_of: Make, topics: Any) -> Callable[..., tuple[ps.KafkaStreams, list[ps.State]]]:
+    """Starts an application in this process; what it was before and is now is in the list."""
+
+    def start(pause_s: float = 0.0) -> tuple[ps.KafkaStreams, list[ps.State]]:
+        streams = streams_of(
+            counts(*topics, pause_s), num_stream_threads=2, statestore_cache_max_bytes=0
+        )
+        seen: list[ps.State] = []
+        streams.set_state_listener(lambda new, old: seen.append(new))
+        streams.start()
+        return streams, seen
+
+    return start
+
+
+def test_slot_killed_between_batches_is_restored_in_the_same_run(
+    running: Any, topics: Any, produce: Write, committed: Records, application_id: str,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    """Another process takes its place, and the application stays RUNNING."""
+    source, sink = topics
+    streams, seen = running()
+    produce(source, *words(1_000))
+    assert streams.run_until_idle("60s")
+    os.kill(slot_process(streams, application_id, tmp_path, 1), SIGKILL)
+    produce(source, *words(1_000))
+    wait_for(lambda: exact(committed(sink)) == counted(200), 20)
+    assert dict(streams.store("counts").all()) == counted(200)
+    assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
+
+
+def test_slot_killed_without_input_answers_queries_again(
+    running: Any, topics: Any, produce: Write, application_id: str, tmp_path: Path
+) -> None:
+    """The driver notices by itself that a slot is gone."""
+    streams, seen = running()
+    produce(topics[0], *words(1_000))
+    assert streams.run_until_idle("60s")
+    for number in (0, 1):
+        os.kill(slot_process(streams, application_id, tmp_path, number), SIGKILL)
+    wait_for(lambda: dict(streams.store("counts").all()) == counted(100), 20)
+    assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
+
+
+def test_slot_killed_inside_batches_loses_nothing(
+    running: Any, topics: Any, produce: Write, committed: Records, application_id: str,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    """The batch runs again in the same run; every key is counted once."""
+    source, sink = topics
+    streams, seen = running(pause_s=0.001)
+    produce(source, *words(8_000))
+    for killed in range(4):
+        time.sleep(1.5)
+        os.kill(slot_process(streams, application_id, tmp_path, killed % 2), SIGKILL)
+    wait_for(lambda: exact(committed(sink)) == counted(800), 60)
+    assert dict(streams.store("counts").all()) == counted(800)
+    assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
+
+
+@pytest.mark.slow
+def test_slot_paused_inside_a_batch_is_replaced(
+    running: Any, topics: Any, produce: Write, committed: Records, application_id: str,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    """A process that is silent for 20 s is given up, and killed where it can be."""
+    source, sink = topics
+    streams, seen = running(pause_s=0.001)
+    produce(source, *words(4_000))
+    wait_for(lambda: committed(sink), 30)
+    paused = slot_process(streams, application_id, tmp_path, 1)
+    os.kill(paused, SIGSTOP)
+    try:
+        wait_for(lambda: exact(committed(sink)) == counted(400), 60)
+        assert slot_process(streams, application_id, tmp_path, 1) != paused
+    finally:
+        if Path(f"/proc/{paused}").exists():
+            os.kill(paused, SIGCONT)
+    assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
+
+
+@pytest.mark.slow
+def test_a_minute_without_input_keeps_state_warm(
+    running: Any, topics: Any, produce: Write, committed: Records
+) -> None:
+    """Spark ends idle Python workers after a minute; slots are not among them."""
+    source, sink = topics
+    streams, _ = running()
+    produce(source, *words(1_000))
+    assert streams.run_until_idle("60s")
+    restored = streams.metrics().restored_records
+    time.sleep(75)
+    assert dict(streams.store("counts").all()) == counted(100)
+    produce(source, *words(10))
+    wait_for(lambda: exact(committed(sink)) == counted(101), 20)
+    assert streams.metrics().restored_records == restored
