@@ -287,7 +287,6 @@ class OneSlot:
             exactly_once=True,
         )  # fmt: skip
         batches.take_generation(1, _RUN_ID)
-        batches.close()
         self._clients = KafkaClients(application)
         consumer = new_consumer(self._application.consumer)
         self._group = consumer.consumer_group_metadata()

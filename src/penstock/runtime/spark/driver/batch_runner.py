@@ -212,6 +212,7 @@ class BatchRunner:
     def _warm_up(self) -> None:
         """Start the slots and restore their state; the first batch would do it otherwise."""
         self._member.check()
+        self.placement.wait_for_executors(self.slots, self._closing)
         plan = self._planner.first()
         if plan is not None:
             self._internal.refresh()
@@ -359,6 +360,7 @@ class BatchRunner:
         if moving is not None:
             log.info("slot %d moves to an executor with less to do", moving)
             self.release([moving], is_moved=True)
+            self.placement.moves += 1
 
     def _finish(self, plan: BatchPlan, received: list[Report], seconds: float) -> None:
         reached = {

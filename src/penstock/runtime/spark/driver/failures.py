@@ -43,7 +43,7 @@ _REMEDIES = {
 _WITHOUT_LIMIT = frozenset(
     {"broker-away", "broker-unreachable", "kafka-not-ready", "not-allowed", "batch-log"}
 )
-_SETUP = frozenset({"broker-unreachable", "not-allowed", "tls-failed"})
+_SETUP = frozenset({"not-allowed", "tls-failed"})
 _LAST_LINE = re.compile(r"\n(\w[\w.]*(?:Error|Exception)[^\n]*)")
 _NOT_INSTALLED = re.compile(
     r"ModuleNotFoundError: [^\n]*|No module named [^\n]*|Python in worker has different[^\n]*"
@@ -60,7 +60,7 @@ def has_limit(error: BaseException) -> bool:
 
 
 def is_setup(error: BaseException) -> bool:
-    """Whether the failure, met at the very start, is more likely a wrong address or login."""
+    """Whether the failure, met at the very start, is more likely a wrong login."""
     return getattr(error, "code", "") in _SETUP
 
 

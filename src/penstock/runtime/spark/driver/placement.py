@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,8 @@ from penstock.runtime.spark.exchange.stage_request import Endpoint, Outcome
 log = logging.getLogger(__name__)
 
 _LOOK_S = 10.0
+#: A cluster that has fewer cores than slots delays the start by this much.
+_ARRIVAL_S = 5.0
 _MOVE_S = 30.0
 
 
@@ -28,6 +31,17 @@ class Placement:
         self.moves = 0
         self._rdd: tuple[tuple[str | None, ...], RDD[int]] | None = None
         self._looked = self._moved = time.monotonic()
+
+    def wait_for_executors(self, slots: int, closing: threading.Event) -> None:
+        """Give executors a moment to arrive: slots that start on the first one would move soon."""
+        conf = self._context.getConf()
+        if str(conf.get("spark.master", "local")).startswith("local["):
+            return
+        cores = int(conf.get("spark.executor.cores", "1") or 1)
+        deadline = time.monotonic() + _ARRIVAL_S
+        while executor_count(self._context) * cores < slots and time.monotonic() < deadline:
+            if closing.wait(0.1):
+                return
 
     def note(self, outcomes: Iterable[Outcome]) -> None:
         """Learn from what a job has handed back where each slot is now."""
