@@ -77,6 +77,9 @@ class Spark:
     def broadcast(self, value: bytes) -> Any:
         return SimpleNamespace(value=value)
 
+    def getConf(self) -> dict[str, str]:  # noqa: N802 - Spark's name
+        return {"spark.master": "local[1]"}
+
     def setJobGroup(self, group: str, title: str) -> None: ...  # noqa: N802 - Spark's name
 
     def cancelJobGroup(self, group: str) -> None:  # noqa: N802
