@@ -54,7 +54,7 @@ from penstock.runtime.spark.driver.topics import (
     resolve_patterns,
     source_partitions,
 )
-from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState
+from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState, Marker
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.spark.exchange.stage_request import Application, Part
 from penstock.topology.graph import Graph
@@ -258,14 +258,10 @@ class ApplicationRun:
             is_finished = all(marker is not None and marker.batch == batch for marker in markers)
             state.complete = max(state.complete, batch if is_finished else batch - 1)
         if state.fingerprint is None:
-            self._log.set_fingerprint(fingerprint)
+            self._log.set_topology(fingerprint)
         elif state.fingerprint != fingerprint:
             self._refuse_other_topology(state)
-            # Numbers of sub-topologies mean something else now.
-            state.markers = {
-                place: replace(marker, batch=-1) for place, marker in state.markers.items()
-            }
-            self._log.set_fingerprint(fingerprint)
+            self._log.set_topology(fingerprint, renumbered(state.markers, plan))
 
     def _refuse_other_topology(self, state: LogState) -> None:
         if state.has_unfinished:
@@ -409,6 +405,25 @@ class ApplicationRun:
             ends |= self.admin.end_offsets([part for part in parts if part[0] in sinks])
         position = runner.progress.position or self._batches.begins_at
         return {part: max(ends[part] - position.get(part, 0), 0) for part in parts}
+
+
+def renumbered(
+    markers: Mapping[tuple[TaskId, int], Marker], plan: Plan
+) -> dict[tuple[TaskId, int], Marker]:
+    """Return the markers under the numbers that their sub-topologies have in a changed topology.
+
+    A sub-topology is known by the topics it reads. One that reads others starts without clocks:
+    those of a stranger with the same number would close its windows.
+    """
+    places = {topic: (run.subtopology, run.stage) for run in plan.runs for topic in run.topics}
+    found: dict[tuple[TaskId, int], Marker] = {}
+    for (task, _), marker in sorted(markers.items()):
+        reads = {places.get(topic) for topic, _ in marker.positions}
+        place = reads.pop() if len(reads) == 1 else None
+        if place is not None:
+            subtopology, stage = place
+            found[TaskId(subtopology, task.partition), stage] = replace(marker, batch=-1)
+    return found
 
 
 def topology_fingerprint(graph: Graph) -> str:

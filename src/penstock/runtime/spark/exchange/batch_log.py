@@ -156,6 +156,8 @@ class LogState:
     def apply(self, key: str, value: bytes | str | None) -> None:
         """Take one record of the log into account."""
         if value is None:
+            if key.startswith("task/"):
+                self.markers.pop(_place(key), None)
             return
         data = value.encode() if isinstance(value, str) else bytes(value)
         if key == PLAN_KEY:
@@ -175,8 +177,7 @@ class LogState:
         elif key.startswith("sink/"):
             self.sinks[key.removeprefix("sink/")] = json.loads(data)
         elif key.startswith("task/"):
-            _, task, stage = key.split("/")
-            self.markers[TaskId.parse(task), int(stage)] = Marker.from_json(data)
+            self.markers[_place(key)] = Marker.from_json(data)
 
 
 class BatchLog:
@@ -268,21 +269,43 @@ class BatchLog:
         """Write that all instances that run at this time have to end."""
         self._write("shut-down", str(time_ms).encode())
 
-    def set_fingerprint(self, fingerprint: str) -> None:
-        """Write which topology this application runs, so that another one is refused."""
-        self._write("topology", fingerprint.encode())
+    def set_topology(
+        self, fingerprint: str, markers: Mapping[tuple[TaskId, int], Marker] | None = None
+    ) -> None:
+        """Write which topology this application runs, so that another one is noticed.
+
+        Args:
+            markers: what replaces all markers; None keeps them. Slots read them from the log.
+        """
+        rows: dict[str, bytes | None] = {}
+        if markers is not None:
+            rows |= {marker_key(*place): None for place in self.state.markers}
+            rows |= {marker_key(*place): each.to_json() for place, each in markers.items()}
+            self.state.markers = dict(markers)
+        self._write_all({**rows, "topology": fingerprint.encode()}, self._timeout_s)
         self.state.fingerprint = fingerprint
 
     def _write(self, key: str, value: bytes, timeout_s: float | None = None) -> None:
-        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        self._write_all({key: value}, self._timeout_s if timeout_s is None else timeout_s)
+
+    def _write_all(self, rows: Mapping[str, bytes | None], timeout_s: float) -> None:
         if self._exactly_once:
             self._producer.begin_transaction()
+        for key, value in rows.items():
             self._producer.produce(self.topic, value, key, partition=0)
-            self._producer.commit_transaction(limit_s)
-            return
-        self._producer.produce(self.topic, value, key, partition=0)
-        if self._producer.flush(limit_s):
+        if self._exactly_once:
+            self._producer.commit_transaction(timeout_s)
+        elif self._producer.flush(timeout_s):
             raise _silent(self.topic)
+
+
+def marker_key(task: TaskId, stage: int) -> str:
+    return f"task/{task}/{stage}"
+
+
+def _place(key: str) -> tuple[TaskId, int]:
+    _, task, stage = key.split("/")
+    return TaskId.parse(task), int(stage)
 
 
 def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:

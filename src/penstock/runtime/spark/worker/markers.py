@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.runtime.spark.exchange.batch_log import PLAN_KEY, Marker
+from penstock.runtime.spark.exchange.batch_log import PLAN_KEY, Marker, marker_key
 from penstock.runtime.spark.exchange.stage_request import Application, Report, StageRequest
 from penstock.runtime.spark.worker.writer import Writer
 
@@ -19,5 +19,5 @@ def write_marker(
     """Write that the task's part of this stage exists, where it goes on, and its clocks."""
     assert report.clocks is not None
     marker = Marker(request.batch, report.clocks, report.positions, report.skips)
-    key = f"task/{report.task}/{report.stage}".encode()
+    key = marker_key(report.task, report.stage).encode()
     writer.send(application.batches_topic, key, marker.to_json(), request.clock_ms, (), 0)
