@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from penstock.config import (
     COMMIT_INTERVAL_MS,
     LOG_SUMMARY_INTERVAL_MS,
+    METADATA_MAX_AGE_MS,
     RETRY_BACKOFF_MS,
     TASK_TIMEOUT_MS,
     TRANSACTION_TIMEOUT_MS,
@@ -56,7 +57,7 @@ log = logging.getLogger(__name__)
 
 #: How often the driver looks around while there is no input.
 _LOOK_S = 5.0
-#: How often the driver looks for new partitions of source topics.
+#: How often, at the least, the driver looks for new partitions of source topics.
 _TOPICS_S = 30.0
 #: What a slot holds in memory of one stage, beside its stores.
 _SLOT_BYTES = 64 * 1024 * 1024
@@ -133,6 +134,7 @@ class BatchRunner:
         self._summary_ms = config[LOG_SUMMARY_INTERVAL_MS]
         self._summarized = time.monotonic(), 0, 0
         self._interval_s = config[COMMIT_INTERVAL_MS] / 1000
+        self._topics_s = min(config[METADATA_MAX_AGE_MS] / 1000, _TOPICS_S)
         self._backoff_s = max(config[RETRY_BACKOFF_MS] / 1000, 0.01)
         self._task_timeout_s = config[TASK_TIMEOUT_MS] / 1000
         most_s = config[TRANSACTION_TIMEOUT_MS] / 1000 * _TRANSACTION_SHARE
@@ -222,7 +224,7 @@ class BatchRunner:
         """Wait for the next commit's time, and for input; a backlog waits for neither."""
         if not self._planner.is_behind:
             self._closing.wait(max(self._next_commit - time.monotonic(), 0.0))
-        if time.monotonic() - self._topics_checked > _TOPICS_S:
+        if time.monotonic() - self._topics_checked > self._topics_s:
             self._topics_checked = time.monotonic()
             self._check_topics()
         looked = time.monotonic()
