@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from penstock.runtime.spark.worker.spawn import HostRegistry
+
 _ROOT = Path(__file__).resolve().parents[3]
 #: In the environment of the driver and so of all that it starts, slot processes included.
 _TOKEN = "PENSTOCK_TEST_INSTANCE"
@@ -131,6 +133,13 @@ class Instance:
             except ProcessLookupError:
                 continue
         self.process.wait(30)
+
+
+def slot_process(application_id: str, state_dir: Path, number: int) -> int:
+    """Find the process of a slot that runs on this machine with this state directory."""
+    entry = HostRegistry(application_id, str(state_dir), number).read()
+    assert entry is not None
+    return entry.process.pid
 
 
 def words(count: int, different: int = 10) -> list[tuple[str, str]]:

@@ -14,9 +14,8 @@ import pytest
 import penstock as ps
 from penstock.kafka.admin import Admin
 from penstock.kafka.embedded import EmbeddedBroker
-from penstock.runtime.spark.worker.spawn import HostRegistry
 from tests.integration.spark.application import counts
-from tests.integration.spark.instances import Instance, exact, wait_for, words
+from tests.integration.spark.instances import Instance, exact, slot_process, wait_for, words
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -126,13 +125,6 @@ def test_killed_driver_leaves_no_process_behind(start: Start) -> None:
 # Slots
 
 
-def slot_process(streams: ps.KafkaStreams, application_id: str, folder: Path, number: int) -> int:
-    """The process of a slot that runs on this machine, in the state directory of a test."""
-    entry = HostRegistry(application_id, str(folder / "state"), number).read()
-    assert entry is not None
-    return entry.process.pid
-
-
 def counted(each: int) -> dict[str, int]:
     return {f"w{number}": each for number in range(10)}
 
@@ -162,7 +154,7 @@ def test_slot_killed_between_batches_is_restored_in_the_same_run(
     streams, seen = running()
     produce(source, *words(1_000))
     assert streams.run_until_idle("60s")
-    os.kill(slot_process(streams, application_id, tmp_path, 1), SIGKILL)
+    os.kill(slot_process(application_id, tmp_path / "state", 1), SIGKILL)
     produce(source, *words(1_000))
     wait_for(lambda: exact(committed(sink)) == counted(200), 20)
     assert dict(streams.store("counts").all()) == counted(200)
@@ -177,7 +169,7 @@ def test_slot_killed_without_input_answers_queries_again(
     produce(topics[0], *words(1_000))
     assert streams.run_until_idle("60s")
     for number in (0, 1):
-        os.kill(slot_process(streams, application_id, tmp_path, number), SIGKILL)
+        os.kill(slot_process(application_id, tmp_path / "state", number), SIGKILL)
     wait_for(lambda: dict(streams.store("counts").all()) == counted(100), 20)
     assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
 
@@ -192,7 +184,7 @@ def test_slot_killed_inside_batches_loses_nothing(
     produce(source, *words(8_000))
     for killed in range(4):
         time.sleep(1.5)
-        os.kill(slot_process(streams, application_id, tmp_path, killed % 2), SIGKILL)
+        os.kill(slot_process(application_id, tmp_path / "state", killed % 2), SIGKILL)
     wait_for(lambda: exact(committed(sink)) == counted(800), 60)
     assert dict(streams.store("counts").all()) == counted(800)
     assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
@@ -205,14 +197,14 @@ def test_slot_paused_inside_a_batch_is_replaced(
 ) -> None:  # fmt: skip
     """A process that is silent for 20 s is given up, and killed where it can be."""
     source, sink = topics
-    streams, seen = running(pause_s=0.001)
+    _, seen = running(pause_s=0.001)
     produce(source, *words(4_000))
     wait_for(lambda: committed(sink), 30)
-    paused = slot_process(streams, application_id, tmp_path, 1)
+    paused = slot_process(application_id, tmp_path / "state", 1)
     os.kill(paused, SIGSTOP)
     try:
         wait_for(lambda: exact(committed(sink)) == counted(400), 60)
-        assert slot_process(streams, application_id, tmp_path, 1) != paused
+        assert slot_process(application_id, tmp_path / "state", 1) != paused
     finally:
         if Path(f"/proc/{paused}").exists():
             os.kill(paused, SIGCONT)
