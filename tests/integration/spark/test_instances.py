@@ -45,6 +45,7 @@ def test_second_instance_waits_and_leads_at_once_when_the_first_closes(
     wait_for(lambda: all_counted(committed, sink, 20), 10)
 
 
+@pytest.mark.slow
 def test_second_instance_leads_after_the_first_is_killed(
     start: Start, topics: Any, produce: Write, committed: Records
 ) -> None:
@@ -60,7 +61,7 @@ def test_second_instance_leads_after_the_first_is_killed(
     wait_for(lambda: all_counted(committed, sink, 300), 20)
 
 
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("threads", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_paused_driver_wakes_up_and_changes_nothing(
     start: Start, topics: Any, produce: Write, committed: Records, threads: int
 ) -> None:
@@ -86,6 +87,7 @@ def leads(instance: Instance) -> bool:
     return instance.is_running
 
 
+@pytest.mark.slow
 def test_group_has_a_member_while_the_application_runs(
     start: Start, topics: Any, kafka_admin: Admin, application_id: str
 ) -> None:

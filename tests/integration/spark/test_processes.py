@@ -30,7 +30,9 @@ SIGNALS = pytest.mark.parametrize("number", [SIGTERM, SIGINT], ids=["SIGTERM", "
 # Spark's JVM
 
 
-@pytest.mark.parametrize("backlog", [0, 20_000], ids=["idle", "busy"])
+@pytest.mark.parametrize(
+    "backlog", [pytest.param(0, id="idle", marks=pytest.mark.slow), pytest.param(20_000, id="busy")]
+)
 def test_killed_jvm_ends_the_program_with_an_error(
     start: Start, topics: Any, produce: Write, backlog: int
 ) -> None:
@@ -46,6 +48,7 @@ def test_killed_jvm_ends_the_program_with_an_error(
     instance.wait_until_gone(5)
 
 
+@pytest.mark.slow
 def test_paused_jvm_does_not_keep_the_program_from_ending(start: Start) -> None:
     """A JVM that does not answer is killed after a while."""
     instance = start()
@@ -74,6 +77,7 @@ def test_signal_inside_a_batch_ends_the_program_cleanly(
 
 
 @SIGNALS
+@pytest.mark.slow
 def test_signal_while_state_is_brought_back_ends_the_program(
     start: Start, topics: Any, produce: Write, number: Signals
 ) -> None:
@@ -96,6 +100,7 @@ def own_broker(needs_java: None, tmp_path: Path) -> Iterator[EmbeddedBroker]:
 
 
 @SIGNALS
+@pytest.mark.slow
 def test_signal_while_kafka_is_away_ends_the_program(
     start: Start, topics: Any, own_broker: EmbeddedBroker, number: Signals
 ) -> None:
