@@ -120,6 +120,10 @@ class KafkaStreams:
             self.error = error if isinstance(error, Exception) else None
             self._to(State.ERROR)
             raise
+        if self._closing.is_set():
+            # Closed by another thread meanwhile: what came up after that goes down, too.
+            self._tear_down(is_clean=False)
+            return
         self._main = threading.Thread(target=self._live, name="penstock-main", daemon=True)
         self._main.start()
         self._has_started.wait()
@@ -394,6 +398,10 @@ class KafkaStreams:
                 if not self._leads(run, is_new=is_new):
                     continue
                 runner = self._begin(run)
+                if self._closing.is_set():
+                    # Closed while it was made: nothing else knows of it.
+                    run.end_runner(is_clean=False, patience_s=0.0)
+                    return
                 self._has_started.set()
                 self._to(State.RUNNING)
                 runner.run()
@@ -426,13 +434,13 @@ class KafkaStreams:
         return run.wait_to_lead(self._closing)
 
     def _begin(self, run: ApplicationRun) -> BatchRunner:
+        # Not under the lock: to lead may wait for a broker, and a close must not wait for that.
         assert self._spark is not None
-        with self._lifecycle_lock:
-            run.slots = self._threads
-            runner = run.lead(self._spark)
-            runner.restore_listener = self._restore_listener
-            run.pause(is_paused=self._is_paused)
-            return runner
+        run.slots = self._threads
+        runner = run.lead(self._spark)
+        runner.restore_listener = self._restore_listener
+        run.pause(is_paused=self._is_paused)
+        return runner
 
     def _goes_on(self, error: Exception) -> bool:
         """Decide after a failure: true if the application begins anew."""
