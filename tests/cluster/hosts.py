@@ -25,6 +25,10 @@ ROOT = Path(__file__).resolve().parents[2]
 MARKER = "PENSTOCK_CLUSTER_RUN"
 
 
+#: Every process that a host has started and nobody has waited for yet.
+STARTED: list[subprocess.Popen[bytes]] = []
+
+
 @dataclass
 class Nest:
     """Starts the processes of one run. All of them carry the run's mark in their environment.
@@ -75,7 +79,7 @@ class Host:
         isolated = str(self.folder) if self.is_isolated else ""
         launcher = [sys.executable, "-I", "-S", str(Path(launch.__file__))]
         with self.log(name).open("ab") as log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [*launcher, str(os.getpid()), isolated, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -91,6 +95,8 @@ class Host:
                 # Ctrl-C in the terminal is for the test, which ends its processes itself.
                 start_new_session=True,
             )
+        STARTED.append(process)
+        return process
 
     def log(self, name: str) -> Path:
         """Name the file that holds the output of one of this host's processes."""
@@ -105,6 +111,12 @@ def can_isolate() -> bool:
         return False
     done = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
     return done.returncode == 0
+
+
+def reap() -> None:
+    """Wait for everything that was started and has been ended by its mark, not one by one."""
+    while STARTED:
+        end(STARTED.pop())
 
 
 def end(process: subprocess.Popen[bytes] | None) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.hosts import reap
 from tests.cluster.run import ClusterRun, Options
 
 #: One of each: the order is fixed, the victims follow from the seed.
@@ -25,8 +26,11 @@ def test_faults_of_every_kind_change_no_result(tmp_path: Path, needs_java: None)
         rate=200,
         drain_s=120.0,
     )
-    with ClusterRun(options, tmp_path) as run:
-        outcome = run.run()
+    try:
+        with ClusterRun(options, tmp_path) as run:
+            outcome = run.run()
+    finally:
+        reap()
     print(outcome.text())
     assert outcome.is_ok
     assert outcome.has_done_all

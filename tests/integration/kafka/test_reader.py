@@ -32,7 +32,7 @@ def topic(kafka_broker: str, new_topic: Callable[..., str]) -> str:
 
 
 def offsets(reader: RangeReader, topic: str, start: int, end: int) -> list[int]:
-    found = reader.read_columns({(topic, 0): (start, end)})[topic, 0]
+    found = reader.read_columns({(topic, 0): (start, end)}).columns[topic, 0]
     assert list(found.values) == [b"%d" % offset for offset in found.offsets]
     return list(found.offsets)
 

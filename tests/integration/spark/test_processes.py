@@ -45,7 +45,7 @@ def test_killed_jvm_ends_the_program_with_an_error(
     instance.send(SIGKILL, instance.jvm)
     assert instance.process.wait(30) > 0
     assert "[spark-lost]" in instance.log
-    instance.wait_until_gone(5)
+    instance.wait_until_gone(30)
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_paused_jvm_does_not_keep_the_program_from_ending(start: Start) -> None:
     instance.wait_until_running()
     instance.send(SIGSTOP, instance.jvm)
     instance.end(SIGTERM, seconds=35)
-    instance.wait_until_gone(5)
+    instance.wait_until_gone(30)
 
 
 # Signals
@@ -72,7 +72,7 @@ def test_signal_inside_a_batch_ends_the_program_cleanly(
     produce(source, *words(10_000))
     wait_for(lambda: committed(sink), 30)
     assert instance.end(number, seconds=20) == 0
-    instance.wait_until_gone(5)
+    instance.wait_until_gone(30)
     exact(committed(sink))
 
 
@@ -87,7 +87,7 @@ def test_signal_while_state_is_brought_back_ends_the_program(
     wait_for(instance.slots, 90)
     wait_for(lambda: instance.state == "RUNNING", 10)
     assert instance.end(number, seconds=10) == 0
-    instance.wait_until_gone(5)
+    instance.wait_until_gone(30)
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_signal_while_kafka_is_away_ends_the_program(
     own_broker.kill()
     wait_for(lambda: instance.told()["waiting_for"], 30)
     assert instance.end(number, seconds=25) == 0
-    instance.wait_until_gone(5)
+    instance.wait_until_gone(30)
     assert "offset-out-of-range" not in instance.log
 
 
@@ -124,7 +124,7 @@ def test_killed_driver_leaves_no_process_behind(start: Start) -> None:
     instance.wait_until_running()
     assert len(instance.slots()) == 2
     instance.send(SIGKILL)
-    instance.wait_until_gone(10)
+    instance.wait_until_gone(30)
 
 
 # Slots
