@@ -13,6 +13,7 @@ from tests.cluster.run import ClusterRun, Options
 SCRIPT = ("slot", "broker", "executor", "driver", "pause")
 
 
+@pytest.mark.chaos
 @pytest.mark.spark
 @pytest.mark.kafka
 def test_faults_of_every_kind_change_no_result(tmp_path: Path, needs_java: None) -> None:

@@ -24,6 +24,7 @@ Write = Callable[..., None]
 log = logging.getLogger(__name__)
 
 
+@pytest.mark.slow
 def test_large_records_pass_in_bounded_batches(
     streams_of: Make, new_topic: Any, produce: Write, committed: Records
 ) -> None:

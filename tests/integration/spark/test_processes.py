@@ -166,6 +166,7 @@ def test_slot_killed_between_batches_is_restored_in_the_same_run(
     assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
 
 
+@pytest.mark.slow
 def test_slot_killed_without_input_answers_queries_again(
     running: Any, topics: Any, produce: Write, application_id: str, tmp_path: Path
 ) -> None:
