@@ -136,5 +136,5 @@ def test_a_broker_that_does_not_delete_is_not_a_failure() -> None:
             raise StreamsError("not-allowed", "no right to delete")
 
     found = positions(Refusing({ONE: 8}), known={ONE: 4})
-    found._delete({ONE: 4})
+    found._purge._delete({ONE: 4})
     assert found.ranges(1)[ONE] == (4, 4)

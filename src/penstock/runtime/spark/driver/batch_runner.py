@@ -87,7 +87,6 @@ class Progress:
     waiting_for: str | None = None
     #: Batches that had to run again.
     reruns: int = 0
-    moves: int = 0
 
 
 class BatchRunner:
@@ -117,7 +116,6 @@ class BatchRunner:
         self.placement = placement
         self._spark = spark
         self._log = batch_log
-        self._admin = admin
         self._member = member
         self._planner = planner
         self._internal = internal
@@ -318,7 +316,6 @@ class BatchRunner:
         )  # fmt: skip
         outcomes: list[Outcome] = placement.places(self.slots).mapPartitions(task).collect()
         placement.note(outcomes)
-        self.progress.moves = placement.moves
         errors = [outcome.error for outcome in outcomes if outcome.error is not None]
         if errors:
             raise max(map(explained, errors), key=_weight)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 
-from penstock.errors import PenstockError
 from penstock.kafka.admin import Admin
+from penstock.runtime.spark.driver.purge import Purge
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.exchange.stage_request import Part, Range, Report, Skips
-
-log = logging.getLogger(__name__)
 
 
 class InternalPositions:
@@ -43,8 +37,7 @@ class InternalPositions:
         self.skips: dict[Part, Skips] = {
             part: of for part, of in skips.items() if part in self._positions
         }
-        self._purge_interval_s = purge_interval_s
-        self._purged = time.monotonic()
+        self._purge = Purge(admin, purge_interval_s)
 
     def ranges(self, stage: int) -> dict[Part, Range]:
         """What a stage has to read of repartition topics."""
@@ -89,13 +82,5 @@ class InternalPositions:
 
     def purge(self) -> None:
         """Have the broker delete, every now and then, what has been processed."""
-        now = time.monotonic()
-        if not self._positions or now - self._purged < self._purge_interval_s:
-            return
-        self._purged = now
-        before = {part: at for part, at in self.committed().items() if at > 0}
-        threading.Thread(target=self._delete, args=(before,), daemon=True).start()
-
-    def _delete(self, before: Mapping[Part, int]) -> None:
-        with contextlib.suppress(PenstockError):
-            self._admin.delete_records(before)
+        if self._positions and self._purge.is_due:
+            self._purge.delete({part: at for part, at in self.committed().items() if at > 0})

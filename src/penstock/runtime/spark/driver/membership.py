@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
@@ -45,7 +45,6 @@ class GroupMember:
         #: Set when the group has given this member its share, which may be nothing.
         self.has_joined = threading.Event()
         self._closing = threading.Event()
-        self._error: KafkaError | None = None
         self._metadata = b""
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         fixed = {
@@ -53,7 +52,6 @@ class GroupMember:
             "group.protocol": "classic",
             "enable.auto.commit": False,
             "auto.offset.reset": "latest",
-            "error_cb": self._noticed,
         }
         self._consumer: Consumer = new_consumer({**settings, **fixed})
         self._consumer.subscribe(
@@ -98,10 +96,6 @@ class GroupMember:
                 "the group has given the lead to another instance, or this one was silent too long",
                 fix="nothing to do: this instance leads again when it is its turn",
             )
-
-    def refusal(self) -> KafkaError | None:
-        """Why the member cannot join, if the cluster has said so."""
-        return self._error
 
     def close(self, *, leave: bool = True) -> None:
         """Leave the group, so that another instance leads at once; or only fall silent."""
@@ -148,6 +142,3 @@ class GroupMember:
             if not self._closing.is_set():
                 log.warning("this instance no longer leads the application")
         self._changed()
-
-    def _noticed(self, error: KafkaError) -> None:
-        self._error = error

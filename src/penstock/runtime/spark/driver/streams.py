@@ -449,7 +449,8 @@ class KafkaStreams:
         if kind is Remedy.BEGIN_ANEW and not is_first:
             log.warning("beginning anew: %s", error)
             return True
-        if kind is Remedy.RERUN and not is_first and self._is_outside(error):
+        if kind is Remedy.RERUN and not is_first and self._runner() is None:
+            # It failed while it was being brought up again.
             log.warning("not started again yet: %s", error)
             return True
         if is_first and self._may_pass(error):
@@ -464,10 +465,6 @@ class KafkaStreams:
                 self._run.shut_down_application()
         self._give_up(error)
         return False
-
-    def _is_outside(self, error: Exception) -> bool:
-        """Whether the failure came while the application was being brought up again."""
-        return self._runner() is None
 
     def _give_up(self, error: Exception) -> None:
         self.error = error

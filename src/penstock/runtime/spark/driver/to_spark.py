@@ -7,9 +7,6 @@ batch id again.
 
 from __future__ import annotations
 
-import contextlib
-import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,8 +15,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col, concat, from_json, get_json_object, lit, timestamp_millis
 
 from penstock.config import REPARTITION_PURGE_INTERVAL_MS, StreamsConfig
-from penstock.errors import PenstockError, StreamsError
+from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
+from penstock.runtime.spark.driver.purge import Purge
 from penstock.runtime.spark.exchange.batch_log import BatchLog, offset_rows, offsets_from
 from penstock.runtime.spark.exchange.plan import to_spark_topic
 from penstock.runtime.spark.exchange.stage_request import Application, Part, Report
@@ -46,8 +44,7 @@ class SparkSinks:
         self._admin = admin
         self._sinks = spark_sinks(application.plan.graph)
         config = StreamsConfig(application.config)
-        self._purge_interval_s = config[REPARTITION_PURGE_INTERVAL_MS] / 1000
-        self._purged = time.monotonic()
+        self._purge = Purge(admin, config[REPARTITION_PURGE_INTERVAL_MS] / 1000)
 
     def call(self, batch: int, reports: Iterable[Report]) -> None:
         """Hand every node's new rows to its function, unfinished ones first."""
@@ -98,16 +95,8 @@ class SparkSinks:
         finally:
             frame.unpersist()
         self._log.note_sink(sink.name, {**told, "done": True})
-        self._purge(end)
-
-    def _purge(self, end: Mapping[Part, int]) -> None:
-        if time.monotonic() - self._purged > self._purge_interval_s:
-            self._purged = time.monotonic()
-            threading.Thread(target=self._delete, args=(end,), daemon=True).start()
-
-    def _delete(self, end: Mapping[Part, int]) -> None:
-        with contextlib.suppress(PenstockError):
-            self._admin.delete_records(end)
+        if self._purge.is_due:
+            self._purge.delete(end)
 
     def _parts(self, sink: ToSpark) -> list[Part]:
         plan = self._application.plan

@@ -115,7 +115,6 @@ class Report:
     seconds: float = 0.0
     clocks: Clocks | None = None
     dropped: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    has_wall_clock: bool = False
     has_requested_commit: bool = False
     #: Where the task goes on reading, committed with everything else.
     positions: Mapping[Part, int] = field(default_factory=dict)

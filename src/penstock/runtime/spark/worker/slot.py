@@ -17,6 +17,7 @@ from typing import Any
 
 from penstock.config import REPARTITION_FORMAT, STATE_CLEANUP_DELAY_MS, StreamsConfig
 from penstock.errors import StoreError, StreamsError
+from penstock.kernel.clocks import Clocks
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
@@ -120,25 +121,26 @@ class Slot:
         if self._writer is not None and (request.is_rerun or not self._writer.is_usable):
             self._writer = None
         is_new = self._writer is None
+        clocks: dict[TaskId, Clocks] = {}
         writer = self._writer = self._writer or self._clients.writer(self.number)
-        tasks = [task for _, task in work]
+        tasks = {task for _, task in work}
         if is_new or not all(t in self._tasks and self._tasks[t].is_ready for t in tasks):
-            self._log = self._clients.batch_log()
-            self._check_generation(self._log)
+            found = self._log = self._clients.batch_log()
+            self._check_generation(found)
+            clocks = found.clocks()
+            # A task may have committed more than the driver knew when it made the request.
+            at = {**request.table_positions, **found.positions()}
+            request = replace(request, table_positions=at)
         assert self._log is not None
         # Later on this slot knows itself what it has committed.
         asks = is_new or not self._answered
         done = self._log.done(request.batch, request.stage) if asks else {}
         self._release(request)
-        clocks = self._log.clocks()
-        # A task may have committed more than the driver knew when it made the request.
-        at = {**request.table_positions, **self._log.positions()}
-        known = replace(request, table_positions=at)
         with self.reading:
             self._global.catch_up(request.global_ends)
-            for task in sorted(set(tasks)):
+            for task in sorted(tasks):
                 self._state(task, writer).prepare(
-                    known, clocks.get(task), self._restore_reader, self._clients.watermarks
+                    request, clocks.get(task), self._restore_reader, self._clients.watermarks
                 )
         return done
 
@@ -231,7 +233,7 @@ class Slot:
         writer.begin()
         reports = self._process(work, request, found)
         fault_point("processed", request)
-        reports = self._commit(reports, request, writer)
+        self._commit(reports, request, writer)
         fault_point("committed", request)
         with self.reading:
             for _, task in work:
@@ -282,7 +284,6 @@ class Slot:
             task=task, stage=request.stage, slot=self.number, records=sum(consumed.values()),
             sent=state.output.sent, logged=logged, restores=restores,
             seconds=time.monotonic() - started, clocks=kernel.clocks(), dropped=dropped,
-            has_wall_clock=kernel.has_wall_clock_punctuations,
             has_requested_commit=kernel.commit_was_requested,
             positions=positions, skips=skips, written=state.output.written,
         )  # fmt: skip
@@ -315,7 +316,7 @@ class Slot:
         inputs.sent.sort(key=lambda sent: sent.order)
         return inputs
 
-    def _commit(self, reports: list[Report], request: StageRequest, writer: Writer) -> list[Report]:
+    def _commit(self, reports: list[Report], request: StageRequest, writer: Writer) -> None:
         if reports:
             write_plan(writer, self.application, request)
         for report in reports:
@@ -332,7 +333,6 @@ class Slot:
         writer.commit(offsets, request.group)
         # Delivery reports arrive with the commit; only now are all offsets known.
         writer.flush()
-        return reports
 
     def _real(self, topic: str) -> str:
         return self._settings.topic(topic) if self._plan.is_internal(topic) else topic
