@@ -69,7 +69,7 @@ def test_partitions_added_while_running_are_read(
         assert streams.run_until_idle("90s")
         kafka_admin.add_partitions(source, 3)
         produce(source, *[(key, f"{key} again") for key, _ in words(50)])
-        wait_for(lambda: len(committed(sink)) >= 100, 35)
+        wait_for(lambda: len(committed(sink)) >= 100, 60)
     expected = [value for _, value in words(50)] + [f"{key} again" for key, _ in words(50)]
     assert sorted(bytes(value).decode() for _, value in committed(sink)) == sorted(expected)
 
@@ -162,7 +162,7 @@ def test_records_deleted_under_the_application_are_skipped(
         # A slot that is alive has read them ahead, and processes them still.
         os.kill(slot_process(application_id, tmp_path / "state", 0), SIGKILL)
         streams.resume()
-        wait_for(lambda: exact(committed(sink)) == counted(8), 30)
+        wait_for(lambda: exact(committed(sink)) == counted(8), 60)
     assert "records were deleted before they were processed" in caplog.text
 
 

@@ -19,8 +19,8 @@ Start = Callable[..., Instance]
 Write = Callable[..., None]
 
 WORDS = 10
-#: Of the group: a member that has been silent for so long is not one any more.
-SESSION_S = 6
+#: A machine under load needs this long for what takes seconds otherwise.
+PATIENCE_S = 60
 
 
 def all_counted(committed: Records, sink: str, each: int) -> bool:
@@ -30,19 +30,19 @@ def all_counted(committed: Records, sink: str, each: int) -> bool:
 def test_second_instance_waits_and_leads_at_once_when_the_first_closes(
     start: Start, topics: Any, produce: Write, committed: Records
 ) -> None:
-    """A clean close hands the lead over within seconds."""
+    """A clean close hands the lead over; nobody waits for the end of its session."""
     source, sink = topics
     produce(source, *words(100))
-    first = start()
+    first = start(session_timeout_ms=300_000)
     first.wait_until_running()
     second = start()
     wait_for(lambda: second.state == "REBALANCING" and second.told()["waiting_for"], 90)
     assert second.told()["waiting_for"] == "another instance leads the application"
     assert first.state == "RUNNING"
     assert first.end() == 0
-    assert second.wait_until_running() < 5
+    second.wait_until_running(PATIENCE_S)
     produce(source, *words(100))
-    wait_for(lambda: all_counted(committed, sink, 20), 10)
+    wait_for(lambda: all_counted(committed, sink, 20), PATIENCE_S)
 
 
 @pytest.mark.slow
@@ -57,8 +57,8 @@ def test_second_instance_leads_after_the_first_is_killed(
     second = start()
     wait_for(lambda: second.told().get("waiting_for"), 90)
     first.send(SIGKILL)
-    assert second.wait_until_running() < SESSION_S + 6
-    wait_for(lambda: all_counted(committed, sink, 300), 20)
+    second.wait_until_running(PATIENCE_S)
+    wait_for(lambda: all_counted(committed, sink, 300), PATIENCE_S)
 
 
 @pytest.mark.parametrize("threads", [pytest.param(2, marks=pytest.mark.slow), 3])
@@ -72,14 +72,14 @@ def test_paused_driver_wakes_up_and_changes_nothing(
     second = start(pause_s=0.001, num_stream_threads=threads)
     wait_for(lambda: second.told().get("waiting_for"), 90)
     produce(source, *words(6_000))
-    wait_for(lambda: len(committed(sink)), 10)
+    wait_for(lambda: len(committed(sink)), PATIENCE_S)
     first.send(SIGSTOP)
-    second.wait_until_running(SESSION_S + 10)
+    second.wait_until_running(PATIENCE_S)
     first.send(SIGCONT)
-    wait_for(lambda: all_counted(committed, sink, 600), 40)
+    wait_for(lambda: all_counted(committed, sink, 600), PATIENCE_S)
     produce(source, *words(100))
-    wait_for(lambda: all_counted(committed, sink, 610), 20)
-    wait_for(lambda: sorted(leads(each) for each in (first, second)) == [False, True], 20)
+    wait_for(lambda: all_counted(committed, sink, 610), PATIENCE_S)
+    wait_for(lambda: sorted(leads(each) for each in (first, second)) == [False, True], PATIENCE_S)
     assert [each.process.poll() for each in (first, second)] == [None, None]
 
 

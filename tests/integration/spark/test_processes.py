@@ -70,7 +70,7 @@ def test_signal_inside_a_batch_ends_the_program_cleanly(
     instance = start(pause_s=0.001)
     instance.wait_until_running()
     produce(source, *words(10_000))
-    wait_for(lambda: committed(sink), 30)
+    wait_for(lambda: committed(sink), 60)
     assert instance.end(number, seconds=20) == 0
     instance.wait_until_gone(30)
     exact(committed(sink))
@@ -85,7 +85,7 @@ def test_signal_while_state_is_brought_back_ends_the_program(
     produce(topics[0], *words(100))
     instance = start(is_slow_to_open=True)
     wait_for(instance.slots, 90)
-    wait_for(lambda: instance.state == "RUNNING", 10)
+    wait_for(lambda: instance.state == "RUNNING", 60)
     assert instance.end(number, seconds=10) == 0
     instance.wait_until_gone(30)
 
@@ -112,7 +112,7 @@ def test_signal_while_kafka_is_away_ends_the_program(
     instance = start(bootstrap_servers=servers)
     instance.wait_until_running()
     own_broker.kill()
-    wait_for(lambda: instance.told()["waiting_for"], 30)
+    wait_for(lambda: instance.told()["waiting_for"], 60)
     assert instance.end(number, seconds=25) == 0
     instance.wait_until_gone(30)
     assert "offset-out-of-range" not in instance.log
@@ -161,7 +161,7 @@ def test_slot_killed_between_batches_is_restored_in_the_same_run(
     assert streams.run_until_idle("60s")
     os.kill(slot_process(application_id, tmp_path / "state", 1), SIGKILL)
     produce(source, *words(1_000))
-    wait_for(lambda: exact(committed(sink)) == counted(200), 20)
+    wait_for(lambda: exact(committed(sink)) == counted(200), 60)
     assert dict(streams.store("counts").all()) == counted(200)
     assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
 
@@ -176,7 +176,7 @@ def test_slot_killed_without_input_answers_queries_again(
     assert streams.run_until_idle("60s")
     for number in (0, 1):
         os.kill(slot_process(application_id, tmp_path / "state", number), SIGKILL)
-    wait_for(lambda: dict(streams.store("counts").all()) == counted(100), 20)
+    wait_for(lambda: dict(streams.store("counts").all()) == counted(100), 60)
     assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
 
 
@@ -205,7 +205,7 @@ def test_slot_paused_inside_a_batch_is_replaced(
     source, sink = topics
     _, seen = running(pause_s=0.001)
     produce(source, *words(4_000))
-    wait_for(lambda: committed(sink), 30)
+    wait_for(lambda: committed(sink), 60)
     paused = slot_process(application_id, tmp_path / "state", 1)
     os.kill(paused, SIGSTOP)
     try:
@@ -230,5 +230,5 @@ def test_a_minute_without_input_keeps_state_warm(
     time.sleep(75)
     assert dict(streams.store("counts").all()) == counted(100)
     produce(source, *words(10))
-    wait_for(lambda: exact(committed(sink)) == counted(101), 20)
+    wait_for(lambda: exact(committed(sink)) == counted(101), 60)
     assert streams.metrics().restored_records == restored

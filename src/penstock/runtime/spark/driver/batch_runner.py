@@ -256,7 +256,8 @@ class BatchRunner:
             except StreamsError:
                 log.warning("the process of slot %d is gone; it is started again", slot)
                 self.placement.forget([slot])
-                self._planner.wants_batch = True
+                # The next batch makes all tasks of the slot anew, also those without input.
+                self._is_first = self._planner.wants_batch = True
 
     def _run(self, plan: BatchPlan) -> None:
         started = time.monotonic()

@@ -33,6 +33,7 @@ FAST_READING: dict[str, Any] = {
     "auto.offset.reset": "error",
 }
 _BATCH = 20_000
+_LARGE_RECORD = 100_000
 #: A call that asks for more than there is waits so long: never ask for more than is missing.
 _PATIENCE_S = 0.01
 Range = tuple[int, int]
@@ -122,6 +123,8 @@ class RangeReader:
         self._last_count = 0
         self._ahead: ReadAhead | None = None
         self._last_error: KafkaError | None = None
+        #: About how large records are, by the last that came; large until one has.
+        self._record_bytes = _LARGE_RECORD
 
     def read(self, ranges: Mapping[Part, Range]) -> dict[Part, list[RawRecord]]:
         """Gives the records of every range, in offset order."""
@@ -142,9 +145,13 @@ class RangeReader:
         # What lies here for other stages and batches says nothing about the size of this one.
         size = sum(self._of(part).bytes_before(end) for part, (_, end) in ranges.items())
         while todo and (size < most_bytes or any(self._of(p).last_offset < 0 for p in todo)):
-            messages = self._consumer.consume(min(_BATCH, self._missing(todo)), _PATIENCE_S)
+            # Not many more than fit: a call hands over all that it was asked for, at any size.
+            fitting = max(most_bytes - size, 0) // self._record_bytes + 1
+            wanted = min(_BATCH, self._missing(todo), fitting)
+            messages = self._consumer.consume(wanted, _PATIENCE_S)
             if messages:
                 deadline = time.monotonic() + self._timeout_s
+                self._record_bytes = max(sum(map(len, messages)) // len(messages), 1)
                 size += self._accept(messages, todo)
                 self._forget_complete(todo)
             elif time.monotonic() > deadline:
