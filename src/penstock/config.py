@@ -340,13 +340,13 @@ GROUP_INSTANCE_ID = Setting(
 SESSION_TIMEOUT_MS = Setting(
     "session.timeout.ms",
     at_least(1),
-    6_000,
+    15_000,
     "After this time without a heartbeat a driver counts as gone, and another one leads.",
 )
 HEARTBEAT_INTERVAL_MS = Setting(
     "heartbeat.interval.ms",
     at_least(1),
-    2_000,
+    3_000,
     "How often a driver tells the group that it is there.",
 )
 MAX_POLL_INTERVAL_MS = Setting(

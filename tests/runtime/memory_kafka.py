@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from confluent_kafka import KafkaError, KafkaException
+
 from penstock.kafka.admin_answers import PartitionState, Topic
 from penstock.kernel.raw_columns import RawColumns, columns_of, listed
 from penstock.kernel.record_queue import RawRecord
@@ -53,6 +55,8 @@ class MemoryKafka:
         self.generation = 1, "staged"
         #: Asked with the number of each commit: "before", "after" (it had its effect) or None.
         self.fault: Callable[[int], str | None] = lambda number: None
+        #: Asked with topic, key, value and timestamp: the error with which a record is refused.
+        self.refusal: Callable[..., KafkaError | None] = lambda *record: None
         self._writers: Counter[int] = Counter()
 
     def create(self, topic: str, partitions: int | None = None) -> None:
@@ -174,6 +178,7 @@ class MemoryWriter:
         fault = self._kafka.fault(number)
         if fault == "before":
             raise InjectedFaultError(f"commit {number} failed")
+        self._refuse()
         touched: dict[Part, None] = {}
         for fields, on_delivery in self._open:
             at = self._kafka.append(*fields)
@@ -187,6 +192,15 @@ class MemoryWriter:
         self._open = None
         if fault == "after":
             raise InjectedFaultError(f"commit {number} failed after it had its effect")
+
+    def _refuse(self) -> None:
+        """Fail for the first record that is refused, as a transaction does."""
+        for (topic, key, value, timestamp, *_), on_delivery in self._open or ():
+            error = self._kafka.refusal(topic, key, value, timestamp)
+            if error is not None:
+                if on_delivery is not None:
+                    on_delivery(error, None)
+                raise KafkaException(error)
 
     def flush(self) -> None:
         return None
@@ -267,7 +281,7 @@ class MemoryClients:
         self._kafka = kafka
         self._batches_topic = batches_topic
 
-    def writer(self, slot: int) -> Writer:
+    def writer(self, slot: int, *, one_by_one: bool = False) -> Writer:
         return self._kafka.new_writer(slot)
 
     def reader(self) -> Reader:

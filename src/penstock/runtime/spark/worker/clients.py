@@ -20,8 +20,12 @@ _ANSWER_S = 30.0
 class Clients(Protocol):
     """What a slot asks for when it first needs it; it closes its readers itself."""
 
-    def writer(self, slot: int) -> Writer:
-        """A writer for a slot; making one fences every older writer of that slot."""
+    def writer(self, slot: int, *, one_by_one: bool = False) -> Writer:
+        """A writer for a slot; making one fences every older writer of that slot.
+
+        Args:
+            one_by_one: sends every record alone, so that none is refused for its neighbours.
+        """
 
     def reader(self) -> Reader:
         """A reader of source topics."""
@@ -53,10 +57,11 @@ class KafkaClients:
         self._marks: Consumer | None = None
         self._undecided: Consumer | None = None
 
-    def writer(self, slot: int) -> Writer:
+    def writer(self, slot: int, *, one_by_one: bool = False) -> Writer:
         application = self._application
         name = f"{application.id}-slot-{slot}" if application.exactly_once else None
-        return KafkaWriter(application.producer, name)
+        alone = {"batch.num.messages": 1} if one_by_one else {}
+        return KafkaWriter({**application.producer, **alone}, name)
 
     def reader(self) -> Reader:
         return RangeReader(self._application.consumer)

@@ -39,6 +39,7 @@ from penstock.runtime.spark.worker.global_copy import GlobalCopy
 from penstock.runtime.spark.worker.markers import write_marker, write_plan
 from penstock.runtime.spark.worker.memory import keep_freed_memory, no_garbage_collection
 from penstock.runtime.spark.worker.reader import Reader, ReadRanges
+from penstock.runtime.spark.worker.refusals import RefusalWatch, is_refusal, noticed
 from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.runtime.spark.worker.writer import Writer
@@ -90,6 +91,8 @@ class Slot:
         self._log: LogState | None = None
         #: By batch and stage: what was answered for the newest batch, as one of how many slots.
         self._answered: dict[tuple[int, int], tuple[int, list[Report]]] = {}
+        #: Set while a batch runs again because Kafka has refused a record of it.
+        self._watch: RefusalWatch | None = None
         self._global = GlobalCopy(application, self._settings, number, self._clients, open_engine)
 
     # Getting ready
@@ -122,7 +125,7 @@ class Slot:
             self._writer = None
         is_new = self._writer is None
         clocks: dict[TaskId, Clocks] = {}
-        writer = self._writer = self._writer or self._clients.writer(self.number)
+        writer = self._writer = self._writer or self._new_writer()
         tasks = {task for _, task in work}
         if is_new or not all(t in self._tasks and self._tasks[t].is_ready for t in tasks):
             found = self._log = self._clients.batch_log()
@@ -179,7 +182,13 @@ class Slot:
                 self._open_engine,
             )  # fmt: skip
         state.output.writer = writer
+        # What is watched runs record by record: then it is known which record made which.
+        state.may_use_columns = self._watch is None
         return state
+
+    def _new_writer(self) -> Writer:
+        writer = self._clients.writer(self.number, one_by_one=self._watch is not None)
+        return writer if self._watch is None else self._watch.around(writer)
 
     # One stage
 
@@ -273,6 +282,8 @@ class Slot:
         inputs = self._inputs(run, task, request, found)
         kernel = state.kernel
         assert kernel is not None
+        if self._watch is not None:
+            self._watch.task = kernel
         consumed = state.run(
             inputs.records, inputs.sent, inputs.truncated, self._stop(state, started, until)
         )
@@ -317,22 +328,42 @@ class Slot:
         return inputs
 
     def _commit(self, reports: list[Report], request: StageRequest, writer: Writer) -> None:
-        if reports:
-            write_plan(writer, self.application, request)
-        for report in reports:
-            write_marker(writer, self.application, request, report)
-        fault_point("written", request)
-        if self._reader is not None:
-            # Nothing is computed until the next request comes.
-            self._reader.read_ahead()
-        offsets = {
-            (self._real(topic), number): at
-            for report in reports
-            for (topic, number), at in report.positions.items()
-        }
-        writer.commit(offsets, request.group)
+        try:
+            if not writer.is_transactional:
+                # Without a transaction a marker must not arrive before what it vouches for.
+                writer.commit({}, None)
+            if reports:
+                write_plan(writer, self.application, request)
+            for report in reports:
+                write_marker(writer, self.application, request, report)
+            fault_point("written", request)
+            if self._reader is not None:
+                # Nothing is computed until the next request comes.
+                self._reader.read_ahead()
+            offsets = {
+                (self._real(topic), number): at
+                for report in reports
+                for (topic, number), at in report.positions.items()
+            }
+            writer.commit(offsets, request.group)
+        except Exception as error:
+            if self._watch is not None or not is_refusal(error):
+                raise
+            self._watch = RefusalWatch(
+                self._plan.graph, self._settings, is_compressed=self._is_compressed
+            )
+            raise noticed("Kafka refused a record; the batch runs again to find it") from error
+        self._watch = None
         # Delivery reports arrive with the commit; only now are all offsets known.
         writer.flush()
+
+    @property
+    def _is_compressed(self) -> bool:
+        producer = self.application.producer
+        return any(
+            str(producer.get(name, "none")) != "none"
+            for name in ("compression.type", "compression.codec")
+        )
 
     def _real(self, topic: str) -> str:
         return self._settings.topic(topic) if self._plan.is_internal(topic) else topic

@@ -84,6 +84,7 @@ class TaskState:
         self.task_id = task_id
         self.output = output
         self.is_ready = False
+        self.may_use_columns = True
         #: By store: what was read back since the last report.
         self.restores: dict[str, Restore] = {}
         self._plan = plan
@@ -134,7 +135,8 @@ class TaskState:
             self.task_id, self._plan.graph, nodes, settings=self._settings, collector=self.output,
             stores=self._stores, wall_clock=lambda: self._clock_ms,
         )  # fmt: skip
-        self.kernel.columns = column_task(self.kernel, nodes)
+        if self.may_use_columns:
+            self.kernel.columns = column_task(self.kernel, nodes)
         # A topology that has changed may have given the task's number to another sub-topology.
         fit = None if clocks is None else fitting(clocks, set(self._sources), set(nodes))
         if fit is not None:

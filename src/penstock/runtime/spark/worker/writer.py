@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
@@ -11,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_producer
+from penstock.kafka.error_table import Verdict, verdict
 from penstock.model.record import Headers
 from penstock.runtime.spark.exchange.stage_request import Part
 
@@ -30,8 +32,13 @@ FAST_WRITING: dict[str, Any] = {
     # A bundle of a repartition topic may hold one record that is as large as a topic allows.
     "message.max.bytes": LARGEST_BUNDLE,
 }
-#: Limits for the steps of a commit.
-_OFFSETS_S, _COMMIT_S, _ABORT_S = 15.0, 60.0, 5.0
+#: Limits for the steps of a commit. A partition whose leader was killed has another one after
+#: ten seconds; a client that takes longer has lost its way, and a new one is sooner there.
+_OFFSETS_S, _DELIVERY_S, _COMMIT_S, _ABORT_S = 15.0, 30.0, 30.0, 5.0
+#: What a call of the client may take beyond its own limit.
+_GRACE_S = 3.0
+#: How often a commit that waits for records looks whether the transaction has failed meanwhile.
+_LOOK_S = 0.5
 
 
 class Writer(Protocol):
@@ -117,9 +124,9 @@ class KafkaWriter:
         partition: int | None,
         on_delivery: Any = None,
     ) -> None:
-        if on_delivery is None and not self.is_transactional:
+        if not self.is_transactional:
             # Without a transaction nobody else notices a record that could not be written.
-            on_delivery = self._delivered
+            on_delivery = self._reporting(on_delivery)
         self._topics.add(topic)
         where = -1 if partition is None else partition
         noted: Any = list(headers) if headers else None
@@ -132,6 +139,9 @@ class KafkaWriter:
                 return
             except BufferError:
                 self._producer.poll(0.1)
+            except KafkaException as error:
+                self._refused(error, on_delivery)
+                return
 
     def send_all(
         self,
@@ -156,13 +166,17 @@ class KafkaWriter:
                     break
                 except BufferError:
                     self._producer.poll(0.1)
+                except KafkaException as error:
+                    self._refused(error, report)
+                    break
 
     def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
         """Makes everything since ``begin`` visible at once, source offsets included."""
         if self.is_transactional:
-            self._in_time(lambda: self._commit(offsets, group))
+            self._commit(offsets, group)
             return
         left = self._producer.flush(60.0)
+        self._raise_refusal()
         if left or self._failed is not None:
             self._check_topics()
             raise StreamsError(
@@ -172,21 +186,60 @@ class KafkaWriter:
             )
 
     def _commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+        self._raise_refusal()
         if offsets:
             positions = [TopicPartition(*part, offset) for part, offset in offsets.items()]
-            self._producer.send_offsets_to_transaction(positions, group, _OFFSETS_S)
+            send_offsets = self._producer.send_offsets_to_transaction
+            self._in_time(lambda: send_offsets(positions, group, _OFFSETS_S), _OFFSETS_S)
+        self._wait_for_delivery()
         try:
-            self._producer.commit_transaction(_COMMIT_S)
+            self._in_time(lambda: self._producer.commit_transaction(_COMMIT_S), _COMMIT_S)
         except KafkaException:
             # The client only counts the records that did not arrive.
             self._check_topics()
             raise
 
-    def _in_time(self, call: Callable[[], None]) -> None:
+    def _wait_for_delivery(self) -> None:
+        """Wait until all records have arrived, or the transaction has failed.
+
+        The client's own commit waits for its whole time also when a record was refused: it
+        does not send the others any more, and waits for them.
+        """
+        deadline = time.monotonic() + _DELIVERY_S
+        while left := self._producer.flush(_LOOK_S):
+            self._check_transaction()
+            if time.monotonic() > deadline:
+                raise StreamsError(
+                    "broker-away",
+                    f"Kafka did not take {left} records within {_DELIVERY_S:.0f} s",
+                    fix="check the broker; the batch runs again when it is back",
+                )
+
+    def _check_transaction(self) -> None:
+        """Raise the error with which the transaction has failed, if it has."""
+        try:
+            # In a transaction this is always refused: with its error, if there is one.
+            self._producer.begin_transaction()
+        except KafkaException as error:
+            if error.args[0].txn_requires_abort() or error.args[0].fatal():
+                # The reports of refused records may be a moment behind.
+                self._producer.poll(0.1)
+                raise
+
+    def _refused(self, error: KafkaException, report: Any) -> None:
+        """Note a record that the client itself does not take; the commit fails for it."""
+        (report or self._delivered)(error.args[0], None)
+        self._failed = error.args[0]
+
+    def _raise_refusal(self) -> None:
+        if self._failed is not None and verdict(self._failed) is Verdict.RECORD:
+            raise KafkaException(self._failed)
+
+    def _in_time(self, call: Callable[[], None], limit_s: float) -> None:
         """Calls the client, but does not trust it to come back.
 
-        A transaction that the broker has ended by itself, after an outage say, can keep
-        librdkafka's calls for good, whatever their own limit is.
+        A transaction that the broker has ended by itself, or a group whose coordinator was
+        killed, can keep librdkafka's calls for good, whatever their own limit is.
         """
         done: Future[None] = Future()
 
@@ -199,7 +252,7 @@ class KafkaWriter:
 
         threading.Thread(target=run, name="penstock-commit", daemon=True).start()
         try:
-            done.result(_OFFSETS_S + _COMMIT_S + 5.0)
+            done.result(limit_s + _GRACE_S)
         except TimeoutError:
             self._is_lost = True
             raise StreamsError(
@@ -241,8 +294,21 @@ class KafkaWriter:
             if topic not in there:
                 raise _missing(topic)
 
-    def _delivered(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None:
+    def _reporting(self, on_delivery: Any) -> Callable[[KafkaError | None, Any], None]:
+        if on_delivery is None:
+            return self._delivered
+
+        def delivered(error: KafkaError | None, message: Message | None) -> None:
+            self._delivered(error, message)
+            on_delivery(error, message)
+
+        return delivered
+
+    def _delivered(self, error: KafkaError | None, message: Message | None) -> None:
+        if error is None:
+            return
+        # Others fail with a record that was refused: that one says why.
+        if self._failed is None or verdict(self._failed) is not Verdict.RECORD:
             self._failed = error
 
 

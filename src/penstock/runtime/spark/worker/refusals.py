@@ -1,0 +1,282 @@
+"""Records that Kafka refuses: the production handler decides, and the batch runs again without.
+
+A refused record ends its transaction, and the client does not say which record it was. So the
+batch runs again with a :class:`RefusalWatch` around the writer: it notes every record that is
+refused, asks the handler, and in the next run leaves out what the handler wants to skip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from confluent_kafka import KafkaError, KafkaException
+
+from penstock.errors import StreamsError
+from penstock.kafka.error_table import Verdict, reason, verdict
+from penstock.kernel.settings import TaskSettings
+from penstock.kernel.task import StreamTask
+from penstock.model.record import Headers, Record
+from penstock.processor.handlers import (
+    CONTINUE,
+    RETRY,
+    DeadLetter,
+    ErrorHandlerContext,
+    Response,
+    as_response,
+)
+from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.runtime.spark.worker.kafka_failures import as_streams_error
+from penstock.runtime.spark.worker.writer import Writer
+from penstock.topology.graph import Graph
+from penstock.topology.nodes import Sink
+
+
+class Output(NamedTuple):
+    """A record as the program wrote it; one with the same content is refused in the same way."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    timestamp: int
+    headers: Headers
+
+    @property
+    def size(self) -> int:
+        headers = sum(len(name) + len(value or b"") for name, value in self.headers)
+        return len(self.key or b"") + len(self.value or b"") + headers
+
+
+class Refused(NamedTuple):
+    """A record that Kafka did not take, and where the task was when it wrote it."""
+
+    output: Output
+    error: KafkaError
+    #: None for changelogs and repartition topics: the application needs every record of them.
+    context: ErrorHandlerContext | None
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether Kafka has refused a record for what it is; waiting would not help."""
+    cause = error.args[0] if isinstance(error, KafkaException) and error.args else None
+    return isinstance(cause, KafkaError) and verdict(cause) is Verdict.RECORD
+
+
+def noticed(message: str) -> StreamsError:
+    """Return the error with which the driver runs the batch again."""
+    return StreamsError(
+        "refusal-noticed", message, fix="nothing to do: the production exception handler decides"
+    )
+
+
+class RefusalWatch:
+    """What is known about refused records of the batch that a slot runs again and again."""
+
+    def __init__(self, graph: Graph, settings: TaskSettings, *, is_compressed: bool) -> None:
+        self._settings = settings
+        self._is_compressed = is_compressed
+        self._sinks = {
+            node.topic: node.name
+            for node in graph.nodes.values()
+            if isinstance(node, Sink) and isinstance(node.topic, str)
+        }
+        #: The task that is writing; the slot sets it.
+        self.task: StreamTask | None = None
+        #: What the handler wants to skip, with the dead letters to write instead.
+        self._skipped: dict[Output, tuple[DeadLetter, ...]] = {}
+        self._refused: list[Refused] = []
+        #: By topic: the size of the smallest record that was too large.
+        self._too_large: dict[str, tuple[int, KafkaError]] = {}
+
+    def around(self, writer: Writer) -> WatchedWriter:
+        self._refused.clear()
+        return WatchedWriter(writer, self)
+
+    def passes(self, output: Output) -> bool:
+        """Whether the record is to be written; says so if another one like it was refused."""
+        if output in self._skipped:
+            self._skip(output)
+            return False
+        smallest, error = self._too_large.get(output.topic, (None, None))
+        if smallest is None or output.size < smallest:
+            return True
+        assert error is not None
+        self._refused.append(Refused(output, error, self.context(output.topic)))
+        return False
+
+    def dead_letters(self, output: Output) -> tuple[DeadLetter, ...]:
+        return self._skipped.get(output, ())
+
+    def note(self, refused: Refused) -> None:
+        """Take note of a record that did not arrive; others fail with it, which says nothing."""
+        output, error, context = refused
+        if verdict(error) is not Verdict.RECORD:
+            return
+        self._refused.append(refused)
+        if context is None or self._is_compressed:
+            # A larger record may be the smaller one when it is compressed.
+            return
+        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+            smallest, _ = self._too_large.get(output.topic, (output.size, error))
+            self._too_large[output.topic] = min(smallest, output.size), error
+
+    def decide(self) -> None:
+        """Ask the handler about every refused record; raise, so that the batch runs again.
+
+        Returns if nothing was refused.
+        """
+        found, self._refused = self._refused, []
+        answers = [self._answer(each) for each in found]
+        for refused, response in zip(found, answers, strict=True):
+            if response.result is CONTINUE:
+                self._skipped[refused.output] = response.dead_letters
+        if any(response.result is RETRY for response in answers):
+            # The topic may take by then what it refused now.
+            self._too_large.clear()
+            raise noticed(f"{_said(found[0])}; the production handler asks to try again")
+        if found:
+            raise noticed(f"{_said(found[0])}; the batch runs again without it")
+
+    def context(self, topic: str) -> ErrorHandlerContext:
+        """Where the task is now, for the handler."""
+        task = self.task
+        assert task is not None
+        at, current = task.context, task.current
+        raw_key, raw_value = (None, None) if current is None else current[4:6]
+        return ErrorHandlerContext(
+            at.topic, at.partition, at.offset, at.headers, at.timestamp,
+            self._sinks.get(topic, topic), task.task_id, raw_key, raw_value,
+            self._settings.dead_letter_topic,
+        )  # fmt: skip
+
+    def _skip(self, output: Output) -> None:
+        assert self.task is not None
+        self.task.dropped(self._sinks.get(output.topic, output.topic), "production")
+
+    def _answer(self, refused: Refused) -> Response:
+        output, error, context = refused
+        failure = as_streams_error(KafkaException(error))
+        if context is None:
+            raise StreamsError("record-refused", _said(refused), fix=_FIX) from failure
+        assert isinstance(failure, StreamsError)
+        record = Record(output.key, output.value, max(output.timestamp, 0), output.headers)
+        handler = self._settings.on_production
+        try:
+            response = as_response(handler(context, record, failure))
+        except Exception as broken:
+            name = getattr(handler, "__qualname__", type(handler).__qualname__)
+            raise StreamsError(
+                "exception-handler",
+                f"exception handler {name!r} failed on {_said(refused)}: {broken}",
+                fix="make the handler return FAIL, CONTINUE, RETRY or a Response for every error",
+            ) from broken
+        if response.result not in (CONTINUE, RETRY):
+            raise StreamsError("record-refused", _said(refused), fix=_FIX) from failure
+        return response
+
+
+class WatchedWriter:
+    """A writer that tells a watch about every record which does not arrive."""
+
+    def __init__(self, writer: Writer, watch: RefusalWatch) -> None:
+        self._writer = writer
+        self._watch = watch
+
+    @property
+    def is_transactional(self) -> bool:
+        return self._writer.is_transactional
+
+    @property
+    def is_usable(self) -> bool:
+        return self._writer.is_usable
+
+    def begin(self) -> None:
+        self._writer.begin()
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None,
+        on_delivery: Any = None,
+    ) -> None:
+        """Send a record; only the program's own output comes without ``on_delivery``."""
+        output = Output(topic, key, value, timestamp, tuple(headers))
+        if on_delivery is not None:
+            self._send(output, partition, None, on_delivery)
+        elif self._watch.passes(output):
+            self._send(output, partition, self._watch.context(topic), None)
+        else:
+            for letter in self._watch.dead_letters(output):
+                at = timestamp if letter.timestamp is None else letter.timestamp
+                self.send(letter.topic, letter.key, letter.value, at, letter.headers, None)
+
+    def _send(
+        self,
+        output: Output,
+        partition: int | None,
+        context: ErrorHandlerContext | None,
+        on_delivery: Any,
+    ) -> None:
+        def delivered(error: KafkaError | None, message: Any) -> None:
+            if error is not None:
+                self._watch.note(Refused(output, error, context))
+            if on_delivery is not None:
+                on_delivery(error, message)
+
+        self._writer.send(*output, partition, delivered)
+
+    def send_all(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Headers = (),
+        partition: int | None = None,
+    ) -> None:
+        """Send changelog records: a watched task runs record by record, its output does too."""
+        for record in zip(keys, values, timestamps, strict=True):
+            self._send(Output(topic, *record, tuple(headers)), partition, None, None)
+
+    def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+        self._watch.decide()
+        try:
+            self._writer.commit(offsets, group)
+        except Exception as error:
+            self._watch.decide()
+            if is_refusal(error):
+                raise noticed("Kafka refused a record that cannot be named yet") from error
+            raise
+
+    def flush(self) -> None:
+        self._writer.flush()
+
+    def abort(self) -> None:
+        self._writer.abort()
+
+    def partitions(self, topic: str) -> int:
+        return self._writer.partitions(topic)
+
+
+_FIX = (
+    "set max.message.bytes of the topic and max.request.size of the producer, or let"
+    " production.exception.handler skip such records"
+)
+
+
+def _said(refused: Refused) -> str:
+    output, error, context = refused
+    source = ""
+    if context is not None and context.topic is not None:
+        source = (
+            f", made from topic {context.topic!r} partition {context.partition}"
+            f" offset {context.offset}"
+        )
+    return (
+        f"Kafka refused a record of {output.size} bytes for topic {output.topic!r}{source}:"
+        f" {reason(error)} ({error.name()})"
+    )
