@@ -136,7 +136,8 @@ class StagedApplication:
             start = self.position()
             ends = {part: min(end, start[part] + at_most) for part, end in ends.items()}
         number = 0 if self._last is None else self._last.batch + 1
-        plan = BatchPlan(number, self.position(), ends, clock_ms, self._global_ends())
+        told = {} if self._last is None else self._last.global_ends
+        plan = BatchPlan(number, self.position(), ends, clock_ms, self._global_ends(), told)
         return self.run_plan(BatchPlan.from_json(plan.to_json()))
 
     def run_again(self) -> list[Report]:
@@ -186,6 +187,7 @@ class StagedApplication:
             table_positions={part: at for part, at in plan.start.items() if part[0] in sources},
             is_rerun=is_rerun,
             global_ends=plan.global_ends,
+            global_start=plan.global_start,
             limits=self._limits,
             plan=plan.to_json(),
         )

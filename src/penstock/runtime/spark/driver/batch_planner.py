@@ -97,7 +97,7 @@ class BatchPlanner:
             return None
         self._has_begun = True
         clock_ms = max(last.clock_ms, now_ms)
-        self._last = BatchPlan(last.batch + 1, start, ends, clock_ms, tables)
+        self._last = BatchPlan(last.batch + 1, start, ends, clock_ms, tables, last.global_ends)
         return self._last
 
     def first(self) -> BatchPlan | None:
@@ -107,7 +107,9 @@ class BatchPlanner:
         if self._unfinished is not None:
             return self._unfinished
         last, tables = self._last, self._ends(list(self._inputs.global_parts))
-        return BatchPlan(last.batch + 1, last.end, last.end, last.clock_ms, tables)
+        return BatchPlan(
+            last.batch + 1, last.end, last.end, last.clock_ms, tables, last.global_ends
+        )
 
     def advance(self, reached: Mapping[Part, int]) -> None:
         """Go on from where the tasks really are: a batch may have been cut before its end."""

@@ -343,6 +343,7 @@ class BatchRunner:
             table_positions={part: at for part, at in plan.start.items() if part[0] in sources},
             is_rerun=is_rerun,
             global_ends=plan.global_ends,
+            global_start=plan.global_start,
             group=self._member.metadata(),
             owners=self.placement.owners(),
             limits=self._limits,

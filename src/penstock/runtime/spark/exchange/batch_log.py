@@ -36,6 +36,8 @@ class BatchPlan:
     end: Mapping[Part, int]
     clock_ms: int
     global_ends: Mapping[Part, int]
+    #: Where the batch before it stopped reading global topics.
+    global_start: Mapping[Part, int] = field(default_factory=dict)
 
     @property
     def has_input(self) -> bool:
@@ -49,6 +51,7 @@ class BatchPlan:
                 "end": offset_rows(self.end),
                 "clock_ms": self.clock_ms,
                 "global_ends": offset_rows(self.global_ends),
+                "global_start": offset_rows(self.global_start),
             }
         ).encode()
 
@@ -61,6 +64,8 @@ class BatchPlan:
             offsets_from(read["end"]),
             read["clock_ms"],
             offsets_from(read["global_ends"]),
+            # A batch log of an older version does not say.
+            offsets_from(read.get("global_start", read["global_ends"])),
         )
 
 

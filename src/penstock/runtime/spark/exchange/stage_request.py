@@ -68,6 +68,8 @@ class StageRequest:
     #: Whether the stage may have run before: then the batch log says which tasks are done.
     is_rerun: bool = False
     global_ends: Mapping[Part, int] = field(default_factory=dict)
+    #: Dead letters of global records before these offsets were written by earlier batches.
+    global_start: Mapping[Part, int] = field(default_factory=dict)
     #: The driver's membership of the consumer group, with which offsets are committed.
     group: bytes | None = None
     #: By slot: the server that ran it last. Another one must not trust the state it holds.

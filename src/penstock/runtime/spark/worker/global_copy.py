@@ -14,11 +14,34 @@ from penstock.model.record import Headers
 from penstock.runtime.spark.exchange.stage_request import Application, Part
 from penstock.runtime.spark.worker.clients import Clients
 from penstock.runtime.spark.worker.reader import Reader
+from penstock.runtime.spark.worker.writer import Writer
 from penstock.state.rocks import OpenEngine, open_rocks
 
 
-class _Nowhere:
-    """Global stores have no output."""
+class DeadLetters:
+    """Keep the dead letters of global records until they are written with a batch.
+
+    Global stores have no other output. Every slot reads all global records, so only the first
+    slot writes their letters.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[Part, int, tuple[Any, ...]]] = []
+        #: The record that is being applied; None if its letters are written already.
+        self.source: tuple[Part, int] | None = None
+
+    def write(self, writer: Writer, ends: Mapping[Part, int]) -> None:
+        """Send the letters of records before these offsets."""
+        for part, offset, letter in self._kept:
+            if offset < ends.get(part, 0):
+                writer.send(*letter)
+
+    def forget(self, ends: Mapping[Part, int]) -> None:
+        """Drop the letters of records before these offsets: they are committed."""
+        self._kept = [each for each in self._kept if each[1] >= ends.get(each[0], 0)]
+
+    def clear(self) -> None:
+        self._kept.clear()
 
     def send(
         self,
@@ -29,7 +52,9 @@ class _Nowhere:
         headers: Headers,
         partition: int | None = None,
     ) -> None:
-        return None
+        if self.source is not None:
+            letter = (topic, key, value, timestamp, headers, partition)
+            self._kept.append((*self.source, letter))
 
     def partitions(self, topic: str) -> int:
         return 1
@@ -58,9 +83,12 @@ class GlobalCopy:
         self._task: GlobalTask | None = None
         self._reader: Reader | None = None
         self._position: dict[Part, int] = {}
+        self._is_first_slot = slot == 0
+        self.letters = DeadLetters()
         self.stores: dict[str, Any] = {}
 
-    def catch_up(self, ends: Mapping[Part, int]) -> None:
+    def catch_up(self, ends: Mapping[Part, int], start: Mapping[Part, int]) -> None:
+        """Read up to ``ends``; dead letters of records before ``start`` are not kept."""
         if not self._graph.global_stores:
             return
         if self._task is None or any(self._position.get(p, 0) > e for p, e in ends.items()):
@@ -69,8 +97,10 @@ class GlobalCopy:
         assert self._reader is not None
         wanted = {part: (self._position.get(part, 0), end) for part, end in ends.items()}
         records = self._reader.read({p: span for p, span in wanted.items() if span[0] < span[1]})
-        for batch in records.values():
+        for part, batch in records.items():
             for record in batch:
+                is_new = self._is_first_slot and record.offset >= start.get(part, 0)
+                self.letters.source = (part, record.offset) if is_new else None
                 self._task.update(record)
         self._position.update(ends)
 
@@ -86,6 +116,7 @@ class GlobalCopy:
     def _build(self) -> None:
         self.close()
         self._position.clear()
+        self.letters.clear()
         stores = TaskStores(
             [store.spec for store in self._graph.global_stores.values()],
             settings=self._settings,
@@ -95,7 +126,7 @@ class GlobalCopy:
             changelog=lambda store: None,
         )
         self._task = GlobalTask(
-            self._graph, settings=self._settings, collector=_Nowhere(), stores=stores,
+            self._graph, settings=self._settings, collector=self.letters, stores=stores,
             wall_clock=lambda: 0,
         )  # fmt: skip
         self._reader = self._clients.global_reader()

@@ -140,7 +140,7 @@ class Slot:
         done = self._log.done(request.batch, request.stage) if asks else {}
         self._release(request)
         with self.reading:
-            self._global.catch_up(request.global_ends)
+            self._global.catch_up(request.global_ends, request.global_start)
             for task in sorted(tasks):
                 self._state(task, writer).prepare(
                     request, clocks.get(task), self._restore_reader, self._clients.watermarks
@@ -241,9 +241,12 @@ class Slot:
         assert writer is not None
         writer.begin()
         reports = self._process(work, request, found)
+        if work and request.stage == 0:
+            self._global.letters.write(writer, request.global_ends)
         fault_point("processed", request)
         self._commit(reports, request, writer)
         fault_point("committed", request)
+        self._global.letters.forget(request.global_ends)
         with self.reading:
             for _, task in work:
                 self._tasks[task].apply(request.batch)
