@@ -20,7 +20,8 @@ class Runner:
     """Runs batches until it is stopped, or fails."""
 
     def __init__(self, failure: Exception | None = None) -> None:
-        self.progress = SimpleNamespace(batches=1, waiting_for=None)
+        self.progress = SimpleNamespace(waiting_for=None)
+        self.has_run = True
         self.restore_listener = None
         self._failure = failure
         self.is_over = threading.Event()

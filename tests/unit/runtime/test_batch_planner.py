@@ -240,3 +240,16 @@ def test_workers_get_ready_for_the_very_batch_that_is_unfinished() -> None:
 def test_where_the_wall_clock_matters_nothing_is_made_before_the_batch() -> None:
     """A processor that schedules something must see the time of its batch."""
     assert planner(FakeAdmin(**{"in": 15}), wall_clock=True).first() is None
+
+
+def test_each_batch_says_how_far_the_last_one_read_global_topics() -> None:
+    """A topic that is shorter now was made anew, and is read from its beginning."""
+    admin = FakeAdmin(**{"in": 3, "prices": 3})
+    batches = planner(admin, tables=(("prices", 0),))
+    seen = []
+    for end in (3, 5, 2):
+        admin.ends["prices", 0] = end
+        plan = batches.next()
+        assert plan is not None
+        seen.append((plan.global_start["prices", 0], plan.global_ends["prices", 0]))
+    assert seen == [(0, 3), (3, 5), (0, 2)]

@@ -40,7 +40,7 @@ from penstock.kafka.client_config import admin_settings, consumer_settings, prod
 from penstock.kafka.clients import new_producer
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs
-from penstock.runtime.spark.driver.batch_runner import BatchRunner
+from penstock.runtime.spark.driver.batch_runner import BatchRunner, Progress
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.membership import GroupMember
 from penstock.runtime.spark.driver.pickling import fresh_path
@@ -76,6 +76,10 @@ class ApplicationRun:
         self._secret = secret
         self._plan: Plan | None = None
         self._batches: BatchPlanner | None = None
+        #: What all runs of this program have done so far.
+        self._totals: Progress | None = None
+        #: The lag when it was last asked for.
+        self.last_lag: dict[Part, int] = {}
         self._log: BatchLog | None = None
         self._lock = StateLock(self.application_dir)
         self._places: Placement | None = None
@@ -179,6 +183,8 @@ class ApplicationRun:
             self._internal(plan, state, committed), self._placement(spark), self.fence,
             self.check_topics, self._secret,
         )  # fmt: skip
+        self.runner.progress.continue_from(self._totals)
+        self._totals = self.runner.progress
         return self.runner
 
     def _placement(self, spark: SparkSession) -> Placement:
@@ -348,7 +354,8 @@ class ApplicationRun:
             max_idle_ms=self._config[MAX_TASK_IDLE_MS],
         )
         newest = -1 if state.plan is None else state.plan.batch
-        tables = dict.fromkeys(inputs.global_parts, 0)
+        read = {} if state.plan is None else state.plan.global_ends
+        tables = {part: read.get(part, 0) for part in inputs.global_parts}
         last = BatchPlan(newest, {}, self._position(plan, committed), 0, tables)
         return BatchPlanner(self.admin, inputs, last, _unfinished(state, last.end))
 
@@ -404,7 +411,8 @@ class ApplicationRun:
             sinks = {n.topic for n in plan.graph.nodes.values() if isinstance(n, Sink)}
             ends |= self.admin.end_offsets([part for part in parts if part[0] in sinks])
         position = runner.progress.position or self._batches.begins_at
-        return {part: max(ends[part] - position.get(part, 0), 0) for part in parts}
+        self.last_lag = {part: max(ends[part] - position.get(part, 0), 0) for part in parts}
+        return self.last_lag
 
 
 def renumbered(
@@ -459,7 +467,7 @@ def _unfinished(state: LogState, position: Mapping[Part, int]) -> BatchPlan | No
     if plan is None or not state.has_unfinished:
         return None
     ends = {part: max(plan.end.get(part, at), at) for part, at in position.items()}
-    return BatchPlan(plan.batch, position, ends, plan.clock_ms, plan.global_ends)
+    return replace(plan, start=position, end=ends)
 
 
 def _only(plan: BatchPlan, topics: set[str]) -> dict[Part, int]:

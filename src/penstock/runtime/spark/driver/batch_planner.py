@@ -97,7 +97,8 @@ class BatchPlanner:
             return None
         self._has_begun = True
         clock_ms = max(last.clock_ms, now_ms)
-        self._last = BatchPlan(last.batch + 1, start, ends, clock_ms, tables, last.global_ends)
+        read = _within(last.global_ends, tables)
+        self._last = BatchPlan(last.batch + 1, start, ends, clock_ms, tables, read)
         return self._last
 
     def first(self) -> BatchPlan | None:
@@ -107,9 +108,8 @@ class BatchPlanner:
         if self._unfinished is not None:
             return self._unfinished
         last, tables = self._last, self._ends(list(self._inputs.global_parts))
-        return BatchPlan(
-            last.batch + 1, last.end, last.end, last.clock_ms, tables, last.global_ends
-        )
+        read = _within(last.global_ends, tables)
+        return BatchPlan(last.batch + 1, last.end, last.end, last.clock_ms, tables, read)
 
     def advance(self, reached: Mapping[Part, int]) -> None:
         """Go on from where the tasks really are: a batch may have been cut before its end."""
@@ -164,6 +164,11 @@ class BatchPlanner:
         if not parts:
             return {}
         return self._admin.end_offsets(parts, committed=self._inputs.read_committed)
+
+
+def _within(read: Mapping[Part, int], ends: Mapping[Part, int]) -> dict[Part, int]:
+    """Return how far global topics were read; one that is shorter now was made anew."""
+    return {part: at if at <= ends.get(part, 0) else 0 for part, at in read.items()}
 
 
 def cap(start: Mapping[Part, int], ends: Mapping[Part, int], most: int) -> dict[Part, int]:

@@ -88,6 +88,14 @@ class Progress:
     #: Batches that had to run again.
     reruns: int = 0
 
+    def continue_from(self, earlier: Progress | None) -> None:
+        """Go on counting where an earlier run of the same program stopped."""
+        if earlier is None:
+            return
+        for name in ("batches", "records", "sent", "logged", "restored", "began_ms", "reruns"):
+            setattr(self, name, getattr(earlier, name))
+        self.dropped = Counter(earlier.dropped)
+
 
 class BatchRunner:
     """One batch after the other, for as long as this driver leads."""
@@ -143,6 +151,8 @@ class BatchRunner:
         self._is_between = threading.Event()
         self._is_between.set()
         self._is_first = True
+        #: Whether a batch of this run is complete.
+        self.has_run = False
         self._job_group = f"penstock-{application.key}"
         self._broadcast = spark.sparkContext.broadcast(packed(application))
 
@@ -374,7 +384,7 @@ class BatchRunner:
             self._member.commit({**reached, **self._internal.committed()})
         # Every later plan tells that this batch is complete; only the last one needs a word.
         self._log.state.complete = plan.batch
-        self._is_first = False
+        self._is_first, self.has_run = False, True
         self._planner.advance(reached)
         self._planner.has_leftover = self._internal.has_leftover
         self._note(plan, received, reached, seconds)

@@ -45,7 +45,8 @@ class StreamsMetrics:
             last_batch_seconds=progress.last_batch_seconds,
             last_batch_records=progress.last_batch_records,
             dropped=dict(progress.dropped),
-            lag=run.lag(),
+            # While Kafka is away the lag cannot be asked for, and other figures still count.
+            lag=run.lag() if progress.waiting_for is None else run.last_lag,
         )
 
 

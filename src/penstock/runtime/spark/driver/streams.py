@@ -160,7 +160,7 @@ class KafkaStreams:
         runner = None if run is None else run.runner
         if run is None or runner is None:
             return False
-        has_begun = self._is_paused or runner.progress.batches > 0
+        has_begun = self._is_paused or runner.has_run
         if not has_begun or runner.has_leftover():
             return False
         try:
@@ -393,7 +393,7 @@ class KafkaStreams:
         run, is_new = self._run, True
         assert run is not None
         while not self._closing.is_set():
-            before = 0
+            has_run = False
             try:
                 if not self._leads(run, is_new=is_new):
                     continue
@@ -410,12 +410,12 @@ class KafkaStreams:
                 if self._closing.is_set():
                     return
                 runner_now = run.runner
-                before = 0 if runner_now is None else runner_now.progress.batches
+                has_run = runner_now is not None and runner_now.has_run
                 if not self._goes_on(explained(error)):
                     return
             finally:
                 is_new = False
-            failures = 0 if before else failures + 1
+            failures = 0 if has_run else failures + 1
             self._to(State.REBALANCING)
             run.end_runner(is_clean=False, patience_s=_BATCH_S, keeps_slots=True)
             self._closing.wait(
