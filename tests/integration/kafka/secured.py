@@ -7,6 +7,7 @@ from typing import Any
 
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -66,11 +67,39 @@ def allow(
         future.result(30)
 
 
-def _acl(user: str, resource: ResourceType, name: str, operation: AclOperation) -> AclBinding:
-    return AclBinding(
+def forbid(
+    broker: EmbeddedBroker, user: str, resource: ResourceType, name: str, operation: AclOperation
+) -> None:
+    """Forbids what a user may do otherwise, until ``permit``."""
+    binding = _acl(user, resource, name, operation, AclPermissionType.DENY)
+    administrator = _administrator(broker)
+    for future in administrator.create_acls([binding]).values():
+        future.result(30)
+
+
+def permit(
+    broker: EmbeddedBroker, user: str, resource: ResourceType, name: str, operation: AclOperation
+) -> None:
+    """Takes back what ``forbid`` did."""
+    which = AclBindingFilter(
         resource, name, ResourcePatternType.LITERAL, f"User:{user}", "*", operation,
-        AclPermissionType.ALLOW,
+        AclPermissionType.DENY,
     )  # fmt: skip
+    administrator = _administrator(broker)
+    for future in administrator.delete_acls([which]).values():
+        future.result(30)
+
+
+def _acl(
+    user: str,
+    resource: ResourceType,
+    name: str,
+    operation: AclOperation,
+    permission: AclPermissionType = AclPermissionType.ALLOW,
+) -> AclBinding:
+    return AclBinding(
+        resource, name, ResourcePatternType.LITERAL, f"User:{user}", "*", operation, permission
+    )
 
 
 def login(broker: EmbeddedBroker, user: str, password: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, Message, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
-from penstock.kafka.error_table import Verdict, verdict
+from penstock.kafka.error_table import Verdict, reason, verdict
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
 from penstock.runtime.spark.exchange.stage_request import Part
@@ -276,8 +276,11 @@ def _out_of_range(error: KafkaError, part: Part) -> StreamsError:
 
 
 def _read_error(error: KafkaError, part: Part) -> StreamsError:
+    is_forbidden = verdict(error) is Verdict.FORBIDDEN
     return StreamsError(
-        "read-failed",
-        f"reading topic {part[0]!r} partition {part[1]} failed: {error.str()}",
-        fix="check the topic and the broker; the batch is read again after a restart",
+        "not-allowed" if is_forbidden else "read-failed",
+        f"reading topic {part[0]!r} partition {part[1]} failed: {reason(error)} ({error.name()})",
+        fix="give the application's user the right, or correct its password"
+        if is_forbidden
+        else "check the topic and the broker; the batch is read again after a restart",
     )

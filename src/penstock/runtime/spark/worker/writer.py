@@ -187,14 +187,16 @@ class KafkaWriter:
 
     def _commit(self, offsets: Mapping[Part, int], group: Any) -> None:
         self._raise_refusal()
-        if offsets:
-            positions = [TopicPartition(*part, offset) for part, offset in offsets.items()]
-            send_offsets = self._producer.send_offsets_to_transaction
-            self._in_time(lambda: send_offsets(positions, group, _OFFSETS_S), _OFFSETS_S)
-        self._wait_for_delivery()
         try:
+            if offsets:
+                positions = [TopicPartition(*part, offset) for part, offset in offsets.items()]
+                send_offsets = self._producer.send_offsets_to_transaction
+                self._in_time(lambda: send_offsets(positions, group, _OFFSETS_S), _OFFSETS_S)
+            self._wait_for_delivery()
             self._in_time(lambda: self._producer.commit_transaction(_COMMIT_S), _COMMIT_S)
         except KafkaException:
+            # A call may only say that the transaction has failed, not why.
+            self._check_transaction()
             # The client only counts the records that did not arrive.
             self._check_topics()
             raise
