@@ -11,19 +11,25 @@ from py4j.protocol import Py4JJavaError, Py4JNetworkError
 
 from penstock.errors import StreamsError
 from penstock.kafka.error_table import Verdict
-from penstock.runtime.spark.driver.failures import Remedy, explained, has_limit, remedy
+from penstock.runtime.spark.driver.failures import (
+    Remedy,
+    explained,
+    explained_start,
+    has_limit,
+    remedy,
+)
 from penstock.runtime.spark.worker.kafka_failures import CODES, as_streams_error
 
 RERUN = (
     "broker-away", "broker-unreachable", "client-renewed", "worker-lost", "worker-failed",
     "slot-unreachable", "batch-log", "read-timeout", "read-failed", "write-failed",
     "open-transaction", "store-locked", "store-damaged", "not-allowed", "stale-request",
-    "spark-job",
+    "spark-job", "refusal-noticed",
 )  # fmt: skip
 BEGIN_ANEW = ("fenced", "not-leading", "offset-out-of-range", "partitions-changed")
 ASK = (
     "processing", "record-refused", "kafka-refused", "missing-topic", "batch-failed",
-    "executor-setup", "spark-lost", "a-code-of-a-later-version",
+    "executor-setup", "spark-lost", "spark-start", "a-code-of-a-later-version",
 )  # fmt: skip
 
 
@@ -134,3 +140,21 @@ def test_any_other_error_is_a_failed_batch_with_its_cause() -> None:
     assert error.code == "batch-failed"
     assert "ZeroDivisionError('x')" in error.message
     assert isinstance(error.__cause__, ZeroDivisionError)
+
+
+def test_start_of_spark_that_fails_says_what_java_said() -> None:
+    """Without the stack trace of the JVM."""
+    text = (
+        "An error occurred while calling None.org.apache.spark.api.java.JavaSparkContext.\n"
+        ": org.apache.spark.SparkException: Could not parse Master URL: 'spark:/x'\n"
+        "\tat org.apache.spark.SparkContext.<init>(SparkContext.scala:603)\n\tat elsewhere"
+    )
+    found = explained_start(RuntimeError(text))
+    assert found.code == "spark-start"
+    assert found.message.endswith("SparkException: Could not parse Master URL: 'spark:/x'")
+    assert "JavaSparkContext" not in found.message
+
+
+def test_jvm_that_is_killed_while_spark_starts_is_lost() -> None:
+    """The program ends with a code, not with a traceback of Py4J."""
+    assert explained_start(Py4JNetworkError("Error while sending")).code == "spark-lost"

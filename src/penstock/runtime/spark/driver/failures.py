@@ -81,6 +81,21 @@ def explained(error: BaseException) -> PenstockError:
     return found
 
 
+def explained_start(error: Exception) -> PenstockError:
+    """Return the product's own error for whatever keeps Spark from starting."""
+    if isinstance(error, PenstockError):
+        return error
+    if isinstance(error, Py4JNetworkError | ConnectionError | EOFError):
+        return _spark_lost(str(error))
+    # What Java says comes after the line about the call, and before its stack trace.
+    lines = str(error).split("\n\tat ")[0].splitlines()
+    return StreamsError(
+        "spark-start",
+        f"Spark could not start: {lines[-1].removeprefix(': ') if lines else repr(error)}",
+        fix="check spark.master and the other spark.* settings, and that Java 17 or newer is there",
+    )
+
+
 def _of_spark(text: str) -> StreamsError:
     """Spark's own failure of a job: what a slot met is not among them, it is handed back."""
     lines = _LAST_LINE.findall(text)

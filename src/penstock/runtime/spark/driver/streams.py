@@ -30,7 +30,13 @@ from penstock.model.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
-from penstock.runtime.spark.driver.failures import Remedy, explained, is_setup, remedy
+from penstock.runtime.spark.driver.failures import (
+    Remedy,
+    explained,
+    explained_start,
+    is_setup,
+    remedy,
+)
 from penstock.runtime.spark.driver.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
 from penstock.runtime.spark.driver.session import spark_session, stop_session
 from penstock.runtime.spark.driver.snapshot import snapshot
@@ -355,7 +361,10 @@ class KafkaStreams:
         with ThreadPoolExecutor(1, "penstock-prepare") as pool:
             prepared = pool.submit(self._prepare)
             # Spark belongs to the caller's thread: there the session is the active one.
-            self._spark, self._owns_spark = spark_session(self._config)
+            try:
+                self._spark, self._owns_spark = spark_session(self._config)
+            except Exception as error:
+                raise explained_start(error) from error
             self._run = prepared.result()
 
     def _prepare(self) -> ApplicationRun:
