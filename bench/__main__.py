@@ -1,9 +1,11 @@
-"""``python -m bench compare``, ``alone``, ``kernel``, ``latency``, and ``profile w2``."""
+"""``python -m bench compare``, ``alone``, ``kernel``, ``latency``, ``cluster`` and more."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +18,7 @@ from bench import kernel as kernel_alone
 from bench.alone import WORKLOADS as ALONE
 from bench.alone import measure_alone
 from bench.chart import bar_chart
+from bench.cluster import local_cluster, measure_batches, measure_executors, measure_restore
 from bench.compare import STYLES, compare
 from bench.data import USERS
 from bench.latency import measure
@@ -41,6 +44,52 @@ def broker(bootstrap: str) -> Iterator[str]:
         return
     with EmbeddedBroker() as private:
         yield private.bootstrap_servers
+
+
+@app.command()
+def cluster(
+    batches: Annotated[int, typer.Option(help="Small batches; 0 leaves this out.")] = 200,
+    workloads: Annotated[str, typer.Option(help="On one and on two executors.")] = "w2,w5",
+    records: Annotated[int, typer.Option(help="Input records of each workload.")] = 1_000_000,
+    bootstrap: Bootstrap = "",
+) -> None:
+    """Executors of one core: do slots stay, what does a batch cost, what do two bring."""
+    with broker(bootstrap) as servers:
+        if batches:
+            table = Table(title=f"{batches} batches of a word count with a repartition")
+            for column in ("master", "moved", "restored", "reruns", "median ms", "p95 ms"):
+                table.add_column(column, justify="left" if column == "master" else "right")
+            for master in ("local[2]", local_cluster(2)):
+                # Each in a process of its own: a session would outlive the measurement.
+                with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+                    found = pool.submit(measure_batches, servers, master, batches).result()
+                table.add_row(
+                    master, f"{found.moved}", f"{found.restored}", f"{found.reruns}",
+                    f"{found.median_ms:.0f}", f"{found.p95_ms:.0f}",
+                )  # fmt: skip
+            console.print(table)
+        table = Table(title=f"{records:,} records, executors of one core")
+        for column in ("workload", "one: records/s", "two: records/s", "ratio"):
+            table.add_column(column, justify="left" if column == "workload" else "right")
+        for name in filter(None, workloads.split(",")):
+            one, two = (measure_executors(servers, name, records, count) for count in (1, 2))
+            ratio = two.per_second / one.per_second
+            table.add_row(name, f"{one.per_second:,.0f}", f"{two.per_second:,.0f}", f"{ratio:.2f}")
+        console.print(table)
+
+
+@app.command()
+def restore(
+    keys: Annotated[int, typer.Option(help="How many keys the store has.")] = 2_000_000,
+    bootstrap: Bootstrap = "",
+) -> None:
+    """How fast one slot reads lost state back from its changelogs."""
+    with broker(bootstrap) as servers:
+        found = measure_restore(servers, keys)
+    console.print(
+        f"{found.records:,} records in {found.seconds:.1f} s ({found.cpu_seconds:.1f} s of CPU):"
+        f" {found.per_second:,.0f} records/s"
+    )
 
 
 @app.command()

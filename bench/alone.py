@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,20 @@ class Alone:
         return {**asdict(self), "per_second": self.per_second}
 
 
-def measure_alone(bootstrap: str, workload: str, records: int, keys: int = USERS) -> Alone:
-    """Loads the input, runs the engine until nothing waits, and counts what it wrote."""
+def measure_alone(
+    bootstrap: str,
+    workload: str,
+    records: int,
+    keys: int = USERS,
+    *,
+    style: str = "lambda",
+    environment: Mapping[str, str] | None = None,
+) -> Alone:
+    """Loads the input, runs the engine until nothing waits, and counts what it wrote.
+
+    Args:
+        environment: more variables for ``bench.engine``, such as THREADS.
+    """
     tag = f"alone-{workload}-{time.time_ns() // 1_000_000}"
     source, sink, other = f"{tag}-in", f"{tag}-out", f"{tag}-other"
     admin = Admin({"bootstrap.servers": bootstrap})
@@ -52,8 +65,8 @@ def measure_alone(bootstrap: str, workload: str, records: int, keys: int = USERS
         command = [sys.executable, "-m", "bench.engine", bootstrap, workload, source, sink, other,
                    tag, folder]  # fmt: skip
         ended = subprocess.run(
-            command, cwd=_ROOT, env={**os.environ, "STYLE": "lambda"}, capture_output=True,
-            text=True, check=True,
+            command, cwd=_ROOT, env={**os.environ, "STYLE": style, **(environment or {})},
+            capture_output=True, text=True, check=True,
         )  # fmt: skip
     times = dict(re.findall(r"^(FIRST_CONSUMED|LAST_COMMITTED) (\d+)$", ended.stdout, re.MULTILINE))
     seconds = (int(times["LAST_COMMITTED"]) - int(times["FIRST_CONSUMED"])) / 1000

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from penstock.errors import StoreError
 from penstock.kernel.clocks import Clocks, fitting
-from penstock.kernel.raw_columns import RawColumns
+from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.source import SourceDecoder
@@ -213,10 +213,8 @@ class TaskState:
             self.restores[store.name] = progress
         for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
             stop = min(start + _RESTORE_CHUNK, offsets.stop)
-            records: Iterable[RawRecord] = reader.read({part: (start, stop)})[part]
-            if as_read is not None:
-                records = [r for r in map(as_read, records) if r is not None]
-            fitting = [(r[4], r[5], r[3]) for r in records if r[4] is not None]
+            columns = reader.read_columns({part: (start, stop)}).columns[part]
+            fitting = _restorable(columns, as_read)
             store.restore(fitting)
             # A store's own time goes to disk with what it was restored from.
             store.flush()
@@ -372,3 +370,14 @@ class TaskState:
     @property
     def engines(self) -> Mapping[str, PendingStore]:
         return self._engines
+
+
+def _restorable(
+    columns: RawColumns, as_read: Callable[[RawRecord], RawRecord | None] | None
+) -> list[tuple[bytes, bytes | None, int]]:
+    """Return key, value and timestamp of every record with a key."""
+    if as_read is None:
+        rows = zip(columns.keys, columns.values, listed(columns.timestamps), strict=True)
+        return [row for row in rows if row[0] is not None]  # type: ignore[misc]
+    read = (as_read(RawRecord(*record)) for record in columns)
+    return [(r.key, r.value, r.timestamp) for r in read if r is not None and r.key is not None]
