@@ -185,6 +185,7 @@ class ApplicationRun:
         )  # fmt: skip
         self.runner.progress.continue_from(self._totals)
         self._totals = self.runner.progress
+        log.info("leading %s as generation %d", self.application_id, generation)
         return self.runner
 
     def _placement(self, spark: SparkSession) -> Placement:

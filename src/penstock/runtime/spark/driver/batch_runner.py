@@ -225,8 +225,10 @@ class BatchRunner:
         self.placement.wait_for_executors(self.slots, self._closing)
         plan = self._planner.first()
         if plan is not None:
+            began = time.monotonic()
             self._internal.refresh()
             self._run_job("warm-up", self._request(plan, 0, is_rerun=True, is_open=True))
+            log.info("%d slots are ready after %.1f s", self.slots, time.monotonic() - began)
 
     def _wait_for_batch(self) -> BatchPlan | None:
         """Wait for the next commit's time, and for input; a backlog waits for neither."""
