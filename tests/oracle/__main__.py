@@ -92,6 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--spark", action="store_true", help="run on real Spark and real Kafka")
     parser.add_argument(
+        "--master", help="with --spark: where, such as local-cluster[2,2,1024] for two workers"
+    )
+    parser.add_argument(
         "--sample", type=int, default=0, metavar="N", help="with --spark: N cases spread evenly"
     )
     parser.add_argument(
@@ -146,7 +149,7 @@ def _check_on_spark(cases: list[Case], options: argparse.Namespace, layout: Stag
     # Only this way of running needs Spark and a broker.
     from tests.oracle.on_spark import check_on_spark  # noqa: PLC0415
 
-    checked = check_on_spark(cases, layout, options.jobs)
+    checked = check_on_spark(cases, layout, options.jobs, options.master)
     return _judge(cases, checked, options, f"on Spark, {layout}")
 
 

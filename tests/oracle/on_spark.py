@@ -114,7 +114,7 @@ def _shifted_back(record: dict[str, Any], shift_ms: int) -> dict[str, Any]:
 
 
 def check_on_spark(
-    cases: Sequence[Case], layout: Staging | None = None, jobs: int = 0
+    cases: Sequence[Case], layout: Staging | None = None, jobs: int = 0, master: str | None = None
 ) -> Iterator[Verdict]:
     """Starts a broker and a session, and gives a verdict per case, in any order.
 
@@ -123,7 +123,7 @@ def check_on_spark(
     jobs = jobs or _JOBS
     settings = {"application.id": "oracle", "spark.ui.enabled": "false"}
     threads = jobs * (layout or _ONE).slots
-    settings["spark.master"] = f"local[{threads}]"
+    settings["spark.master"] = master or f"local[{threads}]"
     with EmbeddedBroker() as broker, tempfile.TemporaryDirectory() as folder:
         session, _ = spark_session(ps.StreamsConfig(settings))
         cluster = Cluster(broker.bootstrap_servers, folder, layout)
