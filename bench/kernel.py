@@ -26,8 +26,8 @@ from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
 from penstock.state.bytes_store import BytesStore
-from penstock.state.memory import MemoryStore
-from penstock.state.rocks import open_rocks
+from penstock.state.engine.memory import MemoryStore
+from penstock.state.engine.rocks import open_rocks
 from penstock.topology.nodes import Source
 
 TOPICS = Topics("events", "out", "users")

@@ -26,7 +26,7 @@ _RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("worker/task_output.py", ("write_changelogs", "log", "_noting", "delivered"), "changelog"),
     ("worker/changelog_buffer.py", (), "changelog"),
     ("worker/task_state.py", ("append",), "changelog"),
-    ("state/changelogged.py", (), "changelog"),
+    ("state/layers/changelogged.py", (), "changelog"),
     ("worker/writer.py", ("commit", "flush", "begin"), "commit"),
     ("worker/markers.py", (), "commit"),
     ("worker/task_state.py", ("prepare", "apply"), "state"),

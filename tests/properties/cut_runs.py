@@ -22,7 +22,7 @@ from penstock.kernel.vector.column_task import column_task
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
-from penstock.state.memory import MemoryStore
+from penstock.state.engine.memory import MemoryStore
 from penstock.state.spec import StoreKind
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Source

@@ -38,7 +38,7 @@ from penstock.runtime.spark.exchange.stage_request import (
     StageRequest,
 )
 from penstock.runtime.spark.worker.slot import Slot
-from penstock.state.memory import MemoryStore
+from penstock.state.engine.memory import MemoryStore
 from penstock.topology.graph import Graph
 from tests.runtime.memory_kafka import MemoryAdmin, MemoryClients, MemoryKafka
 

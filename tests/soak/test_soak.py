@@ -21,7 +21,7 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.embedded import EmbeddedBroker
 from penstock.kafka.errors import JavaError
 from penstock.kafka.java import find_java
-from penstock.state.rocks import open_rocks
+from penstock.state.engine.rocks import open_rocks
 from tests.soak.app import COUNTS, EVENTS, TOTALS, USERS
 from tests.soak.measures import Sample, sample
 

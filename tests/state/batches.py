@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 
 from penstock.state.bytes_store import KeyRange, Write
-from penstock.state.pending import Checkpoint, PendingStore
-from penstock.state.rocks import open_rocks
+from penstock.state.engine.pending import Checkpoint, PendingStore
+from penstock.state.engine.rocks import open_rocks
 
 _KEYS = 3_000
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from penstock.state.bytes_store import BytesStore
-from penstock.state.memory import MemoryStore
-from penstock.state.pending import PendingStore
-from penstock.state.rocks import open_rocks
+from penstock.state.engine.memory import MemoryStore
+from penstock.state.engine.pending import PendingStore
+from penstock.state.engine.rocks import open_rocks
 
 EngineFactory = Callable[[Path], BytesStore]
 

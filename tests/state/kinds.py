@@ -11,9 +11,9 @@ from tempfile import mkdtemp
 from typing import Any
 
 from penstock.state.bytes_store import BytesStore
-from penstock.state.memory import MemoryStore
+from penstock.state.engine.memory import MemoryStore
+from penstock.state.engine.rocks import open_rocks
 from penstock.state.open import open_store
-from penstock.state.rocks import open_rocks
 from penstock.state.spec import StoreKind, StoreSpec
 from tests.state.kit import Task
 

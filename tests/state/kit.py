@@ -9,9 +9,9 @@ from penstock.model.record import Headers, RecordContext
 from penstock.serde.base import SerdeDefaults
 from penstock.serde.serdes import Serdes
 from penstock.state.bytes_store import BytesStore
-from penstock.state.cache import RecordCache
+from penstock.state.engine.memory import MemoryStore
 from penstock.state.environment import StoreEnvironment
-from penstock.state.memory import MemoryStore
+from penstock.state.layers.cache import RecordCache
 from penstock.state.open import open_key_value_store
 from penstock.state.spec import StoreKind, StoreSpec
 

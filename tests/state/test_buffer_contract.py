@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from penstock.model.change import Change
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import RecordContext
-from penstock.state.buffered import Eviction
+from penstock.state.buffer.buffered import Eviction
 from penstock.state.spec import StoreKind, StoreSpec
 from tests.state.kinds import Bench, on_disk
 

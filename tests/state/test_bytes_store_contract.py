@@ -16,9 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from penstock.errors import InvalidStateError
 from penstock.model.record import RecordContext
 from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
-from penstock.state.changelogged import ChangeLogged
-from penstock.state.memory import MemoryStore
-from penstock.state.metered import Metered
+from penstock.state.engine.memory import MemoryStore
+from penstock.state.layers.changelogged import ChangeLogged
+from penstock.state.layers.metered import Metered
 from tests.state.engines import ENGINES, EngineFactory, opened
 
 keys = st.one_of(st.binary(max_size=2), st.sampled_from([b"", b"\xff", b"\xff\xff", b"a", b"a\0"]))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.state.pending import Checkpoint, PendingStore
-from penstock.state.rocks import open_rocks
+from penstock.state.engine.pending import Checkpoint, PendingStore
+from penstock.state.engine.rocks import open_rocks
 from tests.state.batches import apply_batch, check
 
 REPOSITORY = Path(__file__).parents[2]

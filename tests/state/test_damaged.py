@@ -12,8 +12,8 @@ import pytest
 
 from penstock.errors import StoreError
 from penstock.state.bytes_store import Entry
-from penstock.state.damaged import DAMAGED, is_damage, set_aside
-from penstock.state.rocks import RocksStore, open_rocks
+from penstock.state.engine.damaged import DAMAGED, is_damage, set_aside
+from penstock.state.engine.rocks import RocksStore, open_rocks
 
 ROWS = 200_000
 
@@ -225,6 +225,6 @@ def test_the_limit_of_open_files_is_not_damage(
     def refuse(path: str, options: object) -> None:
         raise Exception(f"IO error: While open a file: {path}/1.sst: Too many open files")
 
-    monkeypatch.setattr("penstock.state.rocks.Rdict", refuse)
+    monkeypatch.setattr("penstock.state.engine.rocks.Rdict", refuse)
     with pytest.raises(StoreError, match="store-open-failed"):
         open_rocks(folder, "counts")

@@ -13,8 +13,8 @@ import pytest
 from rocksdict import Cache
 
 from penstock.errors import ConfigError, InvalidStateError, StoreError
-from penstock.state.rocks import open_rocks
-from penstock.state.rocks_config import CONFIG_SETTER, DEFAULTS, RocksOptions, options_in_use
+from penstock.state.engine.rocks import open_rocks
+from penstock.state.engine.rocks_config import CONFIG_SETTER, DEFAULTS, RocksOptions, options_in_use
 
 MB = 1024 * 1024
 
@@ -114,7 +114,7 @@ def test_directory_in_use_is_refused_with_a_fix(tmp_path: Path) -> None:
         open_rocks(tmp_path, "store")
     assert "state.dir" in (caught.value.fix or "")
     program = (
-        "from pathlib import Path\nfrom penstock.state.rocks import open_rocks\n"
+        "from pathlib import Path\nfrom penstock.state.engine.rocks import open_rocks\n"
         f"try:\n    open_rocks(Path({str(tmp_path)!r}), 'store')\n"
         "except Exception as error:\n    print(error.code)\n"
     )

@@ -10,8 +10,8 @@ from penstock.kernel.collector import Collector
 from penstock.kernel.settings import TaskSettings
 from penstock.model.record import RecordContext
 from penstock.state.bytes_store import BytesStore
-from penstock.state.cache import RecordCache
 from penstock.state.environment import Changelog, StoreEnvironment
+from penstock.state.layers.cache import RecordCache
 from penstock.state.open import open_store
 from penstock.state.spec import StoreSpec
 from penstock.topology.graph import Graph

@@ -9,7 +9,7 @@ from penstock.kernel.joiner import join_of
 from penstock.kernel.operator_clock import OperatorClock
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
-from penstock.state.outer_join import OuterJoinKey, OuterJoinStore
+from penstock.state.buffer.outer_join import OuterJoinKey, OuterJoinStore
 from penstock.topology.nodes.stream_join import StreamJoin, StreamJoinWindow, StreamSelfJoin
 
 

@@ -10,7 +10,7 @@ from penstock.kernel.joiner import join_of
 from penstock.kernel.record_contexts import in_context
 from penstock.kernel.value_getter import value_getter_for
 from penstock.model.record import Headers
-from penstock.state.buffered import Eviction, TimeOrderedBuffer
+from penstock.state.buffer.buffered import Eviction, TimeOrderedBuffer
 from penstock.topology.nodes.stream_table_join import StreamTableJoin
 
 

@@ -11,7 +11,7 @@ from penstock.kernel.operator_clock import OperatorClock
 from penstock.kernel.record_contexts import in_context
 from penstock.model.change import Change
 from penstock.model.record import Headers
-from penstock.state.buffered import Eviction, TimeOrderedBuffer
+from penstock.state.buffer.buffered import Eviction, TimeOrderedBuffer
 from penstock.topology.nodes.suppress import Suppress
 
 

@@ -10,7 +10,7 @@ from penstock.kernel.joiner import join_of
 from penstock.kernel.table_store import Rows, rows_of
 from penstock.kernel.table_transform_values import TransformedRow
 from penstock.model.versioned import ValueAndTimestamp
-from penstock.state.buffered import TimeOrderedBuffer
+from penstock.state.buffer.buffered import TimeOrderedBuffer
 from penstock.state.spec import StoreKind
 from penstock.topology.nodes import (
     Node,

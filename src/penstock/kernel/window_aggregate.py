@@ -14,7 +14,7 @@ from penstock.model.record import Headers
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.model.windowed import Windowed
 from penstock.model.windows import TimeWindows, UnlimitedWindows
-from penstock.state.window_keys import shared_windows
+from penstock.state.window.window_keys import shared_windows
 from penstock.topology.nodes.window_aggregate import WindowAggregate
 
 

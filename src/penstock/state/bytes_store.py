@@ -1,4 +1,4 @@
-"""The protocol under every store: an ordered map of bytes. Engines: ``memory``, ``rocks``."""
+"""The protocol under every store: an ordered map of bytes. Engines: ``state.engine``."""
 
 from __future__ import annotations
 

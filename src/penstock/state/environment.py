@@ -11,7 +11,7 @@ from penstock.serde.base import SerdeDefaults
 
 if TYPE_CHECKING:
     from penstock.state.bytes_store import BytesStore
-    from penstock.state.cache import RecordCache
+    from penstock.state.layers.cache import RecordCache
 
 
 class Changelog(Protocol):

@@ -9,23 +9,27 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from penstock.state.bulk import BulkRows
+from penstock.state.buffer.outer_join import open_outer_join_store
+from penstock.state.buffer.time_ordered_buffer import open_time_ordered_buffer
 from penstock.state.bytes_store import BytesStore, Write
-from penstock.state.cached_key_value import CachedKeyValue
-from penstock.state.changelogged import ChangeLogged, TimestampedChangelog
 from penstock.state.codec import key_codec, timestamped, value_codec
+from penstock.state.engine.lru import LruStore
+from penstock.state.engine.memory import MemoryStore
 from penstock.state.environment import Changelog, StoreEnvironment
-from penstock.state.key_value import TypedKeyValueStore, plain_restore, timestamped_restore
-from penstock.state.lru import LruStore
-from penstock.state.memory import MemoryStore
-from penstock.state.metered import Metered, Metrics
-from penstock.state.outer_join import open_outer_join_store
+from penstock.state.key_value.key_value_store import (
+    TypedKeyValueStore,
+    plain_restore,
+    timestamped_restore,
+)
+from penstock.state.layers.bulk import BulkRows
+from penstock.state.layers.cached_key_value import CachedKeyValue
+from penstock.state.layers.changelogged import ChangeLogged, TimestampedChangelog
+from penstock.state.layers.metered import Metered, Metrics
 from penstock.state.protocols import StateStore
-from penstock.state.session import open_session_store
+from penstock.state.session.session_store import open_session_store
 from penstock.state.spec import StoreKind, StoreSpec
-from penstock.state.time_ordered_buffer import open_time_ordered_buffer
-from penstock.state.versioned import open_versioned_store
-from penstock.state.window import open_window_store
+from penstock.state.versioned.versioned_store import open_versioned_store
+from penstock.state.window.window_store import open_window_store
 
 Restore = Callable[[Iterable[Write]], None]
 

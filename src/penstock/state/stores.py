@@ -12,9 +12,9 @@ from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.model.duration import Duration, to_ms
 from penstock.model.site import caller_site
 from penstock.serde.serdes import SerdeLike, resolve_serde
-from penstock.state.segments import default_segment_interval_ms
+from penstock.state.engine.segments import default_segment_interval_ms
 from penstock.state.spec import StoreKind, StoreSpec
-from penstock.state.versioned_bytes import default_versioned_interval_ms
+from penstock.state.versioned.versioned_bytes import default_versioned_interval_ms
 
 __all__ = [
     "KeyValueBytesStoreSupplier",

@@ -14,8 +14,8 @@ from penstock.model.site import caller_site
 from penstock.model.task_id import TaskId
 from penstock.processor.context import PunctuationType, Punctuator
 from penstock.serde.base import SerdeDefaults
+from penstock.state.engine.memory import MemoryStore
 from penstock.state.environment import StoreEnvironment
-from penstock.state.memory import MemoryStore
 from penstock.state.open import open_store
 from penstock.state.spec import StoreSpec
 

@@ -14,9 +14,9 @@ from penstock.model.record import Headers, RecordContext
 from penstock.model.task_id import TaskId
 from penstock.serde.base import SerdeDefaults
 from penstock.serde.serdes import Serdes
-from penstock.state.cache import RecordCache
+from penstock.state.engine.memory import MemoryStore
 from penstock.state.environment import StoreEnvironment
-from penstock.state.memory import MemoryStore
+from penstock.state.layers.cache import RecordCache
 from penstock.state.open import open_store
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.nodes import Node, TableSource

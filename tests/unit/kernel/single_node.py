@@ -16,9 +16,9 @@ from penstock.model.windowed import Window, Windowed
 from penstock.processor.context import Cancellable, PunctuationType, Punctuator
 from penstock.serde.base import SerdeDefaults
 from penstock.serde.serdes import Serdes
-from penstock.state.cache import RecordCache
+from penstock.state.engine.memory import MemoryStore
 from penstock.state.environment import StoreEnvironment
-from penstock.state.memory import MemoryStore
+from penstock.state.layers.cache import RecordCache
 from penstock.state.open import open_store
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.nodes.node import Node

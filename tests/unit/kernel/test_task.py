@@ -13,7 +13,7 @@ from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
-from penstock.state.memory import MemoryStore
+from penstock.state.engine.memory import MemoryStore
 
 BAD = b"bad"
 

@@ -10,7 +10,7 @@ from penstock.errors import StreamsError
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.serde.base import SerdeDefaults
 from penstock.serde.serdes import Serdes
-from penstock.state.memory import MemoryStore
+from penstock.state.engine.memory import MemoryStore
 from penstock.state.open import open_store
 from penstock.state.spec import StoreKind, StoreSpec
 from tests.state.kit import Task, kv

@@ -21,7 +21,7 @@ from penstock.kernel.vector.step import NotVectorisableError, require_known, vec
 from penstock.model.pure import is_pure
 from penstock.model.rows import taken
 from penstock.serde.base import Serde
-from penstock.state.bulk import BulkRows
+from penstock.state.layers.bulk import BulkRows
 from penstock.topology.nodes import Aggregate, Reduce
 from penstock.topology.nodes.node import TableNode
 

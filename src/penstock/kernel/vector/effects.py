@@ -13,8 +13,8 @@ from penstock.kernel.raw_columns import RawColumns, Timestamps, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.record import Headers
-from penstock.state.bulk import BulkRows
 from penstock.state.bytes_store import Write
+from penstock.state.layers.bulk import BulkRows
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ from penstock.kernel.vector.codecs import decode_all
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.functions import joiner_of
 from penstock.kernel.vector.step import NotVectorisableError, Step, require_known
-from penstock.state.bulk import BulkRows
+from penstock.state.layers.bulk import BulkRows
 from penstock.topology.nodes import GlobalJoin, StreamTableJoin
 
 if TYPE_CHECKING:

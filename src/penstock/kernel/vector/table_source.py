@@ -14,7 +14,7 @@ from penstock.kernel.vector.grouping import grouped
 from penstock.kernel.vector.nulls import with_keys
 from penstock.kernel.vector.rows import written_rows
 from penstock.kernel.vector.step import Step, vectorises
-from penstock.state.bulk import BulkRows
+from penstock.state.layers.bulk import BulkRows
 from penstock.topology.nodes import TableSource
 
 if TYPE_CHECKING:

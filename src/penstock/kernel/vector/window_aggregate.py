@@ -34,7 +34,7 @@ from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
 from penstock.kernel.vector.step import NotVectorisableError, vectorises
 from penstock.model.windows import TimeWindows
-from penstock.state.bulk import BulkWindows
+from penstock.state.layers.bulk import BulkWindows
 from penstock.topology.nodes import WindowAggregate
 
 if TYPE_CHECKING:

@@ -30,9 +30,9 @@ from penstock.model.task_id import TaskId
 from penstock.processor.handlers import LogAndContinueExceptionHandler
 from penstock.runtime.local.outbox import InputRecord, Outbox, ProducedRecord
 from penstock.runtime.settings import task_settings
+from penstock.state.engine.memory import MemoryStore
+from penstock.state.engine.rocks import open_rocks
 from penstock.state.environment import Changelog
-from penstock.state.memory import MemoryStore
-from penstock.state.rocks import open_rocks
 from penstock.topology.nodes import Source
 from penstock.topology.subtopology import subtopologies
 from penstock.topology.topology import Topology, check_runnable

@@ -14,7 +14,7 @@ from penstock.kernel.vector.step import no_form
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
-from penstock.state.memory import MemoryStore
+from penstock.state.engine.memory import MemoryStore
 from penstock.topology.explanation import ColumnForm, Explanation
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import MAY_SCHEDULE

@@ -16,7 +16,7 @@ from penstock.kernel.vector.planner import ColumnPlan, plan_columns
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
-from penstock.state.memory import MemoryStore
+from penstock.state.engine.memory import MemoryStore
 
 Build = Callable[[ps.StreamsBuilder], Any]
 

@@ -15,7 +15,7 @@ from penstock.runtime.spark.exchange.stage_request import Application, Part
 from penstock.runtime.spark.worker.clients import Clients
 from penstock.runtime.spark.worker.reader import Reader
 from penstock.runtime.spark.worker.writer import Writer
-from penstock.state.rocks import OpenEngine, open_rocks
+from penstock.state.engine.rocks import OpenEngine, open_rocks
 
 
 class DeadLetters:

@@ -11,9 +11,9 @@ from penstock.model.record import RecordContext
 from penstock.runtime.spark.worker.slot import Slot
 from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.state.bytes_store import BytesStore
+from penstock.state.engine.pending import CommittedView
 from penstock.state.environment import StoreEnvironment
 from penstock.state.open import open_store
-from penstock.state.pending import CommittedView
 
 _MOST_ROWS = 1_000_000
 _METHODS = frozenset(

@@ -43,8 +43,8 @@ from penstock.runtime.spark.worker.refusals import RefusalWatch, is_refusal, not
 from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.runtime.spark.worker.writer import Writer
-from penstock.state.damaged import DAMAGED
-from penstock.state.rocks import OpenEngine, open_rocks
+from penstock.state.engine.damaged import DAMAGED
+from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.state.task_directory import remove_unused
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from penstock.runtime.spark.exchange.stage_request import Part
 from penstock.runtime.spark.worker.changelog_buffer import ChangelogBuffer
 from penstock.runtime.spark.worker.repartition_topic import RepartitionTopic
 from penstock.runtime.spark.worker.writer import Writer
-from penstock.state.buffer_value import CHANGELOG_VERSION
+from penstock.state.buffer.buffer_value import CHANGELOG_VERSION
 from penstock.state.spec import StoreKind
 from penstock.topology.nodes.to_spark import SPARK_TOPIC
 

@@ -26,10 +26,10 @@ from penstock.runtime.spark.exchange.stage_request import Restore, StageRequest
 from penstock.runtime.spark.worker.reader import Reader
 from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.state.bytes_store import BytesStore
-from penstock.state.cache import RecordCache
-from penstock.state.damaged import DAMAGED, set_aside
-from penstock.state.pending import Checkpoint, PendingStore
-from penstock.state.rocks import OpenEngine, open_rocks
+from penstock.state.engine.damaged import DAMAGED, set_aside
+from penstock.state.engine.pending import Checkpoint, PendingStore
+from penstock.state.engine.rocks import OpenEngine, open_rocks
+from penstock.state.layers.cache import RecordCache
 from penstock.state.task_directory import TaskDirectory
 from penstock.topology.nodes import Source
 

@@ -1,0 +1,1 @@
+"""The stores of records that wait: for their time to come, or for a partner to join."""

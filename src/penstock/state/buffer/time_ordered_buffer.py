@@ -1,0 +1,34 @@
+"""Buffers that give records back in time order: opens the one for ``suppress``, or for joins."""
+
+from __future__ import annotations
+
+from penstock.state.buffer.buffered import Buffered, Eviction, TimeOrderedBuffer
+from penstock.state.buffer.change_buffer import ChangeBuffer
+from penstock.state.buffer.join_buffer import JoinBuffer
+from penstock.state.codec import key_codec, value_codec
+from penstock.state.environment import StoreEnvironment
+from penstock.state.spec import StoreSpec
+
+__all__ = ["Buffered", "Eviction", "TimeOrderedBuffer", "open_time_ordered_buffer"]
+
+
+def open_time_ordered_buffer(spec: StoreSpec, env: StoreEnvironment) -> TimeOrderedBuffer:
+    """Opens the buffer that the spec asks for.
+
+    In memory it is the one of ``suppress``. A persistent one is that of a stream-table join,
+    and ``retention_ms`` is the join's grace period.
+    """
+    keys, values = key_codec(spec, env), value_codec(spec, env)
+    changelog = env.changelog(spec.name) if spec.logging else None
+    if not spec.persistent:
+        return ChangeBuffer(
+            spec, keys=keys, values=values, changelog=changelog, context=env.context
+        )
+    return JoinBuffer(
+        spec,
+        env.engine(spec.name),
+        keys=keys,
+        values=values,
+        changelog=changelog,
+        context=env.context,
+    )

@@ -1,0 +1,92 @@
+"""Damaged databases: how one is recognised, and how it is put aside. Engine: ``rocks``."""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+from pathlib import Path
+
+from penstock.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+#: The code of every error that means: put the database aside and restore it.
+DAMAGED = "store-damaged"
+
+#: How many damaged copies of one database stay on disk for inspection.
+_MOST_KEPT = 2
+#: Words with which RocksDB says that its files are not what it once wrote.
+_DAMAGE = re.compile(r"corruption|checksum mismatch|no such file|truncated", re.IGNORECASE)
+#: Causes outside the files. They may pass, so a database that meets one is kept.
+_OTHER_CAUSE = re.compile(
+    r"no space left|too many open files|permission denied|cannot allocate memory"
+    r"|input/output error|read-only file system|quota exceeded",
+    re.IGNORECASE,
+)
+
+
+def is_damage(error: Exception) -> bool:
+    """Tell whether an error of RocksDB means that the database's own files are damaged.
+
+    RocksDB reports every failure as one class, so only the text can tell. A full disk or a limit
+    of open files is not damage: restoring from the changelog would not help.
+    """
+    text = str(error)
+    return _DAMAGE.search(text) is not None and _OTHER_CAUSE.search(text) is None
+
+
+def has_lost_its_root(directory: Path) -> bool:
+    """Tell whether a folder has files of a database but not ``CURRENT``, which leads to them.
+
+    RocksDB would make a new, empty database there and delete the files.
+    """
+    if (directory / "CURRENT").exists():
+        return False
+    return any(directory.glob("MANIFEST-*")) or any(directory.glob("*.sst"))
+
+
+def store_damaged(directory: Path | str, store: str, reason: object) -> StoreError:
+    """Return the error of a store whose files are damaged."""
+    return StoreError(
+        DAMAGED,
+        f"store {store!r}: the database in {str(directory)!r} is damaged ({reason})",
+        fix="start again: the database is put aside and the store is restored from its changelog;"
+        " check the disk if it happens again",
+    )
+
+
+def set_aside(directory: Path) -> Path:
+    """Rename a damaged database to ``<name>.damaged-<n>`` beside it and return the new path.
+
+    The store must be closed. The two newest damaged copies stay for inspection, older ones are
+    deleted: a disk that damages every database must not fill up with them as well.
+
+    Raises:
+        StoreError: ``store-set-aside-failed`` if the folder cannot be renamed.
+    """
+    copies = _damaged_copies(directory)
+    number = max(copies, default=0) + 1
+    aside = directory.with_name(f"{directory.name}.damaged-{number}")
+    try:
+        directory.rename(aside)
+    except OSError as error:
+        raise StoreError(
+            "store-set-aside-failed",
+            f"the damaged database in {str(directory)!r} cannot be renamed to {aside.name!r}"
+            f" ({error})",
+            fix="check that the parent folder can be written, or delete the database:"
+            " the store is restored from its changelog",
+        ) from error
+    log.warning("the damaged database in %s was put aside as %s", directory, aside)
+    for old in sorted(copies)[: max(len(copies) + 1 - _MOST_KEPT, 0)]:
+        shutil.rmtree(copies[old], ignore_errors=True)
+    return aside
+
+
+def _damaged_copies(directory: Path) -> dict[int, Path]:
+    """Return the copies that were put aside before, by number."""
+    name = re.compile(re.escape(directory.name) + r"\.damaged-(\d+)")
+    parent = directory.parent
+    found = ((name.fullmatch(path.name), path) for path in parent.iterdir())
+    return {int(match[1]): path for match, path in found if match is not None}

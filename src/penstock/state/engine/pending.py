@@ -1,0 +1,313 @@
+"""Writes that wait for their batch to be committed, on top of the committed map.
+
+RocksDB never holds an uncommitted batch: a batch writes here, and what it wrote is applied only
+when its commit is certain, because until then the batch may have to run again.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import repeat
+from time import monotonic
+from typing import Any, NamedTuple
+
+from penstock.errors import StoreError, UnsupportedOperationError
+from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
+from penstock.state.engine.closed import cut_off
+from penstock.state.engine.damaged import DAMAGED
+from penstock.state.engine.overlay import overlaid
+from penstock.state.engine.recent import UNKNOWN, RecentRows
+from penstock.state.engine.sorted_keys import SortedKeys
+
+#: Keys from here on belong to the store itself; no serde makes a key of 24 bytes 0xff.
+RESERVED = b"\xff" * 24
+_CHECKPOINT = RESERVED + b"checkpoint"
+_FORMAT = struct.Struct(">qq")
+#: From so many deleted ranges on, the keys of a batch are put in order.
+_FEW_RANGES = 8
+#: How long applied batches may wait for a flush, in seconds.
+_FLUSH_AFTER_S = 60.0
+
+
+class Checkpoint(NamedTuple):
+    """Which batch the map holds, and up to where its changelog has been applied."""
+
+    batch: int = -1
+    changelog_offset: int = 0
+
+
+class PendingStore:
+    """A ``BytesStore`` whose writes stay in memory until ``seal`` and ``apply``.
+
+    Rows of the last batches stay in memory for a while longer: most batches read what those before
+    them wrote, and the map takes five times as long to find it.
+
+    Invariant: ``inner`` holds exactly the batch that its checkpoint names.
+
+    Takes over ``inner``, and closes it if its checkpoint cannot be read.
+    """
+
+    def __init__(self, inner: BytesStore, *, clock: Callable[[], float] = monotonic) -> None:
+        self._inner = inner
+        self._clock = clock
+        #: When the first batch after the last flush was applied; None if there is no such batch.
+        self._unflushed_since: float | None = None
+        self._writes: dict[bytes, bytes | None] = {}
+        #: The keys of the writes in order; None until somebody asks for the order.
+        self._keys: SortedKeys | None = None
+        self._recent = RecentRows()
+        self._ranges: list[KeyRange] = []
+        self._sealed: Checkpoint | None = None
+        self._is_closed = False
+        try:
+            self.checkpoint = _read_checkpoint(inner)
+        except StoreError:
+            # The caller has no other way to let go of the database, and must before it can put
+            # it aside.
+            with suppress(StoreError):
+                inner.close()
+            raise
+
+    # The batch's view
+
+    def get(self, key: bytes) -> bytes | None:
+        row = self._writes.get(key, UNKNOWN)
+        if row is UNKNOWN:
+            if self._ranges and self._is_deleted(key):
+                return None
+            row = self._recent.get(key)
+        return self._inner.get(key) if row is UNKNOWN else row
+
+    def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        if not self._writes and not self._ranges:
+            return self._applied(keys)
+        rows: list[Any] = [*map(self._writes.get, keys, repeat(UNKNOWN))]
+        if self._ranges:
+            pairs = zip(keys, rows, strict=True)
+            rows = [None if row is UNKNOWN and self._is_deleted(k) else row for k, row in pairs]
+        return _filled(rows, keys, self._applied)
+
+    def _applied(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Rows as they are before the batch."""
+        if self._recent.has_few_of(keys):
+            return self._inner.multi_get(keys)
+        return _filled(self._recent.get_all(keys), keys, self._inner.multi_get)
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        if self._keys is not None and key not in self._writes:
+            self._keys.add(key)
+        self._writes[key] = value
+
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
+        for start, end in deleted:
+            self.delete_range(start, end)
+        if self._keys is None:
+            self._writes.update(writes)
+            return
+        batch = dict(writes)
+        self._keys.add_all(batch.keys() - self._writes.keys())
+        self._writes.update(batch)
+
+    def delete_range(self, start: bytes, end: bytes) -> None:
+        if self._keys is None and len(self._ranges) < _FEW_RANGES:
+            # Looking at every key once costs less than putting them in order.
+            for key in [key for key in self._writes if start <= key < end]:
+                del self._writes[key]
+        else:
+            keys = self._ordered()
+            for key in keys.between(start, end):
+                keys.remove(key)
+                del self._writes[key]
+        self._ranges.append((start, end))
+
+    def _ordered(self) -> SortedKeys:
+        if self._keys is None:
+            self._keys = SortedKeys()
+            self._keys.add_all(set(self._writes))
+        return self._keys
+
+    def scan(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[Entry]:
+        keys = list(self._ordered().between(start, end))
+        over = [(key, self._writes[key]) for key in (reversed(keys) if reverse else keys)]
+        under = self._inner.scan(start, _below_reserved(end), reverse=reverse)
+        if self._ranges:
+            ranges = list(self._ranges)
+            under = (e for e in under if not any(a <= e[0] < b for a, b in ranges))
+        return overlaid(self._until_closed(over), under, reverse=reverse)
+
+    def _until_closed(self, writes: list[Write]) -> Iterator[Write]:
+        for write in writes:
+            if self._is_closed:
+                raise cut_off()
+            yield write
+
+    def approximate_num_entries(self) -> int:
+        return self._inner.approximate_num_entries() + len(self._writes)
+
+    def flush(self) -> None:
+        return None
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._recent.clear()
+        self._inner.close()
+
+    # The batch's end
+
+    def seal(self, checkpoint: Checkpoint) -> None:
+        """Marks what was written as committed; ``apply`` will move it into the map."""
+        self._sealed = checkpoint
+
+    @property
+    def sealed(self) -> Checkpoint | None:
+        return self._sealed
+
+    def apply(self) -> None:
+        """Move the sealed writes into the map, together with their checkpoint, as one batch.
+
+        In RocksDB they survive ``kill -9`` from here on. A store that was never sealed is left
+        as it is.
+        """
+        if self._sealed is None:
+            return
+        checkpoint = self._sealed
+        writes = [*_in_order(self._writes), (_CHECKPOINT, _FORMAT.pack(*checkpoint))]
+        self._inner.write(writes, deleted=self._ranges)
+        self.checkpoint = checkpoint
+        if self._unflushed_since is None:
+            self._unflushed_since = self._clock()
+        for start, end in self._ranges:
+            self._recent.delete_range(start, end)
+        self._recent.add(self._writes)
+        self.discard()
+
+    def discard(self) -> None:
+        """Forgets the writes: the batch failed, or has been applied."""
+        self._writes = {}
+        self._keys = None
+        self._ranges.clear()
+        self._sealed = None
+
+    def wipe(self) -> None:
+        """Empties the map: it belongs to a changelog that no longer exists."""
+        self.discard()
+        self._recent.clear()
+        self._inner.delete_range(b"", RESERVED + b"\xff")
+        self.checkpoint = Checkpoint()
+
+    def is_flush_due(self) -> bool:
+        """Tell whether a batch was applied a minute ago that ``persist`` has not flushed.
+
+        ``kill -9`` loses nothing that was applied, flushed or not. A flush bounds what a power cut
+        can lose, whatever the operating system leaves unwritten. Once a second would be too
+        often: each flush makes a table file and waits for the disk, in every store of every task.
+        """
+        since = self._unflushed_since
+        return since is not None and self._clock() - since >= _FLUSH_AFTER_S
+
+    def persist(self) -> None:
+        """Bring the applied part into synced files, so that it survives a power cut."""
+        self._inner.flush()
+        self._unflushed_since = None
+
+    # The committed view, for queries from other threads
+
+    def committed_get(self, key: bytes) -> bytes | None:
+        return self.get(key) if self._sealed is not None else self._inner.get(key)
+
+    def committed_scan(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[Entry]:
+        if self._sealed is not None:
+            return self.scan(start, end, reverse=reverse)
+        return self._inner.scan(start, _below_reserved(end), reverse=reverse)
+
+    def _is_deleted(self, key: bytes) -> bool:
+        return any(start <= key < end for start, end in self._ranges)
+
+
+def _filled(
+    rows: list[Any], keys: Sequence[bytes], read: Callable[[Sequence[bytes]], list[Any]]
+) -> list[Any]:
+    """The rows with those that are unknown read from somewhere else."""
+    unknown = [key for key, row in zip(keys, rows, strict=True) if row is UNKNOWN]
+    if not unknown:
+        return rows
+    found = read(unknown)
+    if len(unknown) == len(rows):
+        return found
+    missing = iter(found)
+    return [next(missing) if row is UNKNOWN else row for row in rows]
+
+
+def _in_order(writes: dict[bytes, bytes | None]) -> Iterable[Write]:
+    """The writes by key: the map takes neighbours in half the time."""
+    keys = list(writes)
+    ordered = sorted(keys)
+    if keys == ordered:
+        return writes.items()
+    return [(key, writes[key]) for key in ordered]
+
+
+def _below_reserved(end: bytes | None) -> bytes:
+    return RESERVED if end is None or end > RESERVED else end
+
+
+def _read_checkpoint(inner: BytesStore) -> Checkpoint:
+    data = inner.get(_CHECKPOINT)
+    if data is None:
+        return Checkpoint()
+    if len(data) != _FORMAT.size:
+        raise StoreError(
+            DAMAGED,
+            f"the checkpoint of a store has {len(data)} bytes instead of {_FORMAT.size}",
+            fix="start again: the database is put aside and the store is restored from its"
+            " changelog",
+        )
+    return Checkpoint(*_FORMAT.unpack(data))
+
+
+class CommittedView:
+    """The committed part of a pending store, read-only: a ``BytesStore`` for queries."""
+
+    def __init__(self, store: PendingStore) -> None:
+        self._store = store
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._store.committed_get(key)
+
+    def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self.get(key) for key in keys]
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        raise _read_only()
+
+    def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
+        raise _read_only()
+
+    def delete_range(self, start: bytes, end: bytes) -> None:
+        raise _read_only()
+
+    def scan(
+        self, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[Entry]:
+        return self._store.committed_scan(start, end, reverse=reverse)
+
+    def approximate_num_entries(self) -> int:
+        return self._store.approximate_num_entries()
+
+    def flush(self) -> None:
+        return None
+
+    def close(self) -> None:
+        return None
+
+
+def _read_only() -> UnsupportedOperationError:
+    return UnsupportedOperationError(
+        "read-only-store", "queries cannot write to a store", "write through the topology"
+    )

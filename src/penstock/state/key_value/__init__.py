@@ -1,0 +1,1 @@
+"""Key-value stores, plain and timestamped."""

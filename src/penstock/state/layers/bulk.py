@@ -1,0 +1,147 @@
+"""The rows of a store for a whole batch at a time: below its cache, beside its serdes.
+
+Only for whoever takes a batch to its commit: nothing may wait in the cache meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from struct import Struct
+from typing import Protocol
+
+from penstock.state.bytes_store import BytesStore
+from penstock.state.codec import Codec
+from penstock.state.environment import Changelog
+from penstock.state.window.segmented_window import SegmentedWindows
+
+_WINDOW_SUFFIX = Struct(">qi").pack
+
+
+class BulkCache(Protocol):
+    """What a bulk store asks of the cache above it."""
+
+    def is_dirty(self) -> bool: ...
+
+    def forget(self) -> None:
+        """Drops every entry; they are out of date once the store below has changed."""
+
+    @property
+    def put(self) -> Callable[..., None]:
+        """Takes a key, its row and for windows their start, as the current record's change."""
+
+
+class _Bulk:
+    """What bulk stores share: writes are logged, and the cache above hears of them."""
+
+    def __init__(
+        self, changelog: Changelog | None, cache: BulkCache | None, keys: Codec, values: Codec
+    ) -> None:
+        self._changelog = changelog
+        self._cache = cache
+        self.keys = keys
+        self.values = values
+
+    @property
+    def is_cached(self) -> bool:
+        return self._cache is not None
+
+    @property
+    def hold(self) -> Callable[..., None]:
+        """Leaves a row in the cache, which passes it on when it is flushed; see ``BulkCache``."""
+        assert self._cache is not None
+        return self._cache.put
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the rows below the cache are all there is."""
+        return self._cache is None or not self._cache.is_dirty()
+
+    def _written(
+        self,
+        keys: Sequence[bytes],
+        rows: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        values: Sequence[bytes | None] | None,
+    ) -> None:
+        if self._changelog is not None:
+            if values is None:
+                values = [None if row is None else row[8:] for row in rows]
+            self._changelog.append_all(keys, values, timestamps)
+        if self._cache is not None:
+            self._cache.forget()
+
+
+class BulkRows(_Bulk):
+    """Rows by key: eight bytes of time, then the value. Writes are logged like any other."""
+
+    def __init__(
+        self,
+        engine: BytesStore,
+        changelog: Changelog | None,
+        cache: BulkCache | None,
+        keys: Codec,
+        values: Codec,
+    ) -> None:
+        super().__init__(changelog, cache, keys, values)
+        self._engine = engine
+
+    def read(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return self._engine.multi_get(keys)
+
+    def write(
+        self,
+        keys: Sequence[bytes],
+        rows: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        values: Sequence[bytes | None] | None = None,
+    ) -> None:
+        """Replaces rows; a row that is None is deleted. The keys are different from each other.
+
+        ``values`` are the rows without their times, if the caller has them.
+        """
+        self._engine.write(zip(keys, rows, strict=True))
+        self._written(keys, rows, timestamps, values)
+
+
+class BulkWindows(_Bulk):
+    """Rows by key and window start, for stores in segments."""
+
+    def __init__(
+        self,
+        windows: SegmentedWindows,
+        changelog: Changelog | None,
+        cache: BulkCache | None,
+        keys: Codec,
+        values: Codec,
+    ) -> None:
+        super().__init__(changelog, cache, keys, values)
+        self._windows = windows
+
+    def keeps(self, first_start: int, last_start: int) -> bool:
+        """Whether every window between these can be read and written, in whatever order."""
+        return self._windows.keeps(first_start, last_start)
+
+    def read(self, window_keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
+        return self._windows.get_all(window_keys, starts)
+
+    def write(
+        self,
+        window_keys: Sequence[bytes],
+        starts: Sequence[int],
+        rows: Sequence[bytes],
+        timestamps: Sequence[int],
+        values: Sequence[bytes] | None = None,
+    ) -> None:
+        """Replaces rows in this order, which decides what has expired by the time it is written.
+
+        The window keys are different from each other. ``values`` are the rows without their
+        times, if the caller has them.
+        """
+        self._windows.put_all(window_keys, rows, starts)
+        self._written(window_keys, rows, timestamps, values)
+
+    @staticmethod
+    def window_keys(keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes]:
+        """How the windows are called in the store and in its changelog."""
+        suffixes = {start: _WINDOW_SUFFIX(start, 0) for start in set(starts)}
+        return [key + suffixes[start] for key, start in zip(keys, starts, strict=True)]

@@ -1,0 +1,87 @@
+"""The cache keys of window and session stores: a segment's number, then the store's own key."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+
+from penstock.state.engine.segments import SEGMENT_SIZE, Bounds, segment_prefix
+from penstock.state.layers.cache import CacheEntry, NamedCache
+
+_FIRST_LOOK = 64
+
+CachedItem = tuple[bytes, CacheEntry]
+
+
+class CachedSegments:
+    """Finds cached entries by key and time without a look at every entry.
+
+    Knows the segments that were written to; those that the cache has emptied are forgotten once
+    the list has grown to twice what was left of it at the last look.
+    """
+
+    def __init__(self, cache: NamedCache, interval_ms: int) -> None:
+        self._cache = cache
+        self._interval_ms = interval_ms
+        self._written: list[int] = []
+        self._newest = -1
+        self._next_look = _FIRST_LOOK
+
+    def cache_key(self, data: bytes, time: int) -> bytes:
+        """The key of an entry whose own key is ``data`` and whose segment is that of ``time``."""
+        return segment_prefix(self._segment(time)) + data
+
+    def put(self, cache_key: bytes, value: bytes | None, time: int) -> None:
+        """Keeps a value under a key that ``cache_key`` gave for the same time."""
+        segment = (time if time > 0 else 0) // self._interval_ms
+        if segment != self._newest:
+            self._note(segment)
+        self._cache.put(cache_key, value)
+
+    def _note(self, segment: int) -> None:
+        place = bisect_left(self._written, segment)
+        if place == len(self._written) or self._written[place] != segment:
+            insort(self._written, segment)
+            self._forget_empty()
+        # Only the newest segment is never forgotten, so only it need not be noted again.
+        self._newest = self._written[-1]
+
+    def get(self, data: bytes, time: int) -> CacheEntry | None:
+        return self._cache.get(self.cache_key(data, time))
+
+    def scan(
+        self, time_from: int, time_to: int, bounds: Bounds, *, reverse: bool
+    ) -> Iterator[CachedItem]:
+        """Yields the entries within ``bounds`` of every segment that the span touches."""
+        first, last = self._segment(time_from), self._segment(time_to)
+        written = self._written[
+            bisect_left(self._written, first) : bisect_right(self._written, last)
+        ]
+        for segment in reversed(written) if reverse else written:
+            yield from self._in_segment(segment, bounds, reverse)
+
+    def _in_segment(self, segment: int, bounds: Bounds, reverse: bool) -> Iterator[CachedItem]:
+        prefix = segment_prefix(segment)
+        low, high = bounds
+        start = prefix if low is None else prefix + low
+        end = segment_prefix(segment + 1) if high is None else prefix + high
+        return self._cache.range(start, end, reverse=reverse)
+
+    def _segment(self, time: int) -> int:
+        return max(time, 0) // self._interval_ms
+
+    def _forget_empty(self) -> None:
+        if len(self._written) < self._next_look:
+            return
+        newest = self._written[-1]
+        self._written = [
+            segment
+            for segment in self._written
+            if segment == newest
+            or next(self._in_segment(segment, (None, None), False), None) is not None
+        ]
+        self._next_look = max(_FIRST_LOOK, 2 * len(self._written))
+
+
+def stored_key(cache_key: bytes) -> bytes:
+    return cache_key[SEGMENT_SIZE:]

@@ -1,0 +1,129 @@
+"""The caching layer of session stores: writes wait in the record cache until it is flushed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from penstock.errors import UnsupportedOperationError
+from penstock.model.duration import MAX_LONG
+from penstock.model.record import Headers, RecordContext
+from penstock.state.layers.cache import HEADERS, TIMESTAMP, VALUE, CacheEntry, RecordCache
+from penstock.state.layers.cached_segments import CachedSegments, stored_key
+from penstock.state.layers.merged import Cached, Stored, merge_cached
+from penstock.state.session.segmented_session import session_bounds
+from penstock.state.session.session_bytes import SessionBytes, SessionEntry
+from penstock.state.window.window_bytes import ChangelogRecord, KeyRange, is_within
+from penstock.state.window.window_keys import session_key, split_session_key
+
+#: Key, session start, session end, new value, old value, timestamp, headers.
+SessionListener = Callable[[bytes, int, int, bytes | None, bytes | None, int, Headers], None]
+
+
+class CachedSessions:
+    """Keeps the last write per session; the inner store and the listener see it at the flush.
+
+    What is cached is never hidden by retention. The old value that the listener gets is the
+    inner store's.
+    """
+
+    def __init__(
+        self,
+        inner: SessionBytes,
+        cache: RecordCache,
+        context: RecordContext,
+        *,
+        name: str,
+        interval_ms: int,
+        in_memory: bool,
+    ) -> None:
+        self._name = name
+        self._inner = inner
+        self._in_memory = in_memory
+        self._listener: SessionListener | None = None
+        self._sends_old = False
+        self._latest_end = -1
+        self._cache = cache.named(name, context, self._write_back)
+        self._cached = CachedSegments(self._cache, interval_ms)
+
+    def set_listener(self, listener: SessionListener, *, send_old: bool) -> None:
+        self._listener = listener
+        self._sends_old = send_old
+
+    def put(self, key: bytes, start: int, end: int, value: bytes | None) -> None:
+        self._latest_end = max(self._latest_end, end)
+        cache_key = self._cached.cache_key(session_key(key, start, end), end)
+        self._cached.put(cache_key, value, end)
+
+    def remove(self, key: bytes, start: int, end: int) -> None:
+        self.put(key, start, end, None)
+
+    def get(self, key: bytes, start: int, end: int) -> bytes | None:
+        entry = self._cached.get(session_key(key, start, end), end)
+        return self._inner.get(key, start, end) if entry is None else entry[VALUE]
+
+    def scan(
+        self, keys: KeyRange, earliest_end: int, latest_start: int, *, reverse: bool = False
+    ) -> Iterator[SessionEntry]:
+        stored = self._inner.scan(keys, earliest_end, latest_start, reverse=reverse)
+        cached = self._matching(keys, earliest_end, latest_start, reverse)
+        if self._in_memory:
+            cached = iter(sorted(cached, key=lambda item: item[0], reverse=reverse))
+        return merge_cached(cached, map(self._placed, stored), reverse=reverse)
+
+    def scan_ending(self, earliest_end: int, latest_end: int) -> Iterator[SessionEntry]:
+        raise UnsupportedOperationError(
+            "store-operation-unsupported",
+            f"store {self._name!r} is cached and cannot find sessions by their end time",
+            fix="disable caching for this store",
+        )
+
+    def _placed(self, entry: SessionEntry) -> Stored[SessionEntry]:
+        key, start, end, _ = entry
+        return self._place(key, start, end), entry
+
+    def _place(self, key: bytes, start: int, end: int) -> Any:
+        if self._in_memory:
+            # In memory the store has the latest start first; Kafka Streams caches by key.
+            return end, key, -start
+        return self._cached.cache_key(session_key(key, start, end), end)
+
+    def _matching(
+        self, keys: KeyRange, earliest_end: int, latest_start: int, reverse: bool
+    ) -> Iterator[Cached[SessionEntry]]:
+        bounds = session_bounds(keys, max(earliest_end, 0), self._latest_end)
+        for data, entry in self._cached.scan(earliest_end, MAX_LONG, bounds, reverse=reverse):
+            key, start, end = split_session_key(stored_key(data))
+            if end >= earliest_end and start <= latest_start and is_within(key, keys):
+                value = entry[VALUE]
+                item = None if value is None else (key, start, end, value)
+                yield self._place(key, start, end), item
+
+    def _write_back(self, cache_key: bytes, entry: CacheEntry) -> None:
+        key, start, end = split_session_key(stored_key(cache_key))
+        new, old = entry[VALUE], None
+        if self._listener is None:
+            self._inner.put(key, start, end, new)
+            return
+        if new is None or self._sends_old:
+            old = self._inner.get(key, start, end)
+            # Written and removed between two flushes: nobody has seen it, nobody needs to.
+            if new is None and old is None:
+                return
+        self._inner.put(key, start, end, new)
+        shown = old if self._sends_old else None
+        self._listener(key, start, end, new, shown, entry[TIMESTAMP], entry[HEADERS])
+
+    def restore(self, records: Iterable[ChangelogRecord]) -> None:
+        self._inner.restore(records)
+
+    def flush(self) -> None:
+        self._cache.flush()
+        self._inner.flush()
+
+    def close(self) -> None:
+        try:
+            self._cache.flush()
+        finally:
+            self._cache.close()
+            self._inner.close()

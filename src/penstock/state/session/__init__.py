@@ -1,0 +1,1 @@
+"""Session stores: their three layouts and the typed store on top."""

@@ -1,0 +1,81 @@
+"""Sessions on disk, by segment, then key, then end: Kafka Streams' default session store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from penstock.model.duration import MAX_LONG
+from penstock.state.bytes_store import BytesStore
+from penstock.state.engine.segments import Bounds, Segments
+from penstock.state.session.session_bytes import SessionEntry
+from penstock.state.window.window_bytes import ChangelogRecord, KeyRange, WindowRules, is_within
+from penstock.state.window.window_keys import (
+    after,
+    highest_session_key,
+    session_key,
+    session_key_time,
+    split_session_key,
+)
+
+
+class SegmentedSessions:
+    """Sessions in segments of their end time. A write is too old when its segment has expired."""
+
+    def __init__(self, store: BytesStore, rules: WindowRules) -> None:
+        self._rules = rules
+        self._segments = Segments(store, rules.retention_ms, rules.segment_interval_ms)
+
+    def put(self, key: bytes, start: int, end: int, value: bytes | None) -> None:
+        if not self._segments.put(end, session_key(key, start, end), value):
+            self._rules.expired()
+
+    def remove(self, key: bytes, start: int, end: int) -> None:
+        self._segments.remove(end, (session_key(key, start, end),))
+
+    def get(self, key: bytes, start: int, end: int) -> bytes | None:
+        if end < self._segments.oldest_readable:
+            return None
+        return self._segments.get(end, session_key(key, start, end))
+
+    def scan(
+        self, keys: KeyRange, earliest_end: int, latest_start: int, *, reverse: bool = False
+    ) -> Iterator[SessionEntry]:
+        earliest_end = max(earliest_end, self._segments.oldest_readable, 0)
+        bounds = session_bounds(keys, earliest_end, self._segments.stream_time)
+        for data, value in self._segments.scan(earliest_end, MAX_LONG, bounds, reverse=reverse):
+            key, start, end = split_session_key(data)
+            if end >= earliest_end and start <= latest_start and is_within(key, keys):
+                yield key, start, end, value
+
+    def scan_ending(self, earliest_end: int, latest_end: int) -> Iterator[SessionEntry]:
+        """Yields by end, start, key, as a store that is ordered by time; reads whole segments."""
+        found = []
+        for data, value in self._segments.scan(earliest_end, latest_end):
+            key, start, end = split_session_key(data)
+            if earliest_end <= end <= latest_end:
+                found.append((end, start, key, value))
+        for end, start, key, value in sorted(found):
+            yield key, start, end, value
+
+    def restore(self, records: Iterable[ChangelogRecord]) -> None:
+        self._segments.write_all(
+            (session_key_time(data), [(data, value)]) for data, value, _ in records
+        )
+
+    def flush(self) -> None:
+        self._segments.flush()
+
+    def close(self) -> None:
+        self._segments.close()
+
+
+def session_bounds(keys: KeyRange, earliest_end: int, latest_end: int) -> Bounds:
+    """Gives bounds inside a segment that leave out no session that is looked for.
+
+    ``latest_end`` is the end of the last session there is: with it, the sessions of longer keys
+    that begin like the one that is looked for stay out, too.
+    """
+    low, high = keys
+    if low is not None and low == high:
+        return session_key(low, 0, earliest_end), after(session_key(low, MAX_LONG, latest_end))
+    return low, None if high is None else after(highest_session_key(high, latest_end))

@@ -1,0 +1,1 @@
+"""Versioned key-value stores: every key with its values of the past."""

@@ -1,0 +1,1 @@
+"""Window stores: their keys, their three layouts and the typed store on top."""

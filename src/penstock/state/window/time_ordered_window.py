@@ -1,0 +1,127 @@
+"""Window entries on disk, by time, then key: what final results are read from when windows close.
+
+Kafka Streams uses this layout for windowed aggregations that emit on window close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from penstock.model.duration import MAX_LONG
+from penstock.state.bytes_store import BytesStore, Write
+from penstock.state.engine.segments import Segments
+from penstock.state.window.window_bytes import (
+    ChangelogRecord,
+    KeyRange,
+    WindowEntry,
+    WindowRules,
+    is_within,
+    next_sequence,
+)
+from penstock.state.window.window_keys import (
+    KEY_FIRST,
+    MAX_SEQUENCE,
+    after,
+    split_time_first_window_key,
+    split_window_key,
+    time_first_bound,
+    time_first_window_key,
+    window_key,
+)
+
+
+class TimeOrderedWindows:
+    """Each value under its time-first key, and an empty entry under its key-first key.
+
+    Invariant: both entries of a record are written and removed together, in one segment.
+    """
+
+    def __init__(self, store: BytesStore, rules: WindowRules) -> None:
+        self._rules = rules
+        self._segments = Segments(store, rules.retention_ms, rules.segment_interval_ms)
+
+    @property
+    def sequence(self) -> int:
+        return self._segments.sequence
+
+    @property
+    def _oldest_readable(self) -> int:
+        # One millisecond more than other window stores show: with a retention of exactly the
+        # grace period, a window would otherwise be hidden at the moment in which it closes.
+        return self._segments.oldest_readable - 1
+
+    def put(self, key: bytes, value: bytes | None, start: int) -> None:
+        segments = self._segments
+        if self._rules.retain_duplicates:
+            segments.sequence = next_sequence(segments.sequence)
+            if value is None:
+                return
+        if not segments.write(start, _writes(key, value, start, segments.sequence)):
+            self._rules.expired()
+
+    def get(self, key: bytes, start: int) -> bytes | None:
+        segments = self._segments
+        if start < self._oldest_readable:
+            return None
+        return segments.get(start, time_first_window_key(key, start, segments.sequence))
+
+    def scan(
+        self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
+    ) -> Iterator[WindowEntry]:
+        time_from = max(time_from, self._oldest_readable, 0)
+        if time_to < time_from:
+            return iter(())
+        low, high = keys
+        if low is not None and low == high:
+            return self._scan_key(low, time_from, time_to, reverse)
+        return self._scan_times(keys, time_from, time_to, reverse)
+
+    def _scan_key(
+        self, key: bytes, time_from: int, time_to: int, reverse: bool
+    ) -> Iterator[WindowEntry]:
+        segments = self._segments
+        low = KEY_FIRST + window_key(key, time_from)
+        high = after(KEY_FIRST + window_key(key, time_to, MAX_SEQUENCE))
+        for data, _ in segments.scan(time_from, time_to, (low, high), reverse=reverse):
+            found, start, sequence = split_window_key(data[1:])
+            if found == key:
+                value = segments.get(start, time_first_window_key(key, start, sequence))
+                if value is not None:
+                    yield key, start, value
+
+    def _scan_times(
+        self, keys: KeyRange, time_from: int, time_to: int, reverse: bool
+    ) -> Iterator[WindowEntry]:
+        high = KEY_FIRST if time_to >= MAX_LONG else time_first_bound(time_to + 1)
+        bounds = (time_first_bound(time_from), high)
+        for data, value in self._segments.scan(time_from, time_to, bounds, reverse=reverse):
+            key, start, _ = split_time_first_window_key(data)
+            if is_within(key, keys):
+                yield key, start, value
+
+    def restore(self, records: Iterable[ChangelogRecord]) -> None:
+        self._segments.write_all(self._restored(records))
+
+    def _restored(self, records: Iterable[ChangelogRecord]) -> Iterator[tuple[int, list[Write]]]:
+        segments = self._segments
+        for data, value, _ in records:
+            key, start, sequence = split_window_key(data)
+            segments.sequence = max(segments.sequence, sequence)
+            # The put of None that left this record behind did not even move time.
+            if value is None and self._rules.retain_duplicates:
+                continue
+            yield start, _writes(key, value, start, sequence)
+
+    def flush(self) -> None:
+        self._segments.flush()
+
+    def close(self) -> None:
+        self._segments.close()
+
+
+def _writes(key: bytes, value: bytes | None, start: int, sequence: int) -> list[Write]:
+    index_value = None if value is None else b""
+    return [
+        (KEY_FIRST + window_key(key, start, sequence), index_value),
+        (time_first_window_key(key, start, sequence), value),
+    ]
