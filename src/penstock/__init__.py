@@ -11,20 +11,27 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import StreamsConfig
-from penstock.dsl.builder import StreamsBuilder
-from penstock.dsl.emit_strategy import EmitStrategy
-from penstock.dsl.global_ktable import GlobalKTable
-from penstock.dsl.join_options import Joined, StreamJoined, TableJoined
-from penstock.dsl.kgrouped_stream import KGroupedStream
-from penstock.dsl.kgrouped_table import KGroupedTable
-from penstock.dsl.kstream import KStream
-from penstock.dsl.ktable import KTable
-from penstock.dsl.materialized import Materialized
-from penstock.dsl.naming import Named
-from penstock.dsl.offset_reset import AutoOffsetReset
-from penstock.dsl.options import Branched, Consumed, Grouped, Printed, Produced, Repartitioned
-from penstock.dsl.store_type import StoreType
-from penstock.dsl.suppressed import BufferConfig, Suppressed
+from penstock.dsl.faces.builder import StreamsBuilder
+from penstock.dsl.faces.global_ktable import GlobalKTable
+from penstock.dsl.faces.kgrouped_stream import KGroupedStream
+from penstock.dsl.faces.kgrouped_table import KGroupedTable
+from penstock.dsl.faces.kstream import KStream
+from penstock.dsl.faces.ktable import KTable
+from penstock.dsl.options.emit_strategy import EmitStrategy
+from penstock.dsl.options.join_options import Joined, StreamJoined, TableJoined
+from penstock.dsl.options.materialized import Materialized
+from penstock.dsl.options.naming import Named
+from penstock.dsl.options.offset_reset import AutoOffsetReset
+from penstock.dsl.options.store_type import StoreType
+from penstock.dsl.options.stream_options import (
+    Branched,
+    Consumed,
+    Grouped,
+    Printed,
+    Produced,
+    Repartitioned,
+)
+from penstock.dsl.options.suppressed import BufferConfig, Suppressed
 from penstock.expr.aggregates import avg, collect, count, first, last, max_, min_, sum_
 from penstock.expr.expression import (
     Expression,

@@ -26,7 +26,7 @@ from penstock.cli.snapshot import Snapshot, Watch
 from penstock.cli.top_rows import TopRows
 from penstock.cli.watched import Work, run_watched
 from penstock.config import StreamsConfig
-from penstock.dsl.builder import StreamsBuilder
+from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec

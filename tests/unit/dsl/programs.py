@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.dsl.builder import StreamsBuilder
+from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.topology.graph import Graph
 
 Program = Callable[[StreamsBuilder], object]

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.dsl.emit_strategy import EmitStrategy
-from penstock.dsl.kstream import KStream
-from penstock.dsl.ktable import KTable
-from penstock.dsl.materialized import Materialized
-from penstock.dsl.options import Grouped
+from penstock.dsl.faces.kstream import KStream
+from penstock.dsl.faces.ktable import KTable
+from penstock.dsl.options.emit_strategy import EmitStrategy
+from penstock.dsl.options.materialized import Materialized
+from penstock.dsl.options.stream_options import Grouped
 from penstock.model.field_fold import FieldFold
 from penstock.model.pure import pure
 from penstock.model.rows import Items, Places, Rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
-from penstock.dsl.builder import StreamsBuilder
+from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.model.rows import Rows
 from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde

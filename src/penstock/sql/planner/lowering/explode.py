@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.dsl.kstream import KStream
+from penstock.dsl.faces.kstream import KStream
 from penstock.model.coded import coded_texts
 from penstock.model.pure import pure
 from penstock.model.rows import Items, Places, Rows

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from penstock.dsl.join_options import Joined, StreamJoined
-from penstock.dsl.kstream import KStream
-from penstock.dsl.ktable import KTable
+from penstock.dsl.faces.kstream import KStream
+from penstock.dsl.faces.ktable import KTable
+from penstock.dsl.options.join_options import Joined, StreamJoined
 from penstock.model.pure import pure
 from penstock.model.rows import Items, Rows
 from penstock.model.windows import JoinWindows

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.dsl.kstream import KStream
-from penstock.dsl.ktable import KTable
+from penstock.dsl.faces.kstream import KStream
+from penstock.dsl.faces.ktable import KTable
 from penstock.model.pure import pure
 from penstock.model.rows import Places, Rows
 from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.dsl.kstream import KStream
-from penstock.dsl.ktable import KTable
+from penstock.dsl.faces.kstream import KStream
+from penstock.dsl.faces.ktable import KTable
 from penstock.model.record import Record
 from penstock.processor.processor import Processor
 from penstock.sql.catalog import DataSource

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.dsl.kstream import KStream
-from penstock.dsl.ktable import KTable
-from penstock.dsl.materialized import Materialized
+from penstock.dsl.faces.kstream import KStream
+from penstock.dsl.faces.ktable import KTable
+from penstock.dsl.options.materialized import Materialized
 from penstock.errors import StreamsError
 from penstock.model.pure import pure
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers

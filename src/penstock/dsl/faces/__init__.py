@@ -1,0 +1,1 @@
+"""What users hold: the builder, streams, tables and their groupings. A method is one call."""

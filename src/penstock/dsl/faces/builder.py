@@ -1,0 +1,183 @@
+"""``StreamsBuilder``: where a program of the DSL begins and ends. Its work: ``dsl.plan.build``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.config import StreamsConfig
+from penstock.dsl.faces.global_ktable import GlobalKTable
+from penstock.dsl.faces.kstream import KStream
+from penstock.dsl.faces.ktable import KTable
+from penstock.dsl.generics import K, SerdeLike, V
+from penstock.dsl.operators.processors.global_store import add_global_store, add_state_store
+from penstock.dsl.operators.topics.source import Topics, stream_from
+from penstock.dsl.operators.topics.table_source import global_table_from, table_from
+from penstock.dsl.options.naming import Named, name_of
+from penstock.dsl.options.stream_options import Consumed, either, options_of
+from penstock.dsl.plan.build import build_graph, store_type_in
+from penstock.dsl.plan.logical import Faces, LogicalGraph
+from penstock.dsl.plan.materialize import StoreOptions, materialized_of
+from penstock.processor.functions import TimestampExtractor
+from penstock.state.spec import StoreSpec
+from penstock.topology.topology import Topology
+
+
+class StreamsBuilder:
+    """Collects streams and tables, and builds the topology of all of them.
+
+    ``config`` is what must be known before the first operator: ``dsl.store.suppliers.class`` and
+    ``ensure.explicit.internal.resource.naming``. The rest can wait until ``build``.
+
+    >>> builder = StreamsBuilder()
+    >>> builder.stream("words", value=str).filter(lambda key, word: word).to("copies")
+    >>> print(builder.build().describe())
+    Topologies:
+       Sub-topology: 0
+        Source: KSTREAM-SOURCE-0000000000 (topics: [words])
+          --> KSTREAM-FILTER-0000000001
+        Processor: KSTREAM-FILTER-0000000001 (stores: [])
+          --> KSTREAM-SINK-0000000002
+          <-- KSTREAM-SOURCE-0000000000
+        Sink: KSTREAM-SINK-0000000002 (topic: copies)
+          <-- KSTREAM-FILTER-0000000001
+    <BLANKLINE>
+    <BLANKLINE>
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+        self._config = StreamsConfig.of(config)
+        faces = Faces(stream=KStream, table=KTable)
+        self._graph = LogicalGraph(faces, store_type_in(self._config))
+
+    def stream(
+        self,
+        topics: Topics,
+        consumed: Consumed[K, V] | str | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | Named | None = None,
+    ) -> KStream[K, V]:
+        """Reads topics as a stream: every record is a fact of its own.
+
+        Args:
+            topics: A topic, several topics, or a pattern that topics must match.
+            consumed: How to read them, as an option object; a plain string names the source.
+            key_serde: Serde of the keys: a serde, a Python type, or the name of a serde.
+            value_serde: Serde of the values.
+            key: Another spelling of ``key_serde``.
+            value: Another spelling of ``value_serde``: ``value=PaymentEvent``.
+            timestamp_extractor: ``(record, partition_time)`` to the record's event time.
+            offset_reset: Where to start without committed offsets: ``"earliest"``, ``"latest"``.
+            name: Name of the source.
+        """
+        options = options_of(
+            Consumed,
+            consumed,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
+            timestamp_extractor=timestamp_extractor,
+            offset_reset=offset_reset,
+            name=name_of(name),
+        )
+        return KStream(stream_from(self._graph, topics, options))
+
+    def table(
+        self,
+        topic: str,
+        consumed: Consumed[K, V] | str | None = None,
+        materialized: StoreOptions | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | Named | None = None,
+    ) -> KTable[K, V]:
+        """Reads a topic as a table: the last value of each key, None deletes the key.
+
+        Args:
+            topic: The topic; records without a key are dropped.
+            consumed: How to read it, as an option object; a plain string names the table.
+            materialized: How the store is kept; a plain string names it. Without a name there
+                is a store only if an operator needs one.
+            key_serde: Serde of the keys: a serde, a Python type, or the name of a serde.
+            value_serde: Serde of the values.
+            key: Another spelling of ``key_serde``.
+            value: Another spelling of ``value_serde``: ``value=User``.
+            timestamp_extractor: ``(record, partition_time)`` to the record's event time.
+            offset_reset: Where to start without committed offsets: ``"earliest"``, ``"latest"``.
+            name: Name of the table's processor.
+        """
+        options = options_of(
+            Consumed,
+            consumed,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
+            timestamp_extractor=timestamp_extractor,
+            offset_reset=offset_reset,
+            name=name_of(name),
+        )
+        return KTable(table_from(self._graph, topic, options, materialized_of(materialized)))
+
+    def global_table(
+        self,
+        topic: str,
+        consumed: Consumed[K, V] | str | None = None,
+        materialized: StoreOptions | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        name: str | Named | None = None,
+    ) -> GlobalKTable[K, V]:
+        """Reads a topic as a table of which every instance has all partitions.
+
+        Arguments as in ``table``. The topic itself serves as the store's changelog.
+        """
+        options = options_of(
+            Consumed,
+            consumed,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
+            timestamp_extractor=timestamp_extractor,
+            name=name_of(name),
+        )
+        kept = materialized_of(materialized)
+        return GlobalKTable(global_table_from(self._graph, topic, options, kept))
+
+    def add_state_store(self, store: StoreSpec) -> StreamsBuilder:
+        """Adds a store that processors can use by name."""
+        add_state_store(self._graph, store)
+        return self
+
+    def add_global_store(
+        self,
+        store: StoreSpec,
+        topic: str,
+        consumed: Consumed[Any, Any] | str | None,
+        processor: Any,
+    ) -> StreamsBuilder:
+        """Adds a store that every task can read, kept up to date from a topic by ``processor``.
+
+        The processor writes each record to the store and forwards nothing.
+        """
+        add_global_store(self._graph, store, topic, options_of(Consumed, consumed), processor)
+        return self
+
+    def build(self, config: Mapping[str, Any] | None = None) -> Topology:
+        """Builds the topology, optimized as ``topology.optimization`` says.
+
+        Nothing is started and no connection is made. The builder can go on, and build again.
+        """
+        merged = StreamsConfig({**self._config, **(config or {})})
+        return Topology._from_builder(build_graph(self._graph, merged))

@@ -1,0 +1,137 @@
+"""``CogroupedKStream`` and its windowed kinds: what ``cogroup`` gives.
+
+Their work: ``dsl.operators.aggregations.cogroup``, ``dsl.operators.aggregations.cogroup_windows``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, overload
+
+from penstock.dsl.faces.windowed_kstream import check_windows
+from penstock.dsl.generics import V2, K, SerdeLike, VOut
+from penstock.dsl.operators.aggregations.cogroup import Cogroup, aggregate_cogroup
+from penstock.dsl.operators.aggregations.cogroup_windows import (
+    session_aggregate_cogroup,
+    sliding_aggregate_cogroup,
+    window_aggregate_cogroup,
+)
+from penstock.dsl.options.naming import Named, name_of
+from penstock.dsl.options.stream_options import not_none
+from penstock.dsl.plan.materialize import StoreOptions, materialized_of
+from penstock.dsl.plan.table import Table
+from penstock.model.windowed import Windowed
+from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+
+if TYPE_CHECKING:
+    from penstock.dsl.faces.kgrouped_stream import KGroupedStream
+    from penstock.dsl.faces.ktable import KTable
+
+
+class CogroupedKStream(Generic[K, VOut]):
+    """Grouped streams, possibly of different value types, that share one aggregate per key."""
+
+    def __init__(self, cogroup: Cogroup) -> None:
+        self._cogroup = cogroup
+
+    def cogroup(
+        self, grouped: KGroupedStream[K, V2], aggregator: Callable[[K, V2, VOut], VOut]
+    ) -> CogroupedKStream[K, VOut]:
+        """Adds a grouped stream with its aggregator ``(key, value, aggregate)``."""
+        self._cogroup.add(not_none(grouped, "the grouped stream")._grouping, aggregator)
+        return self
+
+    def aggregate(
+        self,
+        initializer: Callable[[], VOut],
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[VOut] | None = None,
+    ) -> KTable[K, VOut]:
+        """Folds all streams into one aggregate per key.
+
+        Args:
+            initializer: Gives the aggregate to start from.
+            materialized: How the store is kept; a plain string names it.
+            name: What the names of the processors begin with.
+            key_serde: Serde of the store's keys.
+            value_serde: Serde of the aggregates.
+        """
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        table = aggregate_cogroup(self._cogroup, initializer, options, name_of(name))
+        return _face(self._cogroup, table)
+
+    @overload
+    def windowed_by(
+        self, windows: TimeWindows | UnlimitedWindows | SlidingWindows
+    ) -> TimeWindowedCogroupedKStream[K, VOut]: ...
+    @overload
+    def windowed_by(self, windows: SessionWindows) -> SessionWindowedCogroupedKStream[K, VOut]: ...
+    def windowed_by(self, windows: Any) -> Any:
+        """Aggregates per window of time, or per session, from here on."""
+        check_windows(windows)
+        if isinstance(windows, SessionWindows):
+            return SessionWindowedCogroupedKStream(self._cogroup, windows)
+        return TimeWindowedCogroupedKStream(self._cogroup, windows)
+
+
+class TimeWindowedCogroupedKStream(Generic[K, VOut]):
+    """A cogroup cut into windows of time: tumbling, hopping, sliding or unlimited."""
+
+    def __init__(
+        self, cogroup: Cogroup, windows: TimeWindows | UnlimitedWindows | SlidingWindows
+    ) -> None:
+        self._cogroup = cogroup
+        self._windows = windows
+
+    def aggregate(
+        self,
+        initializer: Callable[[], VOut],
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[VOut] | None = None,
+    ) -> KTable[Windowed[K], VOut]:
+        """Folds all streams into one aggregate per key and window."""
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        how = (initializer, options, name_of(name))
+        if isinstance(self._windows, SlidingWindows):
+            table = sliding_aggregate_cogroup(self._cogroup, self._windows, *how)
+        else:
+            table = window_aggregate_cogroup(self._cogroup, self._windows, *how)
+        return _face(self._cogroup, table)
+
+
+class SessionWindowedCogroupedKStream(Generic[K, VOut]):
+    """A cogroup cut into sessions: a record of any of its streams keeps a session going."""
+
+    def __init__(self, cogroup: Cogroup, windows: SessionWindows) -> None:
+        self._cogroup = cogroup
+        self._windows = windows
+
+    def aggregate(
+        self,
+        initializer: Callable[[], VOut],
+        merger: Callable[[K, VOut, VOut], VOut],
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[VOut] | None = None,
+    ) -> KTable[Windowed[K], VOut]:
+        """Folds all streams into one aggregate per key and session.
+
+        ``merger(key, first, second)`` gives the aggregate of two sessions that became one.
+        """
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        table = session_aggregate_cogroup(
+            self._cogroup, self._windows, initializer, merger, options, name_of(name)
+        )
+        return _face(self._cogroup, table)
+
+
+def _face(cogroup: Cogroup, table: Table) -> KTable[Any, Any]:
+    return cogroup.graph.faces.table(table)

@@ -1,0 +1,133 @@
+"""``KGroupedStream``: what ``group_by`` and ``group_by_key`` give.
+
+Its work: ``dsl.operators.aggregations.aggregate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, overload
+
+from penstock.dsl.faces.cogrouped_kstream import CogroupedKStream
+from penstock.dsl.faces.windowed_kstream import (
+    SessionWindowedKStream,
+    TimeWindowedKStream,
+    windowed_stream,
+)
+from penstock.dsl.generics import K, SerdeLike, V, VOut
+from penstock.dsl.operators.aggregations.aggregate import aggregate_stream, count_options
+from penstock.dsl.operators.aggregations.cogroup import Cogroup
+from penstock.dsl.operators.aggregations.folds import (
+    Fold,
+    aggregates_serde,
+    counting,
+    folding,
+    reducing,
+)
+from penstock.dsl.operators.aggregations.group_by import Grouping
+from penstock.dsl.options.naming import Named, name_of
+from penstock.dsl.plan.materialize import StoreOptions, materialized_of
+from penstock.expr.aggregates import Aggregate
+from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+
+if TYPE_CHECKING:
+    from penstock.dsl.faces.ktable import KTable
+
+
+class KGroupedStream(Generic[K, V]):
+    """A stream grouped by key, ready to be aggregated.
+
+    Records without a key or a value are dropped by every aggregation that has no windows. The
+    result is a table: each record updates the aggregate of its key.
+    """
+
+    def __init__(self, grouping: Grouping) -> None:
+        self._grouping = grouping
+
+    def count(
+        self,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[int] | None = None,
+    ) -> KTable[K, int]:
+        """Counts the records of each key.
+
+        Args:
+            materialized: How the store is kept; a plain string names it.
+            name: Name of the processor.
+            key_serde: Serde of the store's keys.
+            value_serde: Serde of the counts; 8 bytes, big-endian, if not given.
+        """
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        return self._aggregated(counting(), count_options(self._grouping, options), name)
+
+    def reduce(
+        self,
+        reducer: Callable[[V, V], V],
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KTable[K, V]:
+        """Folds the values of each key into one of the same type.
+
+        Args:
+            reducer: ``(aggregate, value)`` to the new aggregate; the first value starts it, and
+                None deletes it.
+            materialized: How the store is kept; a plain string names it.
+            name: Name of the processor.
+            key_serde: Serde of the store's keys.
+            value_serde: Serde of the store's values.
+        """
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        return self._aggregated(reducing(reducer), options, name)
+
+    def aggregate(
+        self,
+        initializer: Callable[[], VOut] | Aggregate | None = None,
+        aggregator: Callable[[K, V, VOut], VOut] | None = None,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[VOut] | None = None,
+        **aggregates: Aggregate,
+    ) -> KTable[K, VOut]:
+        """Folds the values of each key into an aggregate.
+
+        Args:
+            initializer: Gives the aggregate to start from; or ``sum_(col("amount"))`` alone.
+            aggregator: ``(key, value, aggregate)`` to the new aggregate; None deletes it.
+            materialized: How the store is kept; a plain string names it.
+            name: Name of the processor.
+            key_serde: Serde of the store's keys.
+            value_serde: Serde of the aggregates.
+            aggregates: Instead of functions: ``total=sum_(col("amount")), n=count()`` gives
+                objects with these members, as JSON unless a serde is given.
+        """
+        value_serde = value_serde or aggregates_serde(aggregates)
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        return self._aggregated(folding(initializer, aggregator, aggregates), options, name)
+
+    @overload
+    def windowed_by(
+        self, windows: TimeWindows | UnlimitedWindows | SlidingWindows
+    ) -> TimeWindowedKStream[K, V]: ...
+    @overload
+    def windowed_by(self, windows: SessionWindows) -> SessionWindowedKStream[K, V]: ...
+    def windowed_by(self, windows: Any) -> Any:
+        """Aggregates per window of time, or per session, from here on."""
+        return windowed_stream(self._grouping, windows)
+
+    def cogroup(self, aggregator: Callable[[K, V, VOut], VOut]) -> CogroupedKStream[K, VOut]:
+        """Starts an aggregate that further grouped streams, of other value types, add to."""
+        cogroup = Cogroup(self._grouping.graph)
+        cogroup.add(self._grouping, aggregator)
+        return CogroupedKStream(cogroup)
+
+    def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:
+        table = aggregate_stream(self._grouping, fold, options, name_of(name))
+        return self._grouping.graph.faces.table(table)

@@ -1,0 +1,482 @@
+"""``KStream``: a stream as users hold it. Each method's work is in its operator's file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, overload
+
+from penstock.dsl.faces.global_ktable import GlobalKTable
+from penstock.dsl.faces.kgrouped_stream import KGroupedStream
+from penstock.dsl.generics import K2, V2, K, KOther, SerdeLike, V, VOther, VOut
+from penstock.dsl.operators.aggregations.group_by import (
+    group_stream_by,
+    group_stream_by_key,
+    grouping_options,
+)
+from penstock.dsl.operators.joins.stream_joins import JoinArguments, join_serdes, join_stream
+from penstock.dsl.operators.processors.process import process_stream, process_stream_values
+from penstock.dsl.operators.streams.branch import BranchedKStream
+from penstock.dsl.operators.streams.filter import filter_stream
+from penstock.dsl.operators.streams.flat_map import flat_map_stream
+from penstock.dsl.operators.streams.flat_map_values import flat_map_stream_values
+from penstock.dsl.operators.streams.map import map_stream
+from penstock.dsl.operators.streams.map_values import map_stream_values
+from penstock.dsl.operators.streams.merge import merge_streams
+from penstock.dsl.operators.streams.peek import for_each_record, peek_stream, print_stream
+from penstock.dsl.operators.streams.select_key import select_stream_key_with
+from penstock.dsl.operators.topics.repartition import repartition
+from penstock.dsl.operators.topics.sink import write_and_read_stream, write_stream
+from penstock.dsl.operators.topics.table_source import stream_to_table
+from penstock.dsl.operators.topics.to_spark import stream_to_spark
+from penstock.dsl.options.join_options import Joined, StreamJoined
+from penstock.dsl.options.naming import Named, name_of
+from penstock.dsl.options.stream_options import (
+    Grouped,
+    Printed,
+    Produced,
+    Repartitioned,
+    either,
+    not_none,
+    options_of,
+)
+from penstock.dsl.plan.materialize import StoreOptions, materialized_of
+from penstock.dsl.plan.stream import Stream
+from penstock.model.windows import JoinWindows
+from penstock.processor.functions import StreamPartitioner, TopicNameExtractor
+from penstock.topology.nodes import JoinKind
+
+if TYPE_CHECKING:
+    from penstock.dsl.faces.ktable import KTable
+
+
+class KStream(Generic[K, V]):
+    """A stream of records, each a fact of its own; operators give new streams and tables.
+
+    Functions take ``(key, value)``. Every operator can be given a ``name``, which then is the name
+    of its processor; names of stateful operators also name their topics, so give those a name
+    before the program has state worth keeping.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def __repr__(self) -> str:
+        return f"KStream({self._stream.name!r})"
+
+    # Records one by one.
+
+    def filter(
+        self, predicate: Callable[[K, V], bool], name: str | Named | None = None
+    ) -> KStream[K, V]:
+        """Keeps the records for which ``predicate(key, value)`` holds."""
+        return KStream(filter_stream(self._stream, predicate, name_of(name), negate=False))
+
+    def filter_not(
+        self, predicate: Callable[[K, V], bool], name: str | Named | None = None
+    ) -> KStream[K, V]:
+        """Drops the records for which ``predicate(key, value)`` holds."""
+        return KStream(filter_stream(self._stream, predicate, name_of(name), negate=True))
+
+    def map(
+        self, fn: Callable[[K, V], tuple[K2, V2]], name: str | Named | None = None
+    ) -> KStream[K2, V2]:
+        """Replaces key and value by the pair ``fn(key, value)``.
+
+        Since the key may change, grouping or joining afterwards takes a repartition topic; use
+        ``map_values`` if only the value changes.
+        """
+        return KStream(map_stream(self._stream, fn, name_of(name)))
+
+    @overload
+    def map_values(
+        self, fn: Callable[[V], V2], name: str | Named | None = None
+    ) -> KStream[K, V2]: ...
+    @overload
+    def map_values(
+        self, fn: Callable[[K, V], V2], name: str | Named | None = None
+    ) -> KStream[K, V2]: ...
+    def map_values(self, fn: Callable[..., Any], name: str | Named | None = None) -> Any:
+        """Replaces the value by ``fn(value)`` or ``fn(key, value)``, whichever ``fn`` takes."""
+        return KStream(map_stream_values(self._stream, fn, name_of(name)))
+
+    def flat_map(
+        self, fn: Callable[[K, V], Iterable[tuple[K2, V2]]], name: str | Named | None = None
+    ) -> KStream[K2, V2]:
+        """Replaces a record by the (key, value) pairs that ``fn(key, value)`` yields."""
+        return KStream(flat_map_stream(self._stream, fn, name_of(name)))
+
+    @overload
+    def flat_map_values(
+        self, fn: Callable[[V], Iterable[V2]], name: str | Named | None = None
+    ) -> KStream[K, V2]: ...
+    @overload
+    def flat_map_values(
+        self, fn: Callable[[K, V], Iterable[V2]], name: str | Named | None = None
+    ) -> KStream[K, V2]: ...
+    def flat_map_values(self, fn: Callable[..., Any], name: str | Named | None = None) -> Any:
+        """Replaces a record by one per value of ``fn(value)`` or ``fn(key, value)``, same key."""
+        return KStream(flat_map_stream_values(self._stream, fn, name_of(name)))
+
+    def select_key(
+        self,
+        fn: Callable[[K, V], K2],
+        name: str | Named | Repartitioned[K2, V] | None = None,
+    ) -> KStream[K2, V]:
+        """Replaces the key by ``fn(key, value)``.
+
+        With ``Repartitioned`` instead of a name the stream is repartitioned at once; else only
+        if a later operator needs equal keys together.
+        """
+        return KStream(select_stream_key_with(self._stream, fn, name))
+
+    def peek(self, fn: Callable[[K, V], object], name: str | Named | None = None) -> KStream[K, V]:
+        """Calls ``fn(key, value)`` for each record and hands it on unchanged."""
+        return KStream(peek_stream(self._stream, fn, name_of(name)))
+
+    def for_each(self, fn: Callable[[K, V], object], name: str | Named | None = None) -> None:
+        """Calls ``fn(key, value)`` for each record; ends the stream."""
+        for_each_record(self._stream, fn, name_of(name))
+
+    foreach = for_each
+
+    def to_spark(
+        self,
+        fn: Callable[[Any, int], object],
+        schema: Any = None,
+        name: str | Named | None = None,
+    ) -> None:
+        """Hands each batch to ``fn(dataframe, batch_id)``: write Parquet, Delta, JDBC, anything.
+
+        The DataFrame has the columns ``key``, ``value`` and ``timestamp``, and ``window_start`` and
+        ``window_end`` for windowed keys. After a crash the same batch comes again under the same
+        id, so a function that skips ids it has written is exactly once.
+
+        Args:
+            fn: Called on the driver, once per batch with input.
+            schema: The type of ``value``: DDL text, a dataclass or a Python type. Left out, it
+                follows the stream's serde; values without a known type are JSON text.
+            name: The name of the node.
+        """
+        stream_to_spark(self._stream, fn, schema, name_of(name))
+
+    def print(
+        self,
+        printed: Printed[K, V] | str | None = None,
+        *,
+        label: str | None = None,
+        file: str | Path | None = None,
+        mapper: Callable[[K, V], str] | None = None,
+        name: str | Named | None = None,
+    ) -> None:
+        """Prints each record as ``[label]: key, value``; ends the stream.
+
+        Args:
+            printed: The same as an option object, or just the label.
+            label: What a line begins with; the name of the stream's processor if not given.
+            file: Where to write; standard output if not given.
+            mapper: ``(key, value)`` to what is printed.
+            name: Name of the processor.
+        """
+        if isinstance(printed, str):
+            printed, label = None, either(label, printed, "the first argument and label")
+        options = options_of(
+            Printed, printed, label=label, file=file, mapper=mapper, name=name_of(name)
+        )
+        print_stream(self._stream, options)
+
+    # Topics.
+
+    def to(
+        self,
+        topic: str | TopicNameExtractor,
+        produced: Produced[K, V] | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        partitioner: StreamPartitioner | None = None,
+        name: str | Named | None = None,
+    ) -> None:
+        """Writes each record to a topic; ends the stream.
+
+        Args:
+            topic: The topic, or ``(key, value, context)`` that names the topic of each record.
+            produced: Serdes, partitioner and name as an option object.
+            key_serde: Serde of the keys; that of the stream if not given.
+            value_serde: Serde of the values; that of the stream if not given.
+            partitioner: ``(topic, key, value, partitions)`` to the partitions to write to.
+            name: Name of the sink.
+        """
+        options = options_of(
+            Produced,
+            produced,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            partitioner=partitioner,
+            name=name_of(name),
+        )
+        write_stream(self._stream, topic, options)
+
+    def through(
+        self,
+        topic: str,
+        produced: Produced[K, V] | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        name: str | Named | None = None,
+    ) -> KStream[K, V]:
+        """Writes to a topic of the user's and goes on with what is read from it.
+
+        The older way of ``repartition``, which manages its topic itself.
+        """
+        options = options_of(
+            Produced,
+            produced,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            name=name_of(name),
+        )
+        return KStream(write_and_read_stream(self._stream, topic, options))
+
+    def repartition(
+        self,
+        repartitioned: Repartitioned[K, V] | str | None = None,
+        *,
+        name: str | Named | None = None,
+        num_partitions: int | None = None,
+        partitioner: StreamPartitioner | None = None,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KStream[K, V]:
+        """Sends the stream through an internal topic, so that equal keys meet in one task.
+
+        Args:
+            repartitioned: The same as an option object, or just the name.
+            name: What the topic's name begins with.
+            num_partitions: How many partitions the topic has; those of the input if not given.
+            partitioner: ``(topic, key, value, partitions)`` to the partitions to write to.
+            key_serde: Serde of the topic's keys; the configured default if not given.
+            value_serde: Serde of the topic's values; that of the stream if not given.
+        """
+        options = options_of(
+            Repartitioned,
+            repartitioned,
+            name=name_of(name),
+            number_of_partitions=num_partitions,
+            partitioner=partitioner,
+            key_serde=key_serde,
+            value_serde=value_serde,
+        )
+        return KStream(repartition(self._stream, options))
+
+    # Several streams.
+
+    def merge(self, other: KStream[K, V], name: str | Named | None = None) -> KStream[K, V]:
+        """Puts the records of both streams into one; there is no order between the two."""
+        not_none(other, "the other stream")
+        return KStream(merge_streams(self._stream, other._stream, name_of(name)))
+
+    def split(self, name: str | Named | None = None) -> BranchedKStream[K, V]:
+        """Begins to split the stream: ``.branch(…)`` per branch, then ``.default_branch()``.
+
+        The result is a dictionary of streams by name: the split's name followed by the branch's
+        name or, if it has none, its number (0 for the default branch).
+        """
+        return BranchedKStream(self._stream, name_of(name))
+
+    def branch(
+        self, *predicates: Callable[[K, V], bool], name: str | Named | None = None
+    ) -> list[KStream[K, V]]:
+        """Gives one stream per predicate: the older way of ``split``."""
+        split: BranchedKStream[K, V] = BranchedKStream(self._stream, name_of(name))
+        for predicate in predicates:
+            split.branch(predicate)
+        return list(split.no_default_branch().values())
+
+    # Tables and groups.
+
+    def to_table(
+        self,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KTable[K, V]:
+        """Takes each record as the new value of its key; None deletes the key.
+
+        Args:
+            materialized: How the store is kept; a plain string names it.
+            name: Name of the processor.
+            key_serde: Serde of the store's keys.
+            value_serde: Serde of the store's values.
+        """
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        table = stream_to_table(self._stream, options, name_of(name))
+        return self._stream.graph.faces.table(table)
+
+    def group_by_key(
+        self,
+        grouped: Grouped[K, V] | str | None = None,
+        *,
+        name: str | Named | None = None,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KGroupedStream[K, V]:
+        """Groups records by their key, to aggregate them.
+
+        Args:
+            grouped: Name and serdes as an option object, or just the name.
+            name: What the repartition topic, if there must be one, is called after.
+            key_serde: Serde of the keys; that of the stream if not given.
+            value_serde: Serde of the values; that of the stream if not given.
+        """
+        options = grouping_options(
+            self._stream, grouped, keeps_key=True, name=name_of(name), key_serde=key_serde,
+            value_serde=value_serde,
+        )  # fmt: skip
+        return KGroupedStream(group_stream_by_key(self._stream, options))
+
+    def group_by(
+        self,
+        fn: Callable[[K, V], K2],
+        grouped: Grouped[K2, V] | str | None = None,
+        *,
+        name: str | Named | None = None,
+        key_serde: SerdeLike[K2] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KGroupedStream[K2, V]:
+        """Groups records by a new key ``fn(key, value)``; takes a repartition topic.
+
+        Args:
+            fn: Gives the key to group by.
+            grouped: Name and serdes as an option object, or just the name.
+            name: What the processor and the repartition topic are called after.
+            key_serde: Serde of the new keys.
+            value_serde: Serde of the values; that of the stream if not given.
+        """
+        options = grouping_options(
+            self._stream, grouped, keeps_key=False, name=name_of(name), key_serde=key_serde,
+            value_serde=value_serde,
+        )  # fmt: skip
+        return KGroupedStream(group_stream_by(self._stream, fn, options))
+
+    # Joins.
+
+    def join(
+        self,
+        other: KStream[K, VOther] | KTable[K, VOther] | GlobalKTable[KOther, VOther],
+        joiner: Callable[..., VOut],
+        windows: JoinWindows | None = None,
+        *,
+        key_selector: Callable[[K, V], KOther] | None = None,
+        key: Callable[[K, V], KOther] | None = None,
+        joined: Joined[K, V, VOther] | str | None = None,
+        stream_joined: StreamJoined[K, V, VOther] | str | None = None,
+        name: str | Named | None = None,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        other_value_serde: SerdeLike[VOther] | None = None,
+    ) -> KStream[K, VOut]:
+        """Joins records with equal keys: of another stream, or with the row of a table.
+
+        Args:
+            other: A stream, a table, or a global table.
+            joiner: ``(left, right)`` or ``(key, left, right)`` to the result's value.
+            windows: How far apart two records may be; for two streams only.
+            key_selector: ``(key, value)`` to the key to look up; for a global table only.
+            key: Another spelling of ``key_selector``.
+            joined: Serdes, name and grace period of a join with a table.
+            stream_joined: Serdes, names and stores of a join of two streams.
+            name: What processors and topics of the join are called after.
+            key_serde: Serde of the keys, for repartition topics and stores.
+            value_serde: Serde of this stream's values.
+            other_value_serde: Serde of the other side's values.
+        """
+        given = JoinArguments(
+            joiner=joiner,
+            windows=windows,
+            key_selector=either(key_selector, key, "key_selector and key"),
+            joined=joined,
+            stream_joined=stream_joined,
+            name=name_of(name),
+            serdes=join_serdes(key_serde, value_serde, other_value_serde),
+        )
+        return KStream(join_stream(self._stream, JoinKind.INNER, other, given))
+
+    def left_join(
+        self,
+        other: KStream[K, VOther] | KTable[K, VOther] | GlobalKTable[KOther, VOther],
+        joiner: Callable[..., VOut],
+        windows: JoinWindows | None = None,
+        *,
+        key_selector: Callable[[K, V], KOther] | None = None,
+        key: Callable[[K, V], KOther] | None = None,
+        joined: Joined[K, V, VOther] | str | None = None,
+        stream_joined: StreamJoined[K, V, VOther] | str | None = None,
+        name: str | Named | None = None,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        other_value_serde: SerdeLike[VOther] | None = None,
+    ) -> KStream[K, VOut]:
+        """Joins as ``join`` does, and keeps records without a partner: the right value is None.
+
+        Of two streams, a record without a partner is emitted when its window closes.
+        """
+        given = JoinArguments(
+            joiner=joiner,
+            windows=windows,
+            key_selector=either(key_selector, key, "key_selector and key"),
+            joined=joined,
+            stream_joined=stream_joined,
+            name=name_of(name),
+            serdes=join_serdes(key_serde, value_serde, other_value_serde),
+        )
+        return KStream(join_stream(self._stream, JoinKind.LEFT, other, given))
+
+    def outer_join(
+        self,
+        other: KStream[K, VOther],
+        joiner: Callable[..., VOut],
+        windows: JoinWindows | None = None,
+        *,
+        stream_joined: StreamJoined[K, V, VOther] | str | None = None,
+        name: str | Named | None = None,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        other_value_serde: SerdeLike[VOther] | None = None,
+    ) -> KStream[K, VOut]:
+        """Joins two streams and keeps the records of both sides that have no partner."""
+        given = JoinArguments(
+            joiner=joiner,
+            windows=windows,
+            stream_joined=stream_joined,
+            name=name_of(name),
+            serdes=join_serdes(key_serde, value_serde, other_value_serde),
+        )
+        return KStream(join_stream(self._stream, JoinKind.OUTER, other, given))
+
+    # Processors.
+
+    def process(
+        self, supplier: Any, *stores: str, name: str | Named | None = None
+    ) -> KStream[Any, Any]:
+        """Runs a processor, which may use state stores and forward any records.
+
+        Args:
+            supplier: A ``Processor`` class, a function that makes one, or a function of a record
+                that returns or yields records. Its ``stores()``, if any, are added and connected.
+            stores: Names of the state stores that it uses.
+            name: Name of the processor.
+        """
+        return KStream(process_stream(self._stream, supplier, stores, name_of(name)))
+
+    def process_values(
+        self, supplier: Any, *stores: str, name: str | Named | None = None
+    ) -> KStream[K, Any]:
+        """Runs a ``FixedKeyProcessor``, which cannot change keys: no repartition is needed after.
+
+        Arguments as in ``process``.
+        """
+        return KStream(process_stream_values(self._stream, supplier, stores, name_of(name)))

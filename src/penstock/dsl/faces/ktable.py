@@ -1,0 +1,300 @@
+"""What users hold of a table: every method is one call into the operator's file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic
+
+from penstock.dsl.faces.kgrouped_table import KGroupedTable
+from penstock.dsl.generics import K2, V2, K, KOther, SerdeLike, V, VOther, VOut
+from penstock.dsl.operators.aggregations.table_group_by import group_table
+from penstock.dsl.operators.joins.foreign_key_join import join_tables_on_foreign_key
+from penstock.dsl.operators.joins.table_join import join_tables
+from penstock.dsl.operators.streams.select_key import select_stream_key
+from penstock.dsl.operators.tables.suppress import suppress_table
+from penstock.dsl.operators.tables.table_filter import filter_table
+from penstock.dsl.operators.tables.table_map_values import map_table_values
+from penstock.dsl.operators.tables.table_transform_values import transform_table_values
+from penstock.dsl.operators.tables.to_stream import table_to_stream
+from penstock.dsl.options.join_options import TableJoined
+from penstock.dsl.options.materialized import Materialized
+from penstock.dsl.options.naming import Named, name_of
+from penstock.dsl.options.stream_options import Grouped, options_of
+from penstock.dsl.options.suppressed import Suppressed
+from penstock.dsl.plan.materialize import StoreOptions, materialized_of
+from penstock.dsl.plan.table import Table
+from penstock.errors import InvalidArgumentError, NullArgumentError
+from penstock.model.site import caller_site
+from penstock.topology.nodes import JoinKind
+
+if TYPE_CHECKING:
+    from penstock.dsl.faces.kstream import KStream
+    from penstock.processor.processor import ValueTransformer
+
+
+class KTable(Generic[K, V]):
+    """A table: the latest value per key, and a stream of its changes.
+
+    An operator's result gets a store if ``materialized`` names one, or if something later needs
+    to look rows up; a table without one is computed from the table above it.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __repr__(self) -> str:
+        return f"KTable({self._table.name!r})"
+
+    @property
+    def queryable_store_name(self) -> str | None:
+        """The store to query for this table's rows, or None if it has none with a name."""
+        return self._table.queryable_store_name
+
+    def filter(
+        self,
+        predicate: Callable[[K, V], bool],
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+    ) -> KTable[K, V]:
+        """Keeps the rows for which the predicate holds; one that no longer does is deleted.
+
+        Args:
+            predicate: A function of key and value. It never sees deleted rows.
+            materialized: How to keep the result, or just the name of its store.
+            name: The name of the processor.
+        """
+        options = materialized_of(materialized)
+        return self._of(filter_table(self._table, predicate, options, name_of(name), negate=False))
+
+    def filter_not(
+        self,
+        predicate: Callable[[K, V], bool],
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+    ) -> KTable[K, V]:
+        """Keeps the rows for which the predicate does not hold; see ``filter``."""
+        options = materialized_of(materialized)
+        return self._of(filter_table(self._table, predicate, options, name_of(name), negate=True))
+
+    def map_values(
+        self,
+        mapper: Callable[[V], V2] | Callable[[K, V], V2],
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        value_serde: SerdeLike[V2] | None = None,
+    ) -> KTable[K, V2]:
+        """Gives each row a new value; a deleted row stays deleted.
+
+        Args:
+            mapper: A function of the value, or of key and value.
+            materialized: How to keep the result, or just the name of its store.
+            name: The name of the processor.
+            value_serde: The serde of the new values.
+        """
+        options = materialized_of(materialized, value_serde=value_serde)
+        return self._of(map_table_values(self._table, mapper, options, name_of(name)))
+
+    def transform_values(
+        self,
+        transformer_supplier: Callable[[], ValueTransformer],
+        *state_stores: str,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        value_serde: SerdeLike[Any] | None = None,
+    ) -> KTable[K, Any]:
+        """Gives each row a new value with the help of state.
+
+        Args:
+            transformer_supplier: A ``ValueTransformer`` class, or a function that makes a new
+                transformer each time. It sees deleted rows, too.
+            state_stores: Names of the stores that the transformer uses.
+            materialized: How to keep the result, or just the name of its store. Without a store
+                a row may be transformed several times.
+            name: The name of the processor.
+            value_serde: The serde of the new values.
+        """
+        options = materialized_of(materialized, value_serde=value_serde)
+        transformed = transform_table_values(
+            self._table, transformer_supplier, state_stores, options, name_of(name)
+        )
+        return self._of(transformed)
+
+    def to_spark(
+        self,
+        fn: Callable[[Any, int], object],
+        schema: Any = None,
+        name: str | Named | None = None,
+    ) -> None:
+        """Hands the changes of each batch to ``fn(dataframe, batch_id)``; see ``KStream.to_spark``.
+
+        A deleted row has a null value.
+        """
+        self.to_stream().to_spark(fn, schema, name)
+
+    def to(self, topic: Any, produced: Any = None, **options: Any) -> None:
+        """Writes every change to a topic: short for ``to_stream().to(...)``."""
+        self.to_stream().to(topic, produced, **options)
+
+    def to_stream(
+        self, key_mapper: Callable[[K, V], Any] | None = None, name: str | Named | None = None
+    ) -> KStream[Any, V]:
+        """Gives the table's changes as a stream of new values; None is a deleted row.
+
+        Args:
+            key_mapper: A function of key and value that gives each record a new key.
+            name: The name of the processor.
+        """
+        stream = table_to_stream(self._table, name_of(name))
+        if key_mapper is not None:
+            stream = select_stream_key(stream, key_mapper, None)
+        result: KStream[Any, V] = self._table.graph.faces.stream(stream)
+        return result
+
+    def suppress(self, suppressed: Suppressed) -> KTable[K, V]:
+        """Holds changes back, and emits only the last one per key, or per key and window."""
+        if not isinstance(suppressed, Suppressed):
+            raise InvalidArgumentError(
+                "bad-option",
+                f"{suppressed!r} is given where Suppressed is wanted",
+                fix="give Suppressed.until_window_closes(…) or Suppressed.until_time_limit(…)",
+                at=caller_site(),
+            )
+        return self._of(suppress_table(self._table, suppressed))
+
+    def group_by(
+        self,
+        selector: Callable[[K, V], tuple[K2, V2]],
+        grouped: Grouped[K2, V2] | str | None = None,
+        *,
+        key_serde: SerdeLike[K2] | None = None,
+        value_serde: SerdeLike[V2] | None = None,
+        name: str | Named | None = None,
+    ) -> KGroupedTable[K2, V2]:
+        """Groups rows by a new key, for an aggregation that follows every change.
+
+        Args:
+            selector: A function of key and value that gives the new key and value.
+            grouped: Name and serdes of the topic that rows are regrouped through.
+            key_serde: The serde of the new keys.
+            value_serde: The serde of the new values.
+            name: The name of the topic and the processor.
+        """
+        options = options_of(
+            Grouped, grouped, key_serde=key_serde, value_serde=value_serde, name=name_of(name)
+        )
+        return KGroupedTable(group_table(self._table, selector, options))
+
+    def join(
+        self,
+        other: KTable[KOther, VOther],
+        joiner: Callable[[V, VOther], VOut] | Callable[[K, V, VOther], VOut],
+        *,
+        foreign_key: Callable[[V], KOther | None] | Callable[[K, V], KOther | None] | None = None,
+        table_joined: TableJoined[K, KOther] | str | None = None,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        value_serde: SerdeLike[VOut] | None = None,
+    ) -> KTable[K, VOut]:
+        """Joins rows of both tables that have the same key, or the key a function extracts.
+
+        Args:
+            other: The right table.
+            joiner: A function of the two values, or of the key and the two values.
+            foreign_key: A function of the left value, or of left key and value, that gives the
+                key of the row in the right table; without it the keys must be equal.
+            table_joined: Name and partitioners of a join on a foreign key.
+            materialized: How to keep the result, or just the name of its store.
+            name: The name of the processors.
+            value_serde: The serde of the result's values.
+        """
+        options = materialized_of(materialized, value_serde=value_serde)
+        if foreign_key is None:
+            _refuse(table_joined)
+            return self._join(JoinKind.INNER, other, joiner, options, name)
+        joined = options_of(TableJoined, table_joined, name=name_of(name))
+        return self._foreign_key_join(other, joiner, foreign_key, joined, options, is_left=False)
+
+    def left_join(
+        self,
+        other: KTable[KOther, VOther],
+        joiner: Callable[[V, VOther | None], VOut] | Callable[[K, V, VOther | None], VOut],
+        *,
+        foreign_key: Callable[[V], KOther | None] | Callable[[K, V], KOther | None] | None = None,
+        table_joined: TableJoined[K, KOther] | str | None = None,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        value_serde: SerdeLike[VOut] | None = None,
+    ) -> KTable[K, VOut]:
+        """Joins as ``join`` does, and keeps left rows without a partner: their right is None."""
+        options = materialized_of(materialized, value_serde=value_serde)
+        if foreign_key is None:
+            _refuse(table_joined)
+            return self._join(JoinKind.LEFT, other, joiner, options, name)
+        joined = options_of(TableJoined, table_joined, name=name_of(name))
+        return self._foreign_key_join(other, joiner, foreign_key, joined, options, is_left=True)
+
+    def outer_join(
+        self,
+        other: KTable[K, VOther],
+        joiner: Callable[[V | None, VOther | None], VOut]
+        | Callable[[K, V | None, VOther | None], VOut],
+        *,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        value_serde: SerdeLike[VOut] | None = None,
+    ) -> KTable[K, VOut]:
+        """Joins as ``join`` does, and keeps rows of either side: what is missing is None."""
+        options = materialized_of(materialized, value_serde=value_serde)
+        return self._join(JoinKind.OUTER, other, joiner, options, name)
+
+    def _join(
+        self,
+        kind: JoinKind,
+        other: KTable[Any, Any],
+        joiner: Callable[..., Any],
+        options: Materialized[Any, Any] | None,
+        name: str | Named | None,
+    ) -> KTable[K, Any]:
+        right = _table_of(other)
+        return self._of(join_tables(self._table, right, kind, joiner, options, name_of(name)))
+
+    def _foreign_key_join(
+        self, other: KTable[Any, Any], joiner: Callable[..., Any], *how: Any, is_left: bool
+    ) -> KTable[K, Any]:
+        foreign_key, joined, options = how
+        right = _table_of(other)
+        return self._of(
+            join_tables_on_foreign_key(
+                self._table, right, foreign_key, joiner, joined, options, is_left=is_left
+            )
+        )
+
+    def _of(self, table: Table) -> KTable[Any, Any]:
+        result: KTable[Any, Any] = table.graph.faces.table(table)
+        return result
+
+
+def _table_of(other: KTable[Any, Any]) -> Table:
+    if other is None:
+        raise NullArgumentError(
+            "missing-argument", "the other table is None", "give a KTable", caller_site()
+        )
+    if not isinstance(other, KTable):
+        raise InvalidArgumentError(
+            "not-a-table",
+            f"a table can be joined with a KTable, not with {other!r}",
+            fix="turn a stream into a table first, with to_table()",
+            at=caller_site(),
+        )
+    return other._table
+
+
+def _refuse(table_joined: object) -> None:
+    if table_joined is not None:
+        raise InvalidArgumentError(
+            "table-joined-without-foreign-key",
+            f"table_joined={table_joined!r} is given, but no foreign_key",
+            fix="add foreign_key=…, or use name=… to name a join of equal keys",
+            at=caller_site(),
+        )

@@ -1,0 +1,225 @@
+"""``TimeWindowedKStream`` and ``SessionWindowedKStream``: what ``windowed_by`` gives.
+
+Their work is in ``dsl.operators.aggregations``: ``window_aggregate``, ``sliding_aggregate`` and
+``session_aggregate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic
+
+from penstock.dsl.generics import K, SerdeLike, V, VOut
+from penstock.dsl.operators.aggregations.aggregate import count_options
+from penstock.dsl.operators.aggregations.folds import (
+    Fold,
+    aggregates_serde,
+    counting,
+    folding,
+    folding_sessions,
+    reducing,
+)
+from penstock.dsl.operators.aggregations.group_by import Grouping
+from penstock.dsl.operators.aggregations.session_aggregate import session_aggregate_stream
+from penstock.dsl.operators.aggregations.sliding_aggregate import sliding_aggregate_stream
+from penstock.dsl.operators.aggregations.window_aggregate import window_aggregate_stream
+from penstock.dsl.options.emit_strategy import EmitStrategy
+from penstock.dsl.options.naming import Named, name_of
+from penstock.dsl.plan.materialize import StoreOptions, materialized_of
+from penstock.errors import InvalidArgumentError, NullArgumentError
+from penstock.expr.aggregates import Aggregate
+from penstock.model.site import caller_site
+from penstock.model.windowed import Windowed
+from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+
+if TYPE_CHECKING:
+    from penstock.dsl.faces.ktable import KTable
+
+
+class TimeWindowedKStream(Generic[K, V]):
+    """A grouped stream cut into windows of time: tumbling, hopping, sliding or unlimited.
+
+    A record that is late is still counted as long as its window is within the grace period. Keys
+    of the result are ``Windowed``.
+    """
+
+    def __init__(
+        self,
+        grouping: Grouping,
+        windows: TimeWindows | UnlimitedWindows | SlidingWindows,
+        emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
+    ) -> None:
+        self._grouping = grouping
+        self._windows = windows
+        self._emit = emit
+
+    def emit_strategy(self, strategy: EmitStrategy | str) -> TimeWindowedKStream[K, V]:
+        """Emits each window with every update (default), or once, when it closes."""
+        strategy = EmitStrategy(strategy)
+        is_final = strategy is EmitStrategy.ON_WINDOW_CLOSE
+        if is_final and isinstance(self._windows, UnlimitedWindows):
+            raise InvalidArgumentError(
+                "window-never-closes",
+                "unlimited windows never close, so they cannot emit on window close",
+                fix="use on_window_update, or windows that end",
+                at=caller_site(),
+            )
+        return TimeWindowedKStream(self._grouping, self._windows, strategy)
+
+    def count(
+        self,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[int] | None = None,
+    ) -> KTable[Windowed[K], int]:
+        """Counts the records per key and window; arguments as in ``KGroupedStream.count``."""
+        given = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        skips_number = not isinstance(self._windows, SlidingWindows)
+        options = count_options(self._grouping, given, skips_number=skips_number)
+        return self._aggregated(counting(), options, name)
+
+    def reduce(
+        self,
+        reducer: Callable[[V, V], V],
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KTable[Windowed[K], V]:
+        """Folds values into one of the same type, per key and window: ``(aggregate, value)``."""
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        return self._aggregated(reducing(reducer), options, name)
+
+    def aggregate(
+        self,
+        initializer: Callable[[], VOut] | Aggregate | None = None,
+        aggregator: Callable[[K, V, VOut], VOut] | None = None,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[VOut] | None = None,
+        **aggregates: Aggregate,
+    ) -> KTable[Windowed[K], VOut]:
+        """Folds values into an aggregate, per key and window: ``(key, value, aggregate)``.
+
+        Instead of functions it takes named aggregates: ``total=sum_(col("amount")), n=count()``.
+        """
+        value_serde = value_serde or aggregates_serde(aggregates)
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        return self._aggregated(folding(initializer, aggregator, aggregates), options, name)
+
+    def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:
+        how = (self._emit, fold, options, name_of(name))
+        if isinstance(self._windows, SlidingWindows):
+            table = sliding_aggregate_stream(self._grouping, self._windows, *how)
+        else:
+            table = window_aggregate_stream(self._grouping, self._windows, *how)
+        return self._grouping.graph.faces.table(table)
+
+
+class SessionWindowedKStream(Generic[K, V]):
+    """A grouped stream cut into sessions: bursts of records with gaps between them.
+
+    A record that falls between two sessions joins them into one. Keys of the result are
+    ``Windowed``.
+    """
+
+    def __init__(
+        self,
+        grouping: Grouping,
+        windows: SessionWindows,
+        emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
+    ) -> None:
+        self._grouping = grouping
+        self._windows = windows
+        self._emit = emit
+
+    def emit_strategy(self, strategy: EmitStrategy | str) -> SessionWindowedKStream[K, V]:
+        """Emits each session with every update (default), or once, when it closes."""
+        return SessionWindowedKStream(self._grouping, self._windows, EmitStrategy(strategy))
+
+    def count(
+        self,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[int] | None = None,
+    ) -> KTable[Windowed[K], int]:
+        """Counts the records per key and session; arguments as in ``KGroupedStream.count``."""
+        given = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        return self._aggregated(counting(), count_options(self._grouping, given), name)
+
+    def reduce(
+        self,
+        reducer: Callable[[V, V], V],
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KTable[Windowed[K], V]:
+        """Folds values into one of the same type, per key and session; also merges sessions."""
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        return self._aggregated(reducing(reducer), options, name)
+
+    def aggregate(
+        self,
+        initializer: Callable[[], VOut] | Aggregate | None = None,
+        aggregator: Callable[[K, V, VOut], VOut] | None = None,
+        merger: Callable[[K, VOut, VOut], VOut] | None = None,
+        materialized: StoreOptions | None = None,
+        name: str | Named | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[VOut] | None = None,
+        **aggregates: Aggregate,
+    ) -> KTable[Windowed[K], VOut]:
+        """Folds values into an aggregate, per key and session.
+
+        Args:
+            initializer: Gives the aggregate to start from; or ``sum_(col("amount"))`` alone.
+            aggregator: ``(key, value, aggregate)`` to the new aggregate.
+            merger: ``(key, first, second)`` to the aggregate of two sessions that became one.
+            materialized: How the store is kept; a plain string names it.
+            name: Name of the processor.
+            key_serde: Serde of the store's keys.
+            value_serde: Serde of the aggregates.
+            aggregates: Instead of functions: ``total=sum_(col("amount")), n=count()`` gives
+                objects with these members, as JSON unless a serde is given.
+        """
+        value_serde = value_serde or aggregates_serde(aggregates)
+        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        fold = folding_sessions(initializer, aggregator, merger, aggregates)
+        return self._aggregated(fold, options, name)
+
+    def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:
+        table = session_aggregate_stream(
+            self._grouping, self._windows, self._emit, fold, options, name_of(name)
+        )
+        return self._grouping.graph.faces.table(table)
+
+
+def windowed_stream(grouping: Grouping, windows: Any) -> Any:
+    """Gives the face that fits the windows."""
+    check_windows(windows)
+    if isinstance(windows, SessionWindows):
+        return SessionWindowedKStream(grouping, windows)
+    return TimeWindowedKStream(grouping, windows)
+
+
+def check_windows(windows: object) -> None:
+    """Refuses what does not define windows of an aggregation."""
+    if windows is None:
+        raise NullArgumentError("missing-argument", "windows is None", at=caller_site())
+    if not isinstance(windows, TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows):
+        raise InvalidArgumentError(
+            "bad-windows",
+            f"{windows!r} does not define windows of an aggregation",
+            fix="give TimeWindows, SlidingWindows, SessionWindows or UnlimitedWindows",
+            at=caller_site(),
+        )

@@ -1,0 +1,1 @@
+"""Operators that group records and fold them, with and without windows."""

@@ -1,0 +1,54 @@
+"""Folds a grouped stream per session. As data: ``penstock.topology.nodes.session_aggregate``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from penstock.dsl.operators.aggregations.aggregate import aggregated, fold_materialization
+from penstock.dsl.operators.aggregations.folds import Fold
+from penstock.dsl.operators.aggregations.group_by import Grouping
+from penstock.dsl.options.emit_strategy import EmitStrategy
+from penstock.dsl.options.materialized import Materialized
+from penstock.dsl.plan.logical import Operator
+from penstock.dsl.plan.materialize import session_store
+from penstock.dsl.plan.table import AggregatedTable, Table
+from penstock.model.windows import SessionWindows
+from penstock.serde.base import Serde
+from penstock.serde.windowed import SessionWindowedSerde
+from penstock.topology.nodes import SessionAggregate
+
+
+def session_aggregate_stream(
+    grouping: Grouping,
+    windows: SessionWindows,
+    emit: EmitStrategy,
+    fold: Fold,
+    options: Materialized[Any, Any] | None,
+    name: str | None,
+) -> Table:
+    """Keeps one aggregate per key and session."""
+    assert fold.merger is not None
+    wanted = fold_materialization(grouping, fold, options)
+    name = grouping.graph.names.given_or_new(name, fold.prefix)
+    node = Operator(
+        name,
+        partial(
+            SessionAggregate,
+            windows=windows,
+            initializer=fold.initializer,
+            fn=fold.aggregator,
+            merger=fold.merger,
+            emit_final=emit is EmitStrategy.ON_WINDOW_CLOSE,
+        ),
+        table=AggregatedTable(session_store(wanted, windows, emit)),
+        # A session may grow until the gap after its end has passed, too.
+        grace_ms=windows.grace_ms + windows.gap_ms,
+        output_versioned=False,
+    )
+    return aggregated(grouping, node, wanted, session_windowed(wanted.key_serde))
+
+
+def session_windowed(key_serde: Serde[Any] | None) -> Serde[Any]:
+    """The serde of the result's keys; what is open in it is left to the configuration."""
+    return SessionWindowedSerde(key_serde)

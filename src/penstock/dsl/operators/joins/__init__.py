@@ -1,0 +1,1 @@
+"""Operators with two inputs: joins of streams, tables and global tables."""

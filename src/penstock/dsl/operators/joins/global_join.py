@@ -1,0 +1,43 @@
+"""Looks a stream up in a global table. As data: ``penstock.topology.nodes.global_join``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from penstock.dsl.operators.arity import check_arity, number_of_arguments
+from penstock.dsl.plan.logical import Operator
+from penstock.dsl.plan.stream import Stream
+from penstock.dsl.plan.table import GlobalTable
+from penstock.topology.nodes import GlobalJoin
+
+
+def join_stream_with_global_table(
+    stream: Stream,
+    table: GlobalTable,
+    key_selector: Callable[[Any, Any], Any],
+    joiner: Callable[..., Any],
+    name: str | None,
+    *,
+    is_left: bool,
+) -> Stream:
+    """Adds a join. It needs no repartition, and leaves the need for one as it is."""
+    operator = "left_join" if is_left else "join"
+    check_arity(operator, "key_selector", key_selector, "key", "value")
+    shapes = ("left", "right"), ("key", "left", "right")
+    with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3
+    node = Operator(
+        # Java calls inner joins so, too.
+        stream.graph.names.given_or_new(name, "KSTREAM-LEFTJOIN-"),
+        partial(
+            GlobalJoin,
+            store=table.store_name,
+            key_selector=key_selector,
+            joiner=joiner,
+            with_key=with_key,
+            is_left=is_left,
+        ),
+        relaxes_null_keys=is_left,
+    )
+    return stream.then(node, value_serde=None)

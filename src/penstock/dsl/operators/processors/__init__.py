@@ -1,0 +1,1 @@
+"""Processors that users write, and the stores that only processors use."""

@@ -1,0 +1,1 @@
+"""Operators from stream to stream that take one record at a time."""

@@ -1,0 +1,22 @@
+"""Turns a record into any number of records. As data: ``penstock.topology.nodes.flat_map``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.plan.logical import Operator
+from penstock.dsl.plan.stream import Stream
+from penstock.topology.nodes import FlatMap
+
+
+def flat_map_stream(
+    stream: Stream, fn: Callable[[Any, Any], Iterable[tuple[Any, Any]]], name: str | None
+) -> Stream:
+    """Neither serde is known any more, and equal keys may be apart."""
+    check_arity("flat_map", "mapper", fn, "key", "value")
+    name = stream.graph.names.given_or_new(name, "KSTREAM-FLATMAP-")
+    node = Operator(name, partial(FlatMap, fn=fn), changes_key=True)
+    return stream.then(node, key_serde=None, value_serde=None, key_changed=True)

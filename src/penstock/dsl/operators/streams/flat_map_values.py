@@ -1,0 +1,23 @@
+"""Turns a value into any number of values. As data: ``penstock.topology.nodes.flat_map_values``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from penstock.dsl.operators.arity import number_of_arguments
+from penstock.dsl.plan.logical import Operator
+from penstock.dsl.plan.stream import Stream
+from penstock.topology.nodes import FlatMapValues
+
+
+def flat_map_stream_values(
+    stream: Stream, fn: Callable[..., Iterable[Any]], name: str | None
+) -> Stream:
+    """The value serde is not known any more; the key stays, and with it the partition."""
+    shapes = ("value",), ("key", "value")
+    with_key = number_of_arguments("flat_map_values", "mapper", fn, *shapes) == 2
+    name = stream.graph.names.given_or_new(name, "KSTREAM-FLATMAPVALUES-")
+    node = Operator(name, partial(FlatMapValues, fn=fn, with_key=with_key), changes_value=True)
+    return stream.then(node, value_serde=None)

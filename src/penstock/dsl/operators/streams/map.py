@@ -1,0 +1,22 @@
+"""Gives records a new key and value. As data: ``penstock.topology.nodes.map``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.plan.logical import Operator
+from penstock.dsl.plan.stream import Stream
+from penstock.topology.nodes import Map
+
+
+def map_stream(
+    stream: Stream, fn: Callable[[Any, Any], tuple[Any, Any]], name: str | None
+) -> Stream:
+    """Neither serde is known any more, and equal keys may be apart."""
+    check_arity("map", "mapper", fn, "key", "value")
+    name = stream.graph.names.given_or_new(name, "KSTREAM-MAP-")
+    node = Operator(name, partial(Map, fn=fn), changes_key=True)
+    return stream.then(node, key_serde=None, value_serde=None, key_changed=True)

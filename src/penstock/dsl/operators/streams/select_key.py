@@ -1,0 +1,41 @@
+"""Gives records a new key. As data: ``penstock.topology.nodes.select_key``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.topics.repartition import repartition
+from penstock.dsl.options.naming import Named, name_of
+from penstock.dsl.options.stream_options import Repartitioned
+from penstock.dsl.plan.logical import Operator
+from penstock.dsl.plan.stream import Stream
+from penstock.topology.nodes import SelectKey
+
+
+def select_stream_key(stream: Stream, fn: Callable[[Any, Any], Any], name: str | None) -> Stream:
+    """Equal keys may be apart from here on: whoever needs them together repartitions."""
+    node = key_selection(stream, "select_key", fn, name)
+    return stream.then(node, key_serde=None, key_changed=True)
+
+
+def select_stream_key_with(
+    stream: Stream,
+    fn: Callable[[Any, Any], Any],
+    name: str | Named | Repartitioned[Any, Any] | None,
+) -> Stream:
+    """With ``Repartitioned`` the stream goes through a topic of its own right after the new key."""
+    if not isinstance(name, Repartitioned):
+        return select_stream_key(stream, fn, name_of(name))
+    return repartition(select_stream_key(stream, fn, None), name)
+
+
+def key_selection(
+    stream: Stream, operator: str, fn: Callable[[Any, Any], Any], name: str | None
+) -> Operator:
+    """The step that changes the key; also the first half of ``group_by``."""
+    check_arity(operator, "key selector", fn, "key", "value")
+    name = stream.graph.names.given_or_new(name, "KSTREAM-KEY-SELECT-")
+    return Operator(name, partial(SelectKey, fn=fn), changes_key=True)

@@ -1,0 +1,41 @@
+"""Keeps some rows of a table. As data: ``penstock.topology.nodes.table_filter``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.tables.table_derivation import derive
+from penstock.dsl.options.materialized import Materialized
+from penstock.dsl.plan.table import Table
+from penstock.topology.nodes import TableFilter
+
+_PREFIX = "KTABLE-FILTER-"
+
+
+def filter_table(
+    table: Table,
+    predicate: Callable[[Any, Any], bool],
+    options: Materialized[Any, Any] | None,
+    name: str | None,
+    *,
+    negate: bool,
+) -> Table:
+    """Adds a filter; the rows keep their serdes."""
+    operator = "filter_not" if negate else "filter"
+    check_arity(operator, "predicate", predicate, "key", "value")
+    filtered = derive(
+        table,
+        partial(TableFilter, predicate=predicate, negate=negate),
+        options,
+        name,
+        prefix=_PREFIX,
+        keeps_values=True,
+        follows_versions=True,
+    )
+    # Where the table above has a store its old values cost nothing, and they save tombstones for
+    # rows that were filtered out before.
+    filtered.state.sends_old = table.state.send_old_values(force=False)
+    return filtered

@@ -1,0 +1,25 @@
+"""Gives a table's rows a new value. As data: ``penstock.topology.nodes.table_map_values``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from penstock.dsl.operators.arity import number_of_arguments
+from penstock.dsl.operators.tables.table_derivation import derive
+from penstock.dsl.options.materialized import Materialized
+from penstock.dsl.plan.table import Table
+from penstock.topology.nodes import TableMapValues
+
+
+def map_table_values(
+    table: Table,
+    fn: Callable[..., Any],
+    options: Materialized[Any, Any] | None,
+    name: str | None,
+) -> Table:
+    """Adds a mapping of ``fn(value)`` or ``fn(key, value)``."""
+    arguments = number_of_arguments("map_values", "mapper", fn, ("value",), ("key", "value"))
+    make = partial(TableMapValues, fn=fn, with_key=arguments == 2)
+    return derive(table, make, options, name, prefix="KTABLE-MAPVALUES-")

@@ -1,0 +1,1 @@
+"""What users pass to the faces: names, serdes, stores, windows' emission, suppression."""

@@ -1,0 +1,150 @@
+"""Options of joins. Every field left None means: not given. Other options: ``stream_options``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Self
+
+from penstock.dsl.generics import K, KOther, SerdeLike, V, VOther
+from penstock.dsl.options.store_type import StoreType, store_type_of
+from penstock.dsl.options.stream_options import SerdeOptions, check_options
+from penstock.model.duration import Duration, to_ms
+from penstock.processor.functions import StreamPartitioner
+from penstock.state.stores import WindowBytesStoreSupplier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined(SerdeOptions[K, V], Generic[K, V, VOther]):
+    """Serdes, name and grace period of a stream-table join.
+
+    With a ``grace_period`` records wait that long, and see the versioned table as of their time.
+    """
+
+    other_value_serde: SerdeLike[VOther] | None = None
+    grace_period: Duration | None = None
+
+    @staticmethod
+    def with_(
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        other_value_serde: SerdeLike[VOther] | None = None,
+        name: str | None = None,
+        grace_period: Duration | None = None,
+    ) -> Joined[K, V, VOther]:
+        return Joined(
+            key_serde=key_serde,
+            value_serde=value_serde,
+            other_value_serde=other_value_serde,
+            name=name,
+            grace_period=grace_period,
+        )
+
+    @staticmethod
+    def as_(name: str) -> Joined[Any, Any, Any]:
+        return Joined(name=name)
+
+    def with_other_value_serde(self, other_value_serde: SerdeLike[VOther]) -> Self:
+        return replace(self, other_value_serde=other_value_serde)
+
+    def with_grace_period(self, grace_period: Duration) -> Self:
+        return replace(self, grace_period=grace_period)
+
+    @property
+    def grace_ms(self) -> int | None:
+        return None if self.grace_period is None else to_ms(self.grace_period, "grace period")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
+    """Serdes, names and stores of a stream-stream join.
+
+    ``store_name`` is what the names of both window stores begin with. ``this_store`` and
+    ``other_store`` are window stores of the user's own (``Stores.*_window_store``).
+    """
+
+    other_value_serde: SerdeLike[VOther] | None = None
+    store_name: str | None = None
+    this_store: WindowBytesStoreSupplier | None = None
+    other_store: WindowBytesStoreSupplier | None = None
+    store_type: StoreType | str | None = None
+    logging: bool = True
+    changelog_config: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        object.__setattr__(self, "store_type", store_type_of(self.store_type))
+
+    @staticmethod
+    def with_(
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        other_value_serde: SerdeLike[VOther] | None = None,
+    ) -> StreamJoined[K, V, VOther]:
+        return StreamJoined(
+            key_serde=key_serde, value_serde=value_serde, other_value_serde=other_value_serde
+        )
+
+    @staticmethod
+    def with_stores(
+        this_store: WindowBytesStoreSupplier, other_store: WindowBytesStoreSupplier
+    ) -> StreamJoined[Any, Any, Any]:
+        return StreamJoined(this_store=this_store, other_store=other_store)
+
+    @staticmethod
+    def as_(store_name: str) -> StreamJoined[Any, Any, Any]:
+        """Names the stores, as in Java; ``with_name`` names the processors."""
+        return StreamJoined(store_name=store_name)
+
+    def with_other_value_serde(self, other_value_serde: SerdeLike[VOther]) -> Self:
+        return replace(self, other_value_serde=other_value_serde)
+
+    def with_store_name(self, store_name: str) -> Self:
+        return replace(self, store_name=store_name)
+
+    def with_this_store_supplier(self, store: WindowBytesStoreSupplier) -> Self:
+        return replace(self, this_store=store)
+
+    def with_other_store_supplier(self, store: WindowBytesStoreSupplier) -> Self:
+        return replace(self, other_store=store)
+
+    def with_dsl_store_suppliers(self, store_type: StoreType | str) -> Self:
+        return replace(self, store_type=store_type)
+
+    def with_logging_enabled(self, config: Mapping[str, str] | None = None) -> Self:
+        return replace(self, logging=True, changelog_config=config)
+
+    def with_logging_disabled(self) -> Self:
+        return replace(self, logging=False, changelog_config=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableJoined(Generic[K, KOther]):
+    """Name and partitioners of a foreign-key join; a partitioner sees None for the value."""
+
+    name: str | None = None
+    partitioner: StreamPartitioner | None = None
+    other_partitioner: StreamPartitioner | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    @staticmethod
+    def with_(
+        partitioner: StreamPartitioner | None = None,
+        other_partitioner: StreamPartitioner | None = None,
+    ) -> TableJoined[Any, Any]:
+        return TableJoined(partitioner=partitioner, other_partitioner=other_partitioner)
+
+    @staticmethod
+    def as_(name: str) -> TableJoined[Any, Any]:
+        return TableJoined(name=name)
+
+    def with_name(self, name: str) -> Self:
+        return replace(self, name=name)
+
+    def with_partitioner(self, partitioner: StreamPartitioner) -> Self:
+        return replace(self, partitioner=partitioner)
+
+    def with_other_partitioner(self, partitioner: StreamPartitioner) -> Self:
+        return replace(self, other_partitioner=partitioner)

@@ -1,0 +1,86 @@
+"""How a table's store is kept. What becomes of it: ``dsl.plan.materialize``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from penstock.dsl.generics import K, SerdeLike, V
+from penstock.dsl.options.store_type import StoreType, store_type_of
+from penstock.dsl.options.stream_options import SerdeOptions, check_options
+from penstock.errors import InvalidArgumentError
+from penstock.model.duration import Duration, to_ms
+from penstock.model.site import caller_site
+from penstock.state.stores import StoreSupplier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Materialized(SerdeOptions[K, V]):
+    """Name, serdes and layers of a store; a store with a name can be queried.
+
+    ``store`` is a store of the user's own (``Stores.persistent_versioned_key_value_store(…)``),
+    which brings its name along. Caching and logging are on unless switched off.
+    """
+
+    store: StoreSupplier | None = None
+    logging: bool = True
+    changelog_config: Mapping[str, str] | None = None
+    caching: bool = True
+    retention: Duration | None = None
+    store_type: StoreType | str | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        object.__setattr__(self, "store_type", store_type_of(self.store_type))
+        if self.store is not None and self.store_type is not None:
+            raise _bad("store type and store are both given", "leave one of them out")
+        retention_ms = self.retention_ms
+        if retention_ms is not None and retention_ms < 0:
+            raise _bad(f"retention {retention_ms} ms is negative", "give 0 or more")
+
+    @staticmethod
+    def as_(store: str | StoreSupplier | StoreType) -> Materialized[Any, Any]:
+        """Names the store, or says what it is made of."""
+        if isinstance(store, StoreType):
+            return Materialized(store_type=store)
+        if isinstance(store, StoreSupplier):
+            return Materialized(store=store)
+        return Materialized(name=store)
+
+    @staticmethod
+    def with_(
+        key_serde: SerdeLike[K] | None = None, value_serde: SerdeLike[V] | None = None
+    ) -> Materialized[K, V]:
+        return Materialized(key_serde=key_serde, value_serde=value_serde)
+
+    def with_logging_enabled(self, config: Mapping[str, str] | None = None) -> Self:
+        return replace(self, logging=True, changelog_config=config)
+
+    def with_logging_disabled(self) -> Self:
+        return replace(self, logging=False, changelog_config=None)
+
+    def with_caching_enabled(self) -> Self:
+        return replace(self, caching=True)
+
+    def with_caching_disabled(self) -> Self:
+        return replace(self, caching=False)
+
+    def with_retention(self, retention: Duration) -> Self:
+        return replace(self, retention=retention)
+
+    def with_store_type(self, store_type: StoreType | str) -> Self:
+        return replace(self, store_type=store_type)
+
+    @property
+    def store_name(self) -> str | None:
+        """The name the user gave, directly or with a store of their own."""
+        return self.name if self.store is None else self.store.name
+
+    @property
+    def retention_ms(self) -> int | None:
+        return None if self.retention is None else to_ms(self.retention, "retention")
+
+
+def _bad(message: str, fix: str) -> InvalidArgumentError:
+    return InvalidArgumentError("bad-materialized", message, fix, caller_site())

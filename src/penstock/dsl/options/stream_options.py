@@ -1,0 +1,287 @@
+"""Options of sources, sinks, groupings and branches. Every field left None means: not given.
+
+Each is a frozen value with keyword fields and Kafka Streams' fluent names on top. More options:
+``join_options``, ``materialized``, ``suppressed``, ``emit_strategy``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from penstock.dsl.generics import K, SerdeLike, V
+from penstock.dsl.options.naming import Named, check_name
+from penstock.dsl.options.offset_reset import check_offset_reset
+from penstock.errors import InvalidArgumentError, NullArgumentError, TopologyError
+from penstock.model.site import caller_site
+from penstock.processor.functions import StreamPartitioner, TimestampExtractor
+from penstock.serde.serdes import resolve_serde
+
+if TYPE_CHECKING:
+    from penstock.dsl.faces.kstream import KStream
+
+_Option = TypeVar("_Option")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SerdeOptions(Generic[K, V]):
+    """A name and two serdes: what most option classes begin with."""
+
+    name: str | None = None
+    key_serde: SerdeLike[K] | None = None
+    value_serde: SerdeLike[V] | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def with_name(self, name: str) -> Self:
+        return replace(self, name=name)
+
+    def with_key_serde(self, key_serde: SerdeLike[K]) -> Self:
+        return replace(self, key_serde=key_serde)
+
+    def with_value_serde(self, value_serde: SerdeLike[V]) -> Self:
+        return replace(self, value_serde=value_serde)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consumed(SerdeOptions[K, V]):
+    """How a topic is read: serdes, timestamps, where to start, the source's name."""
+
+    timestamp_extractor: TimestampExtractor | None = None
+    offset_reset: str | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        object.__setattr__(self, "offset_reset", check_offset_reset(self.offset_reset))
+
+    @staticmethod
+    def with_(
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+    ) -> Consumed[K, V]:
+        return Consumed(
+            key_serde=key_serde,
+            value_serde=value_serde,
+            timestamp_extractor=timestamp_extractor,
+            offset_reset=offset_reset,
+        )
+
+    @staticmethod
+    def as_(name: str) -> Consumed[Any, Any]:
+        return Consumed(name=name)
+
+    def with_timestamp_extractor(self, extractor: TimestampExtractor) -> Self:
+        return replace(self, timestamp_extractor=extractor)
+
+    def with_offset_reset_policy(self, policy: str) -> Self:
+        return replace(self, offset_reset=policy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Produced(SerdeOptions[K, V]):
+    """How a topic is written: serdes, partitioner, the sink's name."""
+
+    partitioner: StreamPartitioner | None = None
+
+    @staticmethod
+    def with_(
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        partitioner: StreamPartitioner | None = None,
+    ) -> Produced[K, V]:
+        return Produced(key_serde=key_serde, value_serde=value_serde, partitioner=partitioner)
+
+    @staticmethod
+    def as_(name: str) -> Produced[Any, Any]:
+        return Produced(name=name)
+
+    def with_stream_partitioner(self, partitioner: StreamPartitioner) -> Self:
+        return replace(self, partitioner=partitioner)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouped(SerdeOptions[K, V]):
+    """Serdes of a grouping's repartition topic, and the name it is made of."""
+
+    @staticmethod
+    def with_(
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        name: str | None = None,
+    ) -> Grouped[K, V]:
+        return Grouped(key_serde=key_serde, value_serde=value_serde, name=name)
+
+    @staticmethod
+    def as_(name: str) -> Grouped[Any, Any]:
+        return Grouped(name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repartitioned(SerdeOptions[K, V]):
+    """Name, serdes, number of partitions and partitioner of a repartition topic."""
+
+    number_of_partitions: int | None = None
+    partitioner: StreamPartitioner | None = None
+
+    @staticmethod
+    def as_(name: str) -> Repartitioned[Any, Any]:
+        return Repartitioned(name=name)
+
+    @staticmethod
+    def with_(
+        key_serde: SerdeLike[K] | None = None, value_serde: SerdeLike[V] | None = None
+    ) -> Repartitioned[K, V]:
+        return Repartitioned(key_serde=key_serde, value_serde=value_serde)
+
+    def with_number_of_partitions(self, number: int) -> Self:
+        return replace(self, number_of_partitions=number)
+
+    def with_stream_partitioner(self, partitioner: StreamPartitioner) -> Self:
+        return replace(self, partitioner=partitioner)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed(Generic[K, V]):
+    """Where ``print`` writes (standard output when ``file`` is None), and how a line looks."""
+
+    file: str | Path | None = None
+    label: str | None = None
+    mapper: Callable[[K, V], str] | None = None
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.file is not None and not str(self.file).strip():
+            raise TopologyError(
+                "bad-file", "the path to print to is empty", "give a path", at=caller_site()
+            )
+
+    @staticmethod
+    def to_sys_out() -> Printed[Any, Any]:
+        return Printed()
+
+    @staticmethod
+    def to_file(path: str | Path) -> Printed[Any, Any]:
+        return Printed(file=path)
+
+    def with_label(self, label: str) -> Self:
+        return replace(self, label=label)
+
+    def with_key_value_mapper(self, mapper: Callable[[K, V], str]) -> Self:
+        return replace(self, mapper=mapper)
+
+    def with_name(self, name: str) -> Self:
+        return replace(self, name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branched(Generic[K, V]):
+    """Name of a branch, and what happens with it.
+
+    ``function`` gives the stream to put into the result, or None for none; a branch with a
+    ``consumer`` is handed over and left out of the result.
+    """
+
+    name: str | None = None
+    function: Callable[[KStream[K, V]], KStream[Any, Any] | None] | None = None
+    consumer: Callable[[KStream[K, V]], object] | None = None
+
+    def __post_init__(self) -> None:
+        # The name is a suffix: it may start with any legal character, such as "-".
+        check_options(self)
+        if self.function is not None and self.consumer is not None:
+            raise InvalidArgumentError(
+                "function-and-consumer",
+                "a branch has a function and a consumer",
+                fix="give a function, which returns a stream, or a consumer, which does not",
+                at=caller_site(),
+            )
+
+    @staticmethod
+    def as_(name: str) -> Branched[Any, Any]:
+        return Branched(name=name)
+
+    @staticmethod
+    def with_function(
+        function: Callable[[KStream[K, V]], KStream[Any, Any] | None], name: str | None = None
+    ) -> Branched[K, V]:
+        return Branched(function=function, name=name)
+
+    @staticmethod
+    def with_consumer(
+        consumer: Callable[[KStream[K, V]], object], name: str | None = None
+    ) -> Branched[K, V]:
+        return Branched(consumer=consumer, name=name)
+
+    def with_name(self, name: str) -> Self:
+        return replace(self, name=name)
+
+
+def check_options(options: Any) -> None:
+    """Checks the name and resolves every ``*serde`` field of a frozen option class."""
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if value is None:
+            continue
+        if field.name.endswith("serde"):
+            object.__setattr__(options, field.name, resolve_serde(value))
+        elif field.name in ("name", "store_name"):
+            name = value.name if isinstance(value, Named) else value
+            object.__setattr__(options, field.name, check_name(name))
+
+
+def options_of(
+    kind: type[_Option], given: _Option | str | Named | None, /, **keywords: Any
+) -> _Option:
+    """Gives one option object from an option object, a plain name, or keyword arguments.
+
+    Keyword arguments go over the fields of the object; None means: not given.
+    """
+    if given is None:
+        given = kind()
+    elif isinstance(given, str | Named):
+        given = kind(name=given if isinstance(given, str) else given.name)  # type: ignore[call-arg]
+    if not isinstance(given, kind):
+        raise InvalidArgumentError(
+            "bad-option",
+            f"{given!r} is given where {kind.__name__} is wanted",
+            fix=f"give a {kind.__name__}, a name, or keyword arguments",
+            at=caller_site(),
+        )
+    changes = {key: value for key, value in keywords.items() if value is not None}
+    return replace(given, **changes) if changes else given  # type: ignore[type-var]
+
+
+def given_options(
+    kind: type[_Option], given: _Option | str | Named | None, /, **keywords: Any
+) -> _Option | None:
+    """Gives what ``options_of`` gives, but None when nothing at all was given."""
+    if given is None and all(value is None for value in keywords.values()):
+        return None
+    return options_of(kind, given, **keywords)
+
+
+def either(first: Any, second: Any, names: str) -> Any:
+    """Gives whichever of two spellings of an argument was given; both at once are refused."""
+    if first is not None and second is not None:
+        raise InvalidArgumentError(
+            "argument-given-twice",
+            f"{names} are two spellings of one argument, and both are given",
+            fix="leave one of them out",
+            at=caller_site(),
+        )
+    return second if first is None else first
+
+
+def not_none(value: Any, what: str) -> Any:
+    """Gives the value back, or raises NullArgumentError."""
+    if value is None:
+        raise NullArgumentError(
+            "missing-argument", f"{what} is None", f"give {what}", at=caller_site()
+        )
+    return value

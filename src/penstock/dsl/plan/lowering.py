@@ -1,0 +1,62 @@
+"""From the logical graph to nodes: what logical nodes write to. Who calls it: ``build``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from penstock.dsl.options.store_type import StoreType
+from penstock.dsl.plan.logical import PlannedStore
+from penstock.errors import TopologyError
+from penstock.state.spec import StoreSpec
+from penstock.topology.graph import GraphBuilder
+
+
+@dataclass(slots=True)
+class Lowering:
+    """Adds nodes to ``graph`` and stores through ``add_store``.
+
+    Optimizer switches that lowering follows: ``reuses_source_topics``.
+    """
+
+    graph: GraphBuilder
+    store_type: StoreType = StoreType.ROCKS_DB
+    reuses_source_topics: bool = False
+    _owners: dict[str, PlannedStore | StoreSpec] = field(default_factory=dict)
+
+    def add_store(self, store: PlannedStore | StoreSpec, *processors: str) -> None:
+        """Adds a store and connects it. Two operators that plan a store of one name collide."""
+        owner = self._owners.setdefault(store.name, store)
+        # Equal specs are not enough: two counts into one store would mix their results.
+        if owner is not store and (isinstance(owner, PlannedStore) or owner != store):
+            raise TopologyError(
+                "duplicate-store",
+                f"a different state store has already been added with the name {store.name!r}"
+                f"{_made_at(owner)}",
+                fix="give one of the two operators another store name",
+                at=_site(store),
+            )
+        self.graph.add_store(self.spec_of(store), *processors)
+
+    def spec_of(self, store: PlannedStore | StoreSpec) -> StoreSpec:
+        """Gives the spec to add, with the configured store type where none was chosen."""
+        if isinstance(store, StoreSpec):
+            return store
+        return store.spec if store.has_type else typed_spec(store.spec, self.store_type)
+
+
+def _site(store: PlannedStore | StoreSpec) -> str | None:
+    return store.site if isinstance(store, StoreSpec) else store.spec.site
+
+
+def _made_at(store: PlannedStore | StoreSpec) -> str:
+    site = _site(store)
+    return "" if site is None else f" (at {site})"
+
+
+def typed_spec(spec: StoreSpec, store_type: StoreType) -> StoreSpec:
+    """Gives the spec of a store in RocksDB, as operators plan it, or of the same in memory."""
+    if store_type is StoreType.ROCKS_DB:
+        return spec
+    # Memory drops window by window, which Kafka Streams calls segments of one millisecond.
+    interval_ms = min(spec.segment_interval_ms, 1)
+    return replace(spec, persistent=False, segment_interval_ms=interval_ms)
