@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.sql.formats.registry import MemoryRegistry
-from penstock.sql.formats.rows import serde_for
-from penstock.sql.types import (
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -26,6 +24,8 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.formats.registry import MemoryRegistry
+from penstock.sql.formats.rows import serde_for
 
 # No format writes half a character.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.sql import java
-from penstock.sql.arrow import to_array, to_values
-from penstock.sql.ast import expressions as x
-from penstock.sql.errors import SqlError
-from penstock.sql.expressions import Column, Scope, compile_columns, compile_expression
-from penstock.sql.functions.library import built_in_functions
-from penstock.sql.parser import parse_expression
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.sql_errors import SqlError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
@@ -27,6 +22,11 @@ from penstock.sql.types import (
     MapType,
     StructType,
 )
+from penstock.sql.arrow import to_array, to_values
+from penstock.sql.ast import expressions as x
+from penstock.sql.expressions import Column, Scope, compile_columns, compile_expression
+from penstock.sql.functions.library import built_in_functions
+from penstock.sql.parser import parse_expression
 from tests.properties.sql_strategies import Some, compound, literals, tuples
 
 small = st.integers(-3, 3)

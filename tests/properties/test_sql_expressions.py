@@ -6,15 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.sql import java
-from penstock.sql.ast import expressions as x
-from penstock.sql.casting import caster
-from penstock.sql.errors import SqlError
-from penstock.sql.expressions import Column, Scope, compile_expression
-from penstock.sql.format import format_expression
-from penstock.sql.functions.library import built_in_functions
-from penstock.sql.parser import parse_expression
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.sql_errors import SqlError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
@@ -26,6 +20,12 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.ast import expressions as x
+from penstock.sql.casting import caster
+from penstock.sql.expressions import Column, Scope, compile_expression
+from penstock.sql.format import format_expression
+from penstock.sql.functions.library import built_in_functions
+from penstock.sql.parser import parse_expression
 from tests.properties.sql_strategies import Some, compound, literals, tuples
 
 FUNCTIONS = built_in_functions()

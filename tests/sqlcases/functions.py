@@ -6,8 +6,8 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
+from penstock.model.sql_types import INTEGER, STRING, ArrayType, Field, StructType
 from penstock.sql import UserFunction, udaf, udf, udtf
-from penstock.sql.types import INTEGER, STRING, ArrayType, Field, StructType
 
 _STRUCT = StructType((Field("A", STRING),))
 _PAIR = StructType((Field("A", INTEGER), Field("B", INTEGER)))

@@ -14,7 +14,7 @@ from penstock.sql.formats.registry import subject_of
 from penstock.sql.formats.rows import RowFormat
 from penstock.sql.parser import parse_statement
 from penstock.sql.schema import SourceColumn
-from penstock.sql.types import resolve
+from penstock.sql.type_names import resolve
 from penstock.testing.sql.records import load
 from penstock.topology.nodes import Sink
 from tests.sqlcases.cases import Case

@@ -11,10 +11,7 @@ from rich.text import Text
 
 from penstock.cli.output import out, print_done, print_json, print_table
 from penstock.cli.text_format import as_text
-from penstock.sql.casting import caster
-from penstock.sql.results import PrintResult, StatementResult, TableResult
-from penstock.sql.schema import SourceColumn
-from penstock.sql.types import (
+from penstock.model.sql_types import (
     BYTES,
     DATE,
     STRING,
@@ -25,6 +22,9 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.casting import caster
+from penstock.sql.results import PrintResult, StatementResult, TableResult
+from penstock.sql.schema import SourceColumn
 
 #: Details that are long texts of several lines.
 _TEXTS = ("sql", "topology")

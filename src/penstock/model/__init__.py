@@ -1,1 +1,1 @@
-"""Plain values that every layer shares: records, windows, changes, durations, partitioning."""
+"""Plain values that every layer shares: records, windows, changes, SQL types, partitioning."""

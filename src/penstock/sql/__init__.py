@@ -10,9 +10,9 @@ Text becomes a tree, the tree is checked against columns and types, expressions 
     ``administration``, ``queries``, ``expressions``, ``types``; ``walk`` finds and replaces nodes.
 ``format``
     AST to text that parses back to the same AST.
-``types``, ``casting``, ``calendar``, ``java``, ``values``, ``arrow``
-    SQL types and their Python values, CAST and implicit conversion, ISO dates, Java's numbers,
-    Arrow's types.
+``type_names``, ``casting``, ``values``, ``arrow``
+    SQL types as written, CAST and implicit conversion, Python values, Arrow's types. The types
+    themselves are in ``penstock.model``, with ISO dates and Java's numbers.
 ``expressions``
     ``compile_expression(node, Scope(columns, functions))`` gives a type and a function over a row
     (a list or tuple with one value for each column of the scope). An evaluation that fails gives
@@ -29,18 +29,18 @@ Text becomes a tree, the tree is checked against columns and types, expressions 
     ``SqlEngine`` runs scripts; an ``Execution`` runs one on a copy of the catalog.
 ``local``, ``running``, ``push``, ``pull``
     Queries in this process or on Spark, and the rows of SELECT.
-``errors``
+``penstock.model.sql_errors``
     ``SqlError`` and its kinds: code, message, fix, line, column and a caret line.
 """
 
-from penstock.sql.engine import SqlEngine
-from penstock.sql.errors import (
+from penstock.model.sql_errors import (
     AnalysisError,
     FunctionError,
     ParseError,
     SqlError,
     SqlTypeError,
 )
+from penstock.sql.engine import SqlEngine
 from penstock.sql.functions.user import UserFunction, udaf, udf, udtf
 
 __all__ = [

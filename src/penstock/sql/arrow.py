@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.sql.errors import SqlTypeError
-from penstock.sql.types import (
+from penstock.model.sql_errors import SqlTypeError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
+from penstock.model.sql_errors import AnalysisError
 from penstock.sql.ast.statements import AssertSchema, AssertTopic
-from penstock.sql.errors import AnalysisError
 from penstock.sql.formats.registry import RegistryError, SchemaRegistry
 from penstock.sql.properties import ASSERT_TOPIC_PROPERTIES, read_properties
 

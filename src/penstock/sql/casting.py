@@ -6,8 +6,8 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from penstock.sql import java
-from penstock.sql.calendar import (
+from penstock.model import java
+from penstock.model.calendar import (
     DAY_MS,
     format_date,
     format_time,
@@ -16,8 +16,8 @@ from penstock.sql.calendar import (
     parse_time,
     parse_timestamp,
 )
-from penstock.sql.errors import SqlTypeError
-from penstock.sql.types import (
+from penstock.model.sql_errors import SqlTypeError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     DATE,

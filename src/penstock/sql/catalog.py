@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from penstock.sql.ast.node import Span
+from penstock.model.span import Span
+from penstock.model.sql_errors import AnalysisError, did_you_mean
+from penstock.model.sql_types import SqlType
 from penstock.sql.ast.statements import SourceKind
-from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.formats.properties import FormatProperties
 from penstock.sql.schema import Schema
-from penstock.sql.types import SqlType
 
 if TYPE_CHECKING:
     from penstock.sql.planner.plan import QueryPlan

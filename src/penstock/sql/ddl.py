@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from penstock.sql.ast.node import Span
+from penstock.model.span import Span
+from penstock.model.sql_errors import AnalysisError, SqlTypeError
+from penstock.model.sql_types import BYTES
 from penstock.sql.ast.statements import (
     Column,
     CreateAsSelect,
     CreateSource,
 )
 from penstock.sql.catalog import Catalog, DataSource, FormatSpec, is_compacted
-from penstock.sql.errors import AnalysisError, SqlTypeError
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.properties import FormatProperties
 from penstock.sql.formats.registry import SchemaRegistry
@@ -27,7 +28,7 @@ from penstock.sql.planner.upgrade import check_redefinition
 from penstock.sql.properties import CREATE_PROPERTIES, WithProperties, read_properties
 from penstock.sql.schema import HEADERS_TYPE, SYSTEM_COLUMNS, Schema, SourceColumn
 from penstock.sql.timestamps import check_timestamp
-from penstock.sql.types import BYTES, resolve
+from penstock.sql.type_names import resolve
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from penstock.model.sql_errors import AnalysisError, did_you_mean
 from penstock.sql.ast.statements import AlterSource, CreateType, DropSource, DropType
 from penstock.sql.catalog import Catalog, DataSource
-from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.planner.sink import validate_formats
 from penstock.sql.schema import Schema, SourceColumn
-from penstock.sql.types import resolve
+from penstock.sql.type_names import resolve
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock.model.sql_errors import AnalysisError, SqlError, did_you_mean
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
-from penstock.sql.errors import AnalysisError, SqlError, did_you_mean
 from penstock.sql.execution import Execution
 from penstock.sql.formats.inference import register
 from penstock.sql.formats.registries import registry_for

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.model.sql_errors import AnalysisError
 from penstock.sql.catalog import DataSource, FormatSpec
-from penstock.sql.errors import AnalysisError
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.inference import check_chosen_schema, infer_columns, schema_of
 from penstock.sql.formats.language import has_language

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.model.sql_errors import AnalysisError, SqlError, SqlTypeError
+from penstock.model.sql_types import BIGINT, SqlType, can_widen
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.expressions import And, ColumnRef, Comparison, Expression, NullLiteral
 from penstock.sql.ast.node import Node
@@ -11,7 +13,6 @@ from penstock.sql.ast.statements import DeleteFrom, InsertValues
 from penstock.sql.ast.walk import walk
 from penstock.sql.casting import caster
 from penstock.sql.catalog import Catalog, DataSource
-from penstock.sql.errors import AnalysisError, SqlError, SqlTypeError
 from penstock.sql.expressions import Scope
 from penstock.sql.expressions.compiler import compile_node
 from penstock.sql.functions.registry import FunctionRegistry
@@ -19,7 +20,6 @@ from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.results import OutgoingRecord
 from penstock.sql.schema import ROWTIME, SourceColumn
 from penstock.sql.timestamps import timestamp_reader
-from penstock.sql.types import BIGINT, SqlType, can_widen
 
 
 def record_of(

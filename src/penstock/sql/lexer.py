@@ -13,8 +13,8 @@ from typing import Any
 
 from lark.lexer import Lexer, Token
 
-from penstock.sql.ast.node import Span
-from penstock.sql.errors import ParseError, did_you_mean
+from penstock.model.span import Span
+from penstock.model.sql_errors import ParseError, did_you_mean
 
 # Words that never name a column or a source unless they are quoted.
 _RESERVED_WORDS = """

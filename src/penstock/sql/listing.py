@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.config import APPLICATION_ID, StreamsConfig
+from penstock.model.sql_errors import AnalysisError
 from penstock.runtime.local.column_forms import column_forms
 from penstock.sql.ast import administration as admin
 from penstock.sql.catalog import Catalog, DataSource
-from penstock.sql.errors import AnalysisError
 from penstock.sql.explaining import explained_step, topic_of
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.plan import QueryPlan, steps_of

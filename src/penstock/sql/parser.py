@@ -15,12 +15,12 @@ from lark.exceptions import UnexpectedToken
 import penstock.sql.builders.expressions
 import penstock.sql.builders.queries
 import penstock.sql.builders.statements  # noqa: F401 - registers the builders
+from penstock.model.span import Span
+from penstock.model.sql_errors import ParseError, SqlError, did_you_mean
 from penstock.sql.ast.expressions import Expression
-from penstock.sql.ast.node import Span
 from penstock.sql.ast.statements import Statement
 from penstock.sql.ast.types import TypeNode
 from penstock.sql.builders.rules import build, token_span
-from penstock.sql.errors import ParseError, SqlError, did_you_mean
 from penstock.sql.lexer import GrammarLexer, Lexeme, SourceText, accepts, scan, split
 
 _NO_VARIABLES: Mapping[str, str] = {}

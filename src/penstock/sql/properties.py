@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
+from penstock.model.span import Span
+from penstock.model.sql_errors import AnalysisError, did_you_mean
 from penstock.sql.ast.expressions import BooleanLiteral, IntegerLiteral, StringLiteral
-from penstock.sql.ast.node import Span
 from penstock.sql.ast.queries import UNIT_MS
 from penstock.sql.ast.statements import Property
 from penstock.sql.catalog import TimestampColumn, TopicSettings, WindowKind, WindowSpec
-from penstock.sql.errors import AnalysisError, did_you_mean
 
 _TOPIC = ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS", "RETENTION_MS", "CLEANUP_POLICY")
 _FORMATS = (

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql_types import ArrayType, MapType, StructType
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.queries import OrderItem, Query, SelectColumn, Source
 from penstock.sql.catalog import Catalog
-from penstock.sql.errors import AnalysisError
 from penstock.sql.local import LocalQuery
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.push import PushQuery, Row
 from penstock.sql.schema import SourceColumn
-from penstock.sql.types import ArrayType, MapType, StructType
 from penstock.topology.topology import Topology
 
 _ORDER = "KSQL_ORDER_"

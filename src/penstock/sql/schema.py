@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from penstock.model.sql_types import (
+    BIGINT,
+    BYTES,
+    INTEGER,
+    STRING,
+    ArrayType,
+    Field,
+    SqlType,
+    StructType,
+)
 from penstock.sql.format_expression import identifier
-from penstock.sql.types import BIGINT, BYTES, INTEGER, STRING, ArrayType, Field, SqlType, StructType
 
 Namespace = Literal["KEY", "VALUE", "HEADERS"]
 

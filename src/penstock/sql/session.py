@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from penstock.model.sql_errors import AnalysisError, did_you_mean
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast.node import Node
 from penstock.sql.catalog import Catalog
-from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.results import StatementResult
 from penstock.sql.setting_names import check_setting
 

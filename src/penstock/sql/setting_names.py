@@ -6,8 +6,8 @@ import difflib
 
 from penstock.config import APPLICATION_ID, PREFIXES, SETTINGS, StreamsConfig
 from penstock.errors import ConfigError
-from penstock.sql.ast.node import Span
-from penstock.sql.errors import AnalysisError
+from penstock.model.span import Span
+from penstock.model.sql_errors import AnalysisError
 
 STREAMS_PREFIX = "ksql.streams."
 _KSQL_PREFIX = "ksql."

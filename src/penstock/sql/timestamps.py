@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.sql.ast.node import Span
-from penstock.sql.calendar import to_ms
+from penstock.model.calendar import to_ms
+from penstock.model.span import Span
+from penstock.model.sql_errors import AnalysisError, FunctionError, did_you_mean
+from penstock.model.sql_types import BIGINT, STRING, TIMESTAMP
 from penstock.sql.catalog import TimestampColumn
-from penstock.sql.errors import AnalysisError, FunctionError, did_you_mean
 from penstock.sql.functions.date_patterns import pieces_of
 from penstock.sql.functions.date_reading import read
 from penstock.sql.schema import Schema
-from penstock.sql.types import BIGINT, STRING, TIMESTAMP
 
 
 def check_timestamp(

@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 
-from penstock.sql.formats.protobuf_file import ProtoFile
-from penstock.sql.formats.registries import URL, registry_for
-from penstock.sql.formats.registry import MemoryRegistry, Schema, SchemaRegistry
-from penstock.sql.formats.registry_server import RegistryServer
-from penstock.sql.formats.rows import serde_for
-from penstock.sql.types import (
+from penstock.model.sql_types import (
     BIGINT,
     DOUBLE,
     STRING,
@@ -22,6 +17,11 @@ from penstock.sql.types import (
     MapType,
     StructType,
 )
+from penstock.sql.formats.protobuf_file import ProtoFile
+from penstock.sql.formats.registries import URL, registry_for
+from penstock.sql.formats.registry import MemoryRegistry, Schema, SchemaRegistry
+from penstock.sql.formats.registry_server import RegistryServer
+from penstock.sql.formats.rows import serde_for
 
 for needed in ("attrs", "authlib", "cachetools"):
     pytest.importorskip(needed, reason="needs confluent-kafka[schemaregistry]")

@@ -9,6 +9,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from penstock.model.sql_types import STRING, Field
 from penstock.sql.formats.http_registry import HttpRegistry
 from penstock.sql.formats.registries import registry_for
 from penstock.sql.formats.registry import (
@@ -20,7 +21,6 @@ from penstock.sql.formats.registry import (
 )
 from penstock.sql.formats.registry_server import RegistryServer
 from penstock.sql.formats.rows import serde_for
-from penstock.sql.types import STRING, Field
 
 INT = Schema("AVRO", '"int"')
 

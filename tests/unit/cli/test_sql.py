@@ -11,9 +11,9 @@ from penstock.cli.main import app
 from penstock.cli.sql_results import RowLines, json_of, plain
 from penstock.cli.sql_run import _samples
 from penstock.errors import StreamsError
+from penstock.model.sql_types import BIGINT, BYTES, DATE, STRING, ArrayType
 from penstock.sql import SqlEngine
 from penstock.sql.schema import SourceColumn
-from penstock.sql.types import BIGINT, BYTES, DATE, STRING, ArrayType
 
 CLICKS = """
 CREATE STREAM clicks (usr VARCHAR KEY, page VARCHAR)

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from penstock.model.sql_types import SqlType
 from penstock.sql.expressions import Column, Compiled, Scope, compile_expression
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.parser import parse_expression, parse_type
-from penstock.sql.types import SqlType, resolve
+from penstock.sql.type_names import resolve
 
 FUNCTIONS = built_in_functions()
 

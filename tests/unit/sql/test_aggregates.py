@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.sql.errors import AnalysisError, SqlTypeError
+from penstock.model.sql_errors import AnalysisError, SqlTypeError
 from penstock.sql.functions.exact import exact_count_distinct
 from penstock.sql.functions.registry import Aggregator
 from tests.unit.sql.kit import FUNCTIONS, sql_type

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from penstock.model.sql_errors import SqlTypeError
 from penstock.sql.casting import caster, coercer
-from penstock.sql.errors import SqlTypeError
 from tests.unit.sql.kit import sql_type
 
 

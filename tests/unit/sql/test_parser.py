@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from penstock.model.sql_errors import ParseError
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.expressions import (
@@ -35,7 +36,6 @@ from penstock.sql.ast.queries import (
     Within,
 )
 from penstock.sql.ast.types import ArrayOf, NamedType, StructOf
-from penstock.sql.errors import ParseError
 from penstock.sql.parser import (
     parse,
     parse_expression,

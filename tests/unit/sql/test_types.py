@@ -2,9 +2,8 @@
 
 import pytest
 
-from penstock.sql.errors import SqlTypeError
-from penstock.sql.parser import parse_type
-from penstock.sql.types import (
+from penstock.model.sql_errors import SqlTypeError
+from penstock.model.sql_types import (
     BIGINT,
     DOUBLE,
     INTEGER,
@@ -14,8 +13,9 @@ from penstock.sql.types import (
     can_widen,
     common_type,
     merge,
-    resolve,
 )
+from penstock.sql.parser import parse_type
+from penstock.sql.type_names import resolve
 from tests.unit.sql.kit import sql_type
 
 

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A piece of the source text: offsets into it, and the line and column of its start.
-
-    Lines count from 1 and columns too; ``end`` is exclusive.
-    """
-
-    start: int
-    end: int
-    line: int
-    column: int
+from penstock.model.span import Span
 
 
 @dataclass(frozen=True, slots=True)

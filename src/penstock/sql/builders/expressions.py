@@ -7,11 +7,11 @@ from typing import Any
 
 from lark import Token
 
+from penstock.model.span import Span
+from penstock.model.sql_errors import ParseError
 from penstock.sql.ast import expressions as ast
-from penstock.sql.ast.node import Span
 from penstock.sql.ast.types import ArrayOf, FieldType, MapOf, NamedType, StructOf, TypeNode
 from penstock.sql.builders.rules import builds
-from penstock.sql.errors import ParseError
 
 _MAX_LONG = 2**63 - 1
 

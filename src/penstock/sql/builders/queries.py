@@ -6,10 +6,10 @@ from typing import Any
 
 from lark import Token
 
+from penstock.model.span import Span
+from penstock.model.sql_errors import ParseError
 from penstock.sql.ast import queries as ast
-from penstock.sql.ast.node import Span
 from penstock.sql.builders.rules import builds
-from penstock.sql.errors import ParseError
 
 _MAX_INT = 2**31 - 1
 

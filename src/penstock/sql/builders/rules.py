@@ -7,8 +7,8 @@ from typing import Any
 
 from lark import Token, Tree
 
-from penstock.sql.ast.node import Span
-from penstock.sql.errors import ParseError
+from penstock.model.span import Span
+from penstock.model.sql_errors import ParseError
 
 Builder = Callable[..., Any]
 

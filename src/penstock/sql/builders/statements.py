@@ -6,12 +6,12 @@ from typing import Any
 
 from lark import Token
 
+from penstock.model.span import Span
+from penstock.model.sql_errors import ParseError
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
-from penstock.sql.ast.node import Span
 from penstock.sql.ast.queries import Query, TimeSpan
 from penstock.sql.builders.rules import builds
-from penstock.sql.errors import ParseError
 
 
 @builds("create")

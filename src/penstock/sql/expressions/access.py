@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from penstock.sql.ast import expressions as ast
-from penstock.sql.calendar import EPOCH, from_ms, to_ms
-from penstock.sql.casting import caster
-from penstock.sql.errors import AnalysisError, SqlTypeError, did_you_mean
-from penstock.sql.expressions.arithmetic import converted
-from penstock.sql.expressions.literals import constant
-from penstock.sql.expressions.scope import Compiled, Row, Scope
-from penstock.sql.format_expression import format_expression
-from penstock.sql.types import (
+from penstock.model.calendar import EPOCH, from_ms, to_ms
+from penstock.model.sql_errors import AnalysisError, SqlTypeError, did_you_mean
+from penstock.model.sql_types import (
     BIGINT,
     INTEGER,
     TIMESTAMP,
@@ -21,8 +15,14 @@ from penstock.sql.types import (
     MapType,
     StructType,
     can_widen,
-    resolve,
 )
+from penstock.sql.ast import expressions as ast
+from penstock.sql.casting import caster
+from penstock.sql.expressions.arithmetic import converted
+from penstock.sql.expressions.literals import constant
+from penstock.sql.expressions.scope import Compiled, Row, Scope
+from penstock.sql.format_expression import format_expression
+from penstock.sql.type_names import resolve
 
 
 def compile_cast(node: ast.Cast, scope: Scope, compile_node: Any) -> Compiled:

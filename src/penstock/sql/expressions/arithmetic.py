@@ -7,13 +7,9 @@ from collections.abc import Callable
 from decimal import Decimal, localcontext
 from typing import Any
 
-from penstock.sql import java
-from penstock.sql.ast import expressions as ast
-from penstock.sql.casting import caster
-from penstock.sql.errors import FunctionError, SqlTypeError
-from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
-from penstock.sql.format_expression import format_expression
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.sql_errors import FunctionError, SqlTypeError
+from penstock.model.sql_types import (
     BYTES,
     DOUBLE,
     INTEGER,
@@ -24,6 +20,10 @@ from penstock.sql.types import (
     is_numeric,
     wider_number,
 )
+from penstock.sql.ast import expressions as ast
+from penstock.sql.casting import caster
+from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
+from penstock.sql.format_expression import format_expression
 
 Operation = Callable[[Any, Any], Any]
 

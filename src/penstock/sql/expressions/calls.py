@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.model.sql_errors import SqlError, SqlTypeError
+from penstock.model.sql_types import SqlType
 from penstock.sql.ast import expressions as ast
 from penstock.sql.casting import caster
-from penstock.sql.errors import SqlError, SqlTypeError
 from penstock.sql.expressions.scope import Column, Compiled, Evaluate, Row, Scope
 from penstock.sql.format_expression import format_expression
 from penstock.sql.functions.registry import Function, ScalarOverload
@@ -22,7 +23,6 @@ from penstock.sql.functions.signature import (
     substitute,
     target_type,
 )
-from penstock.sql.types import SqlType
 
 _UNITS = frozenset(
     f"{unit}{plural}"

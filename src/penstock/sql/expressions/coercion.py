@@ -6,15 +6,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from penstock.sql.ast import expressions as ast
-from penstock.sql.casting import caster, read_boolean, read_decimal
-from penstock.sql.errors import SqlTypeError
-from penstock.sql.expressions.arithmetic import converted
-from penstock.sql.expressions.literals import constant, decimal_type, literal_value
-from penstock.sql.expressions.scope import Compiled, Evaluate, Scope
-from penstock.sql.format_expression import format_expression
-from penstock.sql.java import MAX_INT, MAX_LONG, MIN_INT, MIN_LONG
-from penstock.sql.types import (
+from penstock.model.java import MAX_INT, MAX_LONG, MIN_INT, MIN_LONG
+from penstock.model.sql_errors import SqlTypeError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -26,6 +20,12 @@ from penstock.sql.types import (
     is_numeric,
     merge,
 )
+from penstock.sql.ast import expressions as ast
+from penstock.sql.casting import caster, read_boolean, read_decimal
+from penstock.sql.expressions.arithmetic import converted
+from penstock.sql.expressions.literals import constant, decimal_type, literal_value
+from penstock.sql.expressions.scope import Compiled, Evaluate, Scope
+from penstock.sql.format_expression import format_expression
 
 _CONSTRUCTORS = ast.CreateArray | ast.CreateMap | ast.CreateStruct
 _SIMPLE_LITERALS = ast.BooleanLiteral | ast.IntegerLiteral | ast.DecimalLiteral | ast.DoubleLiteral

@@ -6,14 +6,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from penstock.sql.ast import expressions as ast
-from penstock.sql.calendar import parse_timestamp
-from penstock.sql.errors import SqlTypeError
-from penstock.sql.expressions.arithmetic import converted
-from penstock.sql.expressions.literals import constant
-from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
-from penstock.sql.format_expression import format_expression
-from penstock.sql.types import (
+from penstock.model.calendar import parse_timestamp
+from penstock.model.sql_errors import SqlTypeError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -29,6 +24,11 @@ from penstock.sql.types import (
     is_numeric,
     merge,
 )
+from penstock.sql.ast import expressions as ast
+from penstock.sql.expressions.arithmetic import converted
+from penstock.sql.expressions.literals import constant
+from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
+from penstock.sql.format_expression import format_expression
 
 Compare = Callable[[Any, Any], bool]
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
+from penstock.model.sql_errors import AnalysisError, SqlTypeError
+from penstock.model.sql_types import BOOLEAN, SqlType
 from penstock.sql.ast import expressions as ast
-from penstock.sql.errors import AnalysisError, SqlTypeError
 from penstock.sql.expressions import (
     access,
     arithmetic,
@@ -20,7 +21,6 @@ from penstock.sql.expressions import (
 )
 from penstock.sql.expressions.scope import Compiled, Row, Scope
 from penstock.sql.format_expression import format_expression
-from penstock.sql.types import BOOLEAN, SqlType
 
 
 def compile_expression(node: ast.Expression, scope: Scope) -> Compiled:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from penstock.sql.ast import expressions as ast
-from penstock.sql.casting import caster, read_decimal
-from penstock.sql.errors import SqlTypeError
-from penstock.sql.expressions.scope import Compiled, Scope
-from penstock.sql.java import MAX_INT, MIN_INT
-from penstock.sql.types import (
+from penstock.model.java import MAX_INT, MIN_INT
+from penstock.model.sql_errors import SqlTypeError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -22,6 +19,9 @@ from penstock.sql.types import (
     DecimalType,
     SqlType,
 )
+from penstock.sql.ast import expressions as ast
+from penstock.sql.casting import caster, read_decimal
+from penstock.sql.expressions.scope import Compiled, Scope
 
 _TYPED: dict[str, SqlType] = {"DATE": DATE, "TIME": TIME, "TIMESTAMP": TIMESTAMP}
 

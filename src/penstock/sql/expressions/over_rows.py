@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from penstock.model.coded import Coded
 from penstock.model.rows import Items, Rows
+from penstock.model.sql_errors import SqlError
+from penstock.model.sql_types import BIGINT, DOUBLE, INTEGER, STRING, SqlType
 from penstock.sql.arrow import to_array, to_values
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.walk import walk
-from penstock.sql.errors import SqlError
 from penstock.sql.expressions.columns import ColumnExpression, compile_columns
 from penstock.sql.expressions.compiler import compile_condition, compile_expression
 from penstock.sql.expressions.scope import Scope
-from penstock.sql.types import BIGINT, DOUBLE, INTEGER, STRING, SqlType
 
 OverRows = Callable[[Rows], Items]
 Mask = NDArray[np.bool_]

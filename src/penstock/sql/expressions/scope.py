@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from penstock.model.sql_errors import AnalysisError, did_you_mean
+from penstock.model.sql_types import SqlType
 from penstock.sql.ast.expressions import ColumnRef
-from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.functions.registry import FunctionRegistry
-from penstock.sql.types import SqlType
 
 Row = Sequence[Any]
 Evaluate = Callable[[Row], Any]

@@ -10,9 +10,8 @@ from typing import Any
 
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
 
-from penstock.sql import java
-from penstock.sql.formats.avro_schema import AvroSchema, Node, is_map_entry
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -29,6 +28,7 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.formats.avro_schema import AvroSchema, Node, is_map_entry
 
 Convert = Callable[[Any], Any]
 

@@ -7,17 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.sql.formats.wire import (
-    DEFAULT_PRECISION,
-    Wire,
-    WireArray,
-    WireDecimal,
-    WireField,
-    WireMap,
-    WireScalar,
-    WireStruct,
-)
-from penstock.sql.types import (
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -33,6 +23,16 @@ from penstock.sql.types import (
     MapType,
     SqlType,
     StructType,
+)
+from penstock.sql.formats.wire import (
+    DEFAULT_PRECISION,
+    Wire,
+    WireArray,
+    WireDecimal,
+    WireField,
+    WireMap,
+    WireScalar,
+    WireStruct,
 )
 
 Node = Any

@@ -10,9 +10,7 @@ import orjson
 
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.rows import Items, Rows
-from penstock.sql.formats.column_codec import ColumnCodec
-from penstock.sql.formats.delimited import Read, delimited_reader, delimited_writer
-from penstock.sql.types import (
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -24,6 +22,8 @@ from penstock.sql.types import (
     Field,
     SqlType,
 )
+from penstock.sql.formats.column_codec import ColumnCodec
+from penstock.sql.formats.delimited import Read, delimited_reader, delimited_writer
 
 #: The texts of these hold letters, digits, a point and a minus, and nothing that needs a quote.
 _PLAIN = frozenset({BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, TIME, TIMESTAMP})

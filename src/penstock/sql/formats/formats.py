@@ -6,11 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.sql.errors import AnalysisError, SqlTypeError, did_you_mean
-from penstock.sql.formats.columns import ColumnLike, kind_of, parts
-from penstock.sql.formats.properties import FormatProperties
-from penstock.sql.formats.protobuf_schema import check_nesting
-from penstock.sql.types import (
+from penstock.model.sql_errors import AnalysisError, SqlTypeError, did_you_mean
+from penstock.model.sql_types import (
     BIGINT,
     BYTES,
     DOUBLE,
@@ -21,6 +18,9 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.formats.columns import ColumnLike, kind_of, parts
+from penstock.sql.formats.properties import FormatProperties
+from penstock.sql.formats.protobuf_schema import check_nesting
 
 _NO_PROPERTIES = FormatProperties()
 _NESTED = (ArrayType, MapType, StructType)

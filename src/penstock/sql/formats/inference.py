@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.sql.errors import AnalysisError
+from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql_types import Field
 from penstock.sql.formats.language import has_language, language_of
 from penstock.sql.formats.registered import imports_of
 from penstock.sql.formats.registry import Schema, SchemaRegistry, subject_of
 from penstock.sql.formats.wire import Wire, WireStruct, sql_fields, sql_type
-from penstock.sql.types import Field
 
 if TYPE_CHECKING:
     from penstock.sql.formats.formats import Format

@@ -18,8 +18,17 @@ import pyarrow.compute as pc
 
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.rows import Rows
+from penstock.model.sql_types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIMESTAMP,
+    Field,
+    SqlType,
+)
 from penstock.sql.formats.json_read import sources_of
-from penstock.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, TIMESTAMP, Field, SqlType
 
 Decode = Callable[[Encoded], Rows | None]
 

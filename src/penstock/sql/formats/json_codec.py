@@ -10,10 +10,7 @@ from typing import Any
 import orjson
 from orjson import JSONDecodeError
 
-from penstock.sql.formats.columns import parts
-from penstock.sql.formats.json_read import fields_reader, parser, reader
-from penstock.sql.formats.json_values import Inexact, UnfitError, parse_exactly
-from penstock.sql.types import (
+from penstock.model.sql_types import (
     BYTES,
     DOUBLE,
     ArrayType,
@@ -23,6 +20,9 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.formats.columns import parts
+from penstock.sql.formats.json_read import fields_reader, parser, reader
+from penstock.sql.formats.json_values import Inexact, UnfitError, parse_exactly
 
 Row = tuple[Any, ...]
 Encode = Callable[[Row], bytes | None]

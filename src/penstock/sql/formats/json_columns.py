@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.rows import Items, Rows
+from penstock.model.sql_types import DOUBLE, DecimalType, Field, SqlType
 from penstock.serde.json_column import dumped, loaded
 from penstock.sql.formats.column_codec import ColumnCodec
 from penstock.sql.formats.columns import parts
@@ -16,7 +17,6 @@ from penstock.sql.formats.json_check import checking_decoder
 from penstock.sql.formats.json_codec import json_codec, json_option, writer
 from penstock.sql.formats.json_read import CLASSES, LIMITS, reader, sources_of
 from penstock.sql.formats.json_values import Inexact
-from penstock.sql.types import DOUBLE, DecimalType, Field, SqlType
 
 _NONE = type(None)
 

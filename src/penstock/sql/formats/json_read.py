@@ -9,17 +9,8 @@ from typing import Any
 
 import orjson
 
-from penstock.sql import java
-from penstock.sql.formats.columns import parts
-from penstock.sql.formats.json_values import (
-    SCALARS,
-    Read,
-    UnfitError,
-    decimal_reader,
-    no_conversion,
-    parse_exactly,
-)
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
@@ -32,6 +23,15 @@ from penstock.sql.types import (
     MapType,
     SqlType,
     StructType,
+)
+from penstock.sql.formats.columns import parts
+from penstock.sql.formats.json_values import (
+    SCALARS,
+    Read,
+    UnfitError,
+    decimal_reader,
+    no_conversion,
+    parse_exactly,
 )
 
 # orjson gives floats for fractions. Up to 15 digits a float's text is the one that was read.

@@ -10,12 +10,12 @@ from typing import Any
 
 import orjson
 
-from penstock.sql import java
+from penstock.model import java
+from penstock.model.sql_types import ArrayType, Field, MapType, SqlType, StructType
 from penstock.sql.formats.json_codec import writer
 from penstock.sql.formats.json_schema import JsonSchema, Node, alternatives, is_map
 from penstock.sql.formats.json_values import parse, parse_exactly
 from penstock.sql.formats.wire import Wire, WireDecimal, WireScalar
-from penstock.sql.types import ArrayType, Field, MapType, SqlType, StructType
 
 Convert = Callable[[Any], Any]
 

@@ -11,16 +11,8 @@ from typing import Any
 
 import orjson
 
-from penstock.sql import java
-from penstock.sql.formats.text_numbers import (
-    fitter,
-    read_decimal,
-    read_double,
-    read_int,
-    read_long,
-    time_of_day,
-)
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -31,6 +23,14 @@ from penstock.sql.types import (
     TIME,
     TIMESTAMP,
     SqlType,
+)
+from penstock.sql.formats.text_numbers import (
+    fitter,
+    read_decimal,
+    read_double,
+    read_int,
+    read_long,
+    time_of_day,
 )
 
 #: Takes a JSON value that is not null.

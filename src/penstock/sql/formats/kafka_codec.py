@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.model.sql_types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 from penstock.serde.base import Serde
 from penstock.serde.primitives import (
     BytesSerde,
@@ -13,7 +14,6 @@ from penstock.serde.primitives import (
     LongSerde,
     StringSerde,
 )
-from penstock.sql.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 
 Encode = Callable[[Any], bytes | None]
 Decode = Callable[[bytes], Any]

@@ -15,11 +15,11 @@ from penstock.kernel.vector.codecs import (
 from penstock.model.coded import Coded
 from penstock.model.coded_bytes import CodedBytes
 from penstock.model.rows import Rows
+from penstock.model.sql_types import SqlType
 from penstock.serde.base import Serde
 from penstock.serde.primitives import IntegerSerde, LongSerde
 from penstock.sql.formats.column_codec import ColumnCodec
 from penstock.sql.formats.kafka_codec import KAFKA_SERDES
-from penstock.sql.types import SqlType
 
 
 def kafka_columns(type_: SqlType) -> ColumnCodec:

@@ -10,6 +10,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
+from penstock.model.sql_types import Field, StructType
 from penstock.sql.formats.protobuf_file import ProtoFile, encoded
 from penstock.sql.formats.protobuf_read import Messages
 from penstock.sql.formats.protobuf_schema import schema_text
@@ -17,7 +18,6 @@ from penstock.sql.formats.protobuf_write import message_maker
 from penstock.sql.formats.registered import Imports, Row
 from penstock.sql.formats.registry import Schema, SchemaKind
 from penstock.sql.formats.wire import Wire, row_converter
-from penstock.sql.types import Field, StructType
 
 if TYPE_CHECKING:
     from penstock.sql.formats.rows import RowFormat

@@ -9,8 +9,8 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
 
-from penstock.sql import java
-from penstock.sql.calendar import days_of
+from penstock.model import java
+from penstock.model.calendar import days_of
 from penstock.sql.formats.protobuf_file import ProtoFile
 from penstock.sql.formats.wire import (
     DEFAULT_PRECISION,

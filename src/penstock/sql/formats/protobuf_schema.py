@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from penstock.sql.errors import SqlTypeError
-from penstock.sql.formats.properties import Nullable
-from penstock.sql.types import (
+from penstock.model.sql_errors import SqlTypeError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -24,6 +23,7 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.formats.properties import Nullable
 
 _DEFAULT_NAME = "ConnectDefault"
 _SCALARS: dict[SqlType, str] = {

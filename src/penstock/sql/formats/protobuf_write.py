@@ -9,17 +9,9 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from penstock.sql import java
-from penstock.sql.calendar import from_days
-from penstock.sql.formats import protobuf_read as messages
-from penstock.sql.formats.protobuf_read import (
-    entry_of,
-    is_map,
-    is_wrapper,
-    oneof_field_name,
-    real_oneofs,
-)
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.calendar import from_days
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -35,6 +27,14 @@ from penstock.sql.types import (
     MapType,
     SqlType,
     StructType,
+)
+from penstock.sql.formats import protobuf_read as messages
+from penstock.sql.formats.protobuf_read import (
+    entry_of,
+    is_map,
+    is_wrapper,
+    oneof_field_name,
+    real_oneofs,
 )
 
 Convert = Callable[[Any], Any]

@@ -10,8 +10,9 @@ from penstock.kernel.vector.codecs import Encoded
 from penstock.model.coded_bytes import CodedBytes
 from penstock.model.record import Headers
 from penstock.model.rows import Rows
+from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql_types import Field
 from penstock.serde.base import Serde
-from penstock.sql.errors import AnalysisError
 from penstock.sql.formats.column_codec import ColumnCodec, rows_of
 from penstock.sql.formats.columns import ColumnLike
 from penstock.sql.formats.delimited import delimited_codec
@@ -25,7 +26,6 @@ from penstock.sql.formats.language import language_of, protobuf_codec
 from penstock.sql.formats.properties import FormatProperties
 from penstock.sql.formats.registered import registered_codec
 from penstock.sql.formats.registry import SchemaRegistry
-from penstock.sql.types import Field
 
 Row = tuple[Any, ...]
 _NO_PROPERTIES = FormatProperties()

@@ -14,9 +14,8 @@ from enum import Enum
 from operator import itemgetter
 from typing import Any, assert_never
 
-from penstock.sql import java
-from penstock.sql.formats.text_numbers import fitter
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -33,6 +32,7 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.formats.text_numbers import fitter
 
 Row = tuple[Any, ...]
 Convert = Callable[[Any], Any]

@@ -8,11 +8,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from penstock.sql import java
-from penstock.sql.functions import folds
-from penstock.sql.functions.declare import aggregate
-from penstock.sql.functions.registry import Aggregator, Settings
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.sql_types import (
     BIGINT,
     DOUBLE,
     INTEGER,
@@ -24,6 +21,9 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.functions import folds
+from penstock.sql.functions.declare import aggregate
+from penstock.sql.functions.registry import Aggregator, Settings
 from penstock.sql.values import key_of
 
 _NUMBERS = ("INTEGER", "BIGINT", "DOUBLE", "DECIMAL")

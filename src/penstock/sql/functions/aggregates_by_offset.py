@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from penstock.sql.errors import SqlTypeError
+from penstock.model.sql_errors import SqlTypeError
+from penstock.model.sql_types import BIGINT, ArrayType, Field, SqlType, StructType
 from penstock.sql.functions.declare import aggregate
 from penstock.sql.functions.registry import Aggregator, Settings
-from penstock.sql.types import BIGINT, ArrayType, Field, SqlType, StructType
 
 #: Gives the number of a new value from that of the last one before it, -1 if there is none.
 Next = Callable[[int], int]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.sql.errors import SqlTypeError
+from penstock.model.sql_errors import SqlTypeError
+from penstock.model.sql_types import ArrayType, Field, StructType
 from penstock.sql.functions.aggregates import SORTABLE, same
 from penstock.sql.functions.declare import aggregate
 from penstock.sql.functions.registry import Aggregator, Settings
-from penstock.sql.types import ArrayType, Field, StructType
 
 
 def _size(constants: Sequence[Any], name: str) -> int:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.sql.casting import texter
-from penstock.sql.errors import FunctionError
-from penstock.sql.functions.declare import scalar
-from penstock.sql.types import (
+from penstock.model.sql_errors import FunctionError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
@@ -21,6 +19,8 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.casting import texter
+from penstock.sql.functions.declare import scalar
 from penstock.sql.values import distinct, key_of
 from penstock.topology.java_order import string_hash
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from datetime import datetime, time
 from typing import Any
 
-from penstock.sql.calendar import EPOCH, days_of, from_days, from_ms, to_ms
+from penstock.model.calendar import EPOCH, days_of, from_days, from_ms, to_ms
+from penstock.model.sql_types import DATE, TIME, TIMESTAMP, ArrayType, MapType
 from penstock.sql.functions.signature import DictOf, ListOf, Pattern
-from penstock.sql.types import DATE, TIME, TIMESTAMP, ArrayType, MapType
 
 Convert = Callable[[Any], Any]
 

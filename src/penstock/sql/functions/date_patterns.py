@@ -11,7 +11,7 @@ from datetime import UTC, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from penstock.sql.errors import FunctionError
+from penstock.model.sql_errors import FunctionError
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

@@ -7,7 +7,7 @@ from calendar import monthrange
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
-from penstock.sql.errors import FunctionError
+from penstock.model.sql_errors import FunctionError
 from penstock.sql.functions.date_patterns import (
     DATE_LETTERS,
     DAYS,

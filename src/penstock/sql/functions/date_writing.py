@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from penstock.sql.errors import FunctionError
+from penstock.model.sql_errors import FunctionError
 from penstock.sql.functions.date_patterns import (
     DATE_LETTERS,
     DAYS,

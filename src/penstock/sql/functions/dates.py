@@ -6,8 +6,8 @@ import time
 from calendar import monthrange
 from datetime import UTC, datetime, timedelta
 
-from penstock.sql.calendar import DAY_MS, EPOCH, days_of, from_days, from_ms, to_ms
-from penstock.sql.errors import FunctionError
+from penstock.model.calendar import DAY_MS, EPOCH, days_of, from_days, from_ms, to_ms
+from penstock.model.sql_errors import FunctionError
 from penstock.sql.functions.date_patterns import zone_of
 from penstock.sql.functions.date_reading import read, read_date, read_time
 from penstock.sql.functions.date_writing import write, write_date, write_time

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from penstock.model.sql_types import SqlType
 from penstock.sql.functions.registry import (
     AggregateOverload,
     Aggregator,
@@ -14,7 +15,6 @@ from penstock.sql.functions.registry import (
     TableOverload,
 )
 from penstock.sql.functions.signature import parse_signature
-from penstock.sql.types import SqlType
 
 F = TypeVar("F", bound=Callable[..., Any])
 Binder = Callable[[Sequence[Any], Sequence[Any], Settings], Aggregator]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+from penstock.model.sql_types import BIGINT, ArrayType, Field, SqlType, StructType
 from penstock.sql.functions.registry import Aggregator
-from penstock.sql.types import BIGINT, ArrayType, Field, SqlType, StructType
 
 #: Aggregates whose result depends only on which values a group has, not on how often.
 ONLY_DISTINCT = frozenset({"MIN", "MAX", "COUNT_DISTINCT"})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.model.sql_types import BIGINT, ArrayType, Field, SqlType, StructType
 from penstock.sql.functions.registry import Aggregator
-from penstock.sql.types import BIGINT, ArrayType, Field, SqlType, StructType
 from penstock.sql.values import key_of
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.model import java
 from penstock.model.field_fold import FoldColumns
-from penstock.sql import java
 
 Codes = NDArray[np.int64]
 Columns = Sequence[Sequence[Any]]

@@ -10,10 +10,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from penstock.sql import java
-from penstock.sql.calendar import format_date, format_time, format_timestamp
-from penstock.sql.functions.declare import scalar
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.calendar import format_date, format_time, format_timestamp
+from penstock.model.sql_types import (
     BYTES,
     DATE,
     DOUBLE,
@@ -25,6 +24,7 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.functions.declare import scalar
 
 _MISSING = object()
 _STEP = re.compile(r"\.([^.\[\]]+)|\[\s*(-?\d+)\s*\]|\[\s*['\"]([^'\"]*)['\"]\s*\]")

@@ -17,10 +17,10 @@ from decimal import (
 from functools import reduce
 from typing import Any
 
-from penstock.sql import java
-from penstock.sql.errors import FunctionError
+from penstock.model import java
+from penstock.model.sql_errors import FunctionError
+from penstock.model.sql_types import DecimalType, SqlType, as_decimal, widen
 from penstock.sql.functions.declare import scalar
-from penstock.sql.types import DecimalType, SqlType, as_decimal, widen
 
 _SORTABLE_BUT_DECIMAL = (
     "INTEGER",

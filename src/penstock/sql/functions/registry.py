@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from penstock.model.field_fold import FoldColumns
+from penstock.model.sql_errors import AnalysisError, SqlTypeError, did_you_mean
+from penstock.model.sql_types import BIGINT, INTEGER, SqlType
 from penstock.sql.casting import caster
-from penstock.sql.errors import AnalysisError, SqlTypeError, did_you_mean
 from penstock.sql.functions.signature import (
     AnyOf,
     Argument,
@@ -17,7 +18,6 @@ from penstock.sql.functions.signature import (
     substitute,
     target_type,
 )
-from penstock.sql.types import BIGINT, INTEGER, SqlType
 
 Settings = Mapping[str, str]
 

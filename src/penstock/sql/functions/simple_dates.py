@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
-from penstock.sql.errors import FunctionError
+from penstock.model.sql_errors import FunctionError
 from penstock.sql.functions.date_patterns import DAYS, MONTHS, Piece, cut, zone_in_text
 
 _NUMBERS = frozenset("yYMdDHkKhmsSF")

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.model.java import divide_doubles
+from penstock.model.sql_types import BIGINT, DOUBLE, Field, StructType
 from penstock.sql.functions.declare import aggregate
 from penstock.sql.functions.registry import Aggregator, Settings
-from penstock.sql.java import divide_doubles
-from penstock.sql.types import BIGINT, DOUBLE, Field, StructType
 
 _NUMBERS = ("INTEGER", "BIGINT", "DOUBLE")
 _SUMS = ("SUM_X", "SUM_Y", "SUM_XX", "SUM_YY", "SUM_XY")

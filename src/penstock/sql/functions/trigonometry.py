@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from penstock.sql import java
+from penstock.model import java
 from penstock.sql.functions.declare import scalar
 from penstock.sql.functions.numbers import ieee
 

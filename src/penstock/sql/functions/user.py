@@ -18,8 +18,19 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, TypeVar, get_args, get_origin
 
+from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql_types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    SqlType,
+)
 from penstock.sql.arrow import to_array, to_values
-from penstock.sql.errors import AnalysisError
 from penstock.sql.functions.conversion import from_python, to_python
 from penstock.sql.functions.registry import (
     AggregateOverload,
@@ -42,18 +53,7 @@ from penstock.sql.functions.signature import (
     target_type,
 )
 from penstock.sql.parser import parse_type
-from penstock.sql.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    DATE,
-    DOUBLE,
-    STRING,
-    TIME,
-    TIMESTAMP,
-    SqlType,
-    resolve,
-)
+from penstock.sql.type_names import resolve
 
 _HINTS: dict[Any, Pattern] = {
     bool: BOOLEAN,

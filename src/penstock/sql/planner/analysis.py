@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from penstock.model.sql_errors import AnalysisError, did_you_mean
+from penstock.model.sql_types import SqlType
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.node import Node
@@ -20,10 +22,8 @@ from penstock.sql.ast.queries import (
 )
 from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog import Catalog, DataSource
-from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.planner.names import AliasGenerator, join_column
 from penstock.sql.schema import PSEUDO_COLUMNS, SYSTEM_COLUMNS, WINDOW_COLUMNS
-from penstock.sql.types import SqlType
 
 if TYPE_CHECKING:
     from penstock.sql.planner.subqueries import Derived, PlanSubquery

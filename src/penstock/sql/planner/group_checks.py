@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeGuard
 
+from penstock.model.sql_errors import AnalysisError
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall, IntegerLiteral
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query, SelectColumn
 from penstock.sql.ast.walk import walk
-from penstock.sql.errors import AnalysisError
 from penstock.sql.format_expression import format_expression
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.schema import WINDOW_COLUMNS

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from penstock.model.sql_errors import AnalysisError, SqlError
+from penstock.model.sql_types import SqlType
 from penstock.sql.ast.expressions import (
     ColumnRef,
     Expression,
@@ -15,7 +17,6 @@ from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query, SelectColumn
 from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog import FormatSpec
-from penstock.sql.errors import AnalysisError, SqlError
 from penstock.sql.expressions import Column, compile_expression
 from penstock.sql.formats.formats import format_named
 from penstock.sql.functions.distinct import ONLY_DISTINCT, over_distinct
@@ -34,7 +35,6 @@ from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import AggregateStep
 from penstock.sql.planner.windows import window_of
 from penstock.sql.schema import WINDOW_COLUMNS, SourceColumn
-from penstock.sql.types import SqlType
 
 _AGGREGATE = "KSQL_AGG_VARIABLE_"
 _GROUP = "KSQL_GROUP_"

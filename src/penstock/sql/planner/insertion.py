@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from penstock.model.sql_errors import AnalysisError
 from penstock.sql.ast.statements import InsertInto
 from penstock.sql.catalog import Catalog, DataSource
-from penstock.sql.errors import AnalysisError
 from penstock.sql.planner.projection import Projected
 from penstock.sql.schema import Schema
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 
+from penstock.model.sql_errors import AnalysisError
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.expressions import And, Case, ColumnRef, Comparison, Expression, When
 from penstock.sql.ast.queries import Join
 from penstock.sql.ast.walk import walk
-from penstock.sql.errors import AnalysisError
 from penstock.sql.expressions import compile_condition
 from penstock.sql.format_expression import format_expression
 from penstock.sql.planner.filters import filtered

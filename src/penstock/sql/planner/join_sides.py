@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.model.sql_errors import AnalysisError, SqlTypeError
+from penstock.model.sql_types import SqlType
 from penstock.sql.ast.expressions import ColumnRef, Comparison, Expression
 from penstock.sql.ast.queries import Join
 from penstock.sql.ast.walk import walk
-from penstock.sql.errors import AnalysisError, SqlTypeError
 from penstock.sql.format_expression import format_expression
 from penstock.sql.planner.stage import Environment, Stage
-from penstock.sql.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql_types import SqlType, StructType
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.queries import Join, Relation, Source
 from penstock.sql.catalog import FormatSpec
-from penstock.sql.errors import AnalysisError
 from penstock.sql.expressions import Column
 from penstock.sql.formats.formats import format_named
 from penstock.sql.planner.analysis import Analysis
@@ -29,7 +30,6 @@ from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import ForeignKeyJoinStep, JoinStep, RekeyStep, shape_of
 from penstock.sql.planner.subqueries import derived_stage
 from penstock.sql.schema import SourceColumn
-from penstock.sql.types import SqlType, StructType
 
 
 def joined(analysis: Analysis, environment: Environment) -> Stage:

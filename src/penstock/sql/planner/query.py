@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from penstock.model.sql_errors import AnalysisError
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.ast.statements import CreateAsSelect, InsertInto
 from penstock.sql.catalog import Catalog, DataSource, FormatSpec
-from penstock.sql.errors import AnalysisError
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.analysis import Analysis, analyze
 from penstock.sql.planner.filters import filtered

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.sql.ast.node import Span
+from penstock.model.span import Span
+from penstock.model.sql_errors import AnalysisError
 from penstock.sql.ast.statements import CreateAsSelect
 from penstock.sql.catalog import DataSource, FormatSpec, is_compacted
-from penstock.sql.errors import AnalysisError
 from penstock.sql.formats.formats import format_named
 from penstock.sql.formats.properties import FormatProperties
 from penstock.sql.inferring import with_key_schema_name

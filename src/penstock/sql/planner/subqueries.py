@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from penstock.model.sql_errors import AnalysisError
 from penstock.sql.ast.expressions import ColumnRef
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import CommonTable, Query, Source, Subquery
 from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog import DataSource, FormatSpec
-from penstock.sql.errors import AnalysisError
 from penstock.sql.expressions import Column
 from penstock.sql.planner.projection import Projected
 from penstock.sql.planner.stage import Stage

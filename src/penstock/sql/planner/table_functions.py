@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql_types import SqlType
 from penstock.sql.ast.expressions import Case, ColumnRef, Expression, FunctionCall
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query, SelectColumn
 from penstock.sql.ast.walk import children, rewrite
-from penstock.sql.errors import AnalysisError
 from penstock.sql.expressions import Column
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import ExplodeStep, shape_of
-from penstock.sql.types import SqlType
 
 
 def exploded(stage: Stage, query: Query, environment: Environment) -> tuple[Stage, Query]:

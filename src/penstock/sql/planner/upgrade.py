@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from penstock.model.sql_errors import AnalysisError
 from penstock.sql.ast.statements import CreateAsSelect, CreateSource
 from penstock.sql.catalog import DataSource
-from penstock.sql.errors import AnalysisError
 from penstock.sql.planner.plan import QueryPlan, columns_used, steps_of
 from penstock.sql.planner.steps import (
     AggregateStep,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.model.sql_errors import AnalysisError
 from penstock.model.windows import SessionWindows, TimeWindows
 from penstock.sql.ast.queries import (
     HoppingWindow,
@@ -11,7 +12,6 @@ from penstock.sql.ast.queries import (
     Window,
 )
 from penstock.sql.catalog import WindowSpec
-from penstock.sql.errors import AnalysisError
 from penstock.sql.planner.stage import Stage
 
 _DAY_MS = 86_400_000

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql_types import BIGINT
 from penstock.model.windowed import Windowed
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql import SqlEngine
@@ -21,13 +23,11 @@ from penstock.sql.ast.statements import (
 )
 from penstock.sql.catalog import Catalog, DataSource
 from penstock.sql.ddl import Definitions
-from penstock.sql.errors import AnalysisError
 from penstock.sql.expressions import Scope
 from penstock.sql.insert_values import value_of
 from penstock.sql.parser import parse_type
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.schema import ROWTIME, WINDOWEND, WINDOWSTART, SourceColumn
-from penstock.sql.types import BIGINT
 
 _SYSTEM = (ROWTIME, WINDOWSTART, WINDOWEND)
 

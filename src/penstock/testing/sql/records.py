@@ -12,17 +12,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from penstock.serde.base import Serde
-from penstock.serde.serdes import Serdes
-from penstock.sql import java
-from penstock.sql.errors import AnalysisError
-from penstock.sql.formats.language import language_of
-from penstock.sql.formats.properties import FormatProperties
-from penstock.sql.formats.registered import imports_of, schema_id_of
-from penstock.sql.formats.registry import subject_of
-from penstock.sql.formats.rows import RowFormat, RowSerde
-from penstock.sql.formats.wire import WireStruct, sql_fields, sql_type
-from penstock.sql.types import (
+from penstock.model import java
+from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -39,6 +31,14 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.serde.base import Serde
+from penstock.serde.serdes import Serdes
+from penstock.sql.formats.language import language_of
+from penstock.sql.formats.properties import FormatProperties
+from penstock.sql.formats.registered import imports_of, schema_id_of
+from penstock.sql.formats.registry import subject_of
+from penstock.sql.formats.rows import RowFormat, RowSerde
+from penstock.sql.formats.wire import WireStruct, sql_fields, sql_type
 
 _TOLERANCE = Decimal("0.000001")
 

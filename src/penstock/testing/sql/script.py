@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from penstock.model.sql_errors import AnalysisError, did_you_mean
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.serde.base import Serde
 from penstock.sql import SqlEngine
 from penstock.sql.catalog import DataSource
-from penstock.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.formats.rows import RowSerde
 from penstock.sql.local import LocalQuery
 from penstock.sql.planner.lowering.context import Lowering

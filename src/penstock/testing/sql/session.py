@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from penstock.errors import PenstockError
+from penstock.model.span import Span
+from penstock.model.sql_errors import AnalysisError, SqlError
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql import SqlEngine
 from penstock.sql.ast.administration import RunScript
-from penstock.sql.ast.node import Span
 from penstock.sql.ast.statements import AssertSource, AssertTombstone, AssertValues
-from penstock.sql.errors import AnalysisError, SqlError
 from penstock.sql.local import LocalQueries, LocalQuery
 from penstock.sql.parser import parse_statement, split_statements
 from penstock.sql.planner.plan import QueryPlan

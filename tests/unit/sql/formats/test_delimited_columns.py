@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.model.sql_types import BIGINT, DOUBLE, INTEGER, STRING, Field, SqlType
 from penstock.sql.formats.column_codec import rows_of
 from penstock.sql.formats.delimited import delimited_codec
 from penstock.sql.formats.delimited_columns import delimited_columns
-from penstock.sql.types import BIGINT, DOUBLE, INTEGER, STRING, Field, SqlType
 
 PLAIN = st.floats(-1e7, 1e7) | st.integers(-4_000, 4_000).map(lambda n: n / 4)
 NUMBERS: dict[SqlType, st.SearchStrategy[Any]] = {

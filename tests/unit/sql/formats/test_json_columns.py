@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.model.sql_types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Field
 from penstock.sql.formats.json_codec import json_codec
 from penstock.sql.formats.json_columns import json_columns
-from penstock.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Field
 
 FIELDS = [
     Field("NAME", STRING),

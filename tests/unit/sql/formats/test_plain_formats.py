@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from penstock.sql.errors import SqlError
-from penstock.sql.formats.properties import FormatProperties
-from penstock.sql.formats.rows import RowSerde, serde_for
-from penstock.sql.types import (
+from penstock.model.sql_errors import SqlError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -26,6 +24,8 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.formats.properties import FormatProperties
+from penstock.sql.formats.rows import RowSerde, serde_for
 
 
 def serde(format_: str, *types: SqlType, is_key: bool = False, **options: Any) -> RowSerde:

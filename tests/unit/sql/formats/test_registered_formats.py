@@ -9,14 +9,8 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
-from penstock.sql.errors import AnalysisError, SqlError
-from penstock.sql.formats.formats import format_named
-from penstock.sql.formats.inference import InferredColumns, infer_columns, register
-from penstock.sql.formats.properties import FormatProperties, Nullable
-from penstock.sql.formats.protobuf_file import encoded
-from penstock.sql.formats.registry import MemoryRegistry, Schema, SchemaReference
-from penstock.sql.formats.rows import RowSerde, serde_for
-from penstock.sql.types import (
+from penstock.model.sql_errors import AnalysisError, SqlError
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -33,6 +27,12 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.sql.formats.formats import format_named
+from penstock.sql.formats.inference import InferredColumns, infer_columns, register
+from penstock.sql.formats.properties import FormatProperties, Nullable
+from penstock.sql.formats.protobuf_file import encoded
+from penstock.sql.formats.registry import MemoryRegistry, Schema, SchemaReference
+from penstock.sql.formats.rows import RowSerde, serde_for
 
 COLUMNS = [
     Field("ID", BIGINT),

@@ -12,6 +12,7 @@ from penstock.dsl.faces.kstream import KStream
 from penstock.model.coded import coded_texts
 from penstock.model.pure import pure
 from penstock.model.rows import Items, Places, Rows
+from penstock.model.sql_types import STRING, ArrayType, SqlType
 from penstock.sql.ast.expressions import FunctionCall, Lambda
 from penstock.sql.expressions.compiler import compile_node
 from penstock.sql.expressions.over_rows import (
@@ -24,7 +25,6 @@ from penstock.sql.functions.table_functions import explode
 from penstock.sql.planner.lowering.column_forms import rows_in
 from penstock.sql.planner.lowering.context import Lowering, ProcessingLog, Row, RowFunction
 from penstock.sql.planner.steps import ExplodeStep
-from penstock.sql.types import STRING, ArrayType, SqlType
 
 #: How many values each row has, and all of them in a column for each function.
 Exploded = tuple[Places, Sequence[Items]]

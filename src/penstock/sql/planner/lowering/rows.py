@@ -18,11 +18,7 @@ import orjson
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.coded_bytes import CodedBytes
 from penstock.model.rows import Rows
-from penstock.serde.base import Serde
-from penstock.serde.json_column import dumped
-from penstock.sql.formats.column_codec import rows_of
-from penstock.sql.formats.columns import parts
-from penstock.sql.types import (
+from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -38,6 +34,10 @@ from penstock.sql.types import (
     SqlType,
     StructType,
 )
+from penstock.serde.base import Serde
+from penstock.serde.json_column import dumped
+from penstock.sql.formats.column_codec import rows_of
+from penstock.sql.formats.columns import parts
 
 Convert = Callable[[Any], Any]
 _EXACT = frozenset({BIGINT, BOOLEAN, BYTES, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP})

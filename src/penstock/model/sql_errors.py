@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from penstock.errors import PenstockError
-from penstock.sql.ast.node import Span
+from penstock.model.span import Span
 
 
 class SqlError(PenstockError):
