@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.formats.rows import serde_for
 from penstock.model.sql_types import (
     BIGINT,
     BOOLEAN,
@@ -24,8 +25,7 @@ from penstock.model.sql_types import (
     SqlType,
     StructType,
 )
-from penstock.sql.formats.registry import MemoryRegistry
-from penstock.sql.formats.rows import serde_for
+from penstock.registry.registry import MemoryRegistry
 
 # No format writes half a character.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

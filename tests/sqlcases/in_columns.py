@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from penstock.errors import PenstockError
+from penstock.registry.registry import MemoryRegistry
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql import SqlEngine
-from penstock.sql.formats.registry import MemoryRegistry
 from penstock.sql.local import QUERY_CONFIG, LocalQuery
 from penstock.testing.sql.script import ScriptTopics
 from penstock.topology.graph import Graph

@@ -22,10 +22,10 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from penstock import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kafka.embedded import EmbeddedBroker
+from penstock.registry.registry import MemoryRegistry
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.runtime.spark.driver.session import spark_session
 from penstock.sql import SqlEngine
-from penstock.sql.formats.registry import MemoryRegistry
 from penstock.sql.running import SparkQueries
 from penstock.testing.sql.script import ScriptTopics
 from tests.sqlcases.cases import Case

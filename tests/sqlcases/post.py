@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from penstock.formats.formats import format_named
+from penstock.formats.rows import RowFormat
+from penstock.registry.registry import subject_of
 from penstock.sql import SqlEngine
 from penstock.sql.ast.statements import CreateSource
 from penstock.sql.catalog import DataSource, FormatSpec
-from penstock.sql.formats.formats import format_named
-from penstock.sql.formats.registry import subject_of
-from penstock.sql.formats.rows import RowFormat
 from penstock.sql.parser import parse_statement
 from penstock.sql.schema import SourceColumn
 from penstock.sql.type_names import resolve

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from penstock.errors import PenstockError
+from penstock.registry.registry import MemoryRegistry
 from penstock.sql import SqlEngine
-from penstock.sql.formats.registry import MemoryRegistry
 from penstock.testing.sql.script import ScriptTopics
 from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.errors import PenstockError
+from penstock.registry.registry import MemoryRegistry, Schema, SchemaReference, subject_of
 from penstock.sql import SqlEngine
 from penstock.sql.ast.statements import CreateSource, CreateType
-from penstock.sql.formats.registry import MemoryRegistry, Schema, SchemaReference, subject_of
 from penstock.sql.parser import parse_statement
 from penstock.testing.sql.records import json_text
 from penstock.topology.java_order import hash_order

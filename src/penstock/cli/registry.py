@@ -15,10 +15,10 @@ from penstock.cli.sql import needing_sql
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from penstock.sql.formats.registry import LogRegistry
-    from penstock.sql.formats.registry_server import RegistryServer
+    from penstock.registry.registry import LogRegistry
+    from penstock.registry.registry_server import RegistryServer
 
-_FORMATS = "penstock.sql.formats"
+_REGISTRY = "penstock.registry"
 
 
 def registry(
@@ -40,8 +40,8 @@ def registry(
     Schemas are kept in a compacted topic, in the records that Confluent's registry writes.
     """
     settings = client_settings(bootstrap, command_config, "admin")
-    log = needing_sql(f"{_FORMATS}.kafka_log").KafkaLog(settings, topic)
-    schemas: LogRegistry = needing_sql(f"{_FORMATS}.registry").LogRegistry(log)
+    log = needing_sql(f"{_REGISTRY}.kafka_log").KafkaLog(settings, topic)
+    schemas: LogRegistry = needing_sql(f"{_REGISTRY}.registry").LogRegistry(log)
     # A cluster that is not there should be found out now, not by the first request.
     known = len(schemas.subjects())
     with _server(schemas, port, host) as server:
@@ -55,7 +55,7 @@ def registry(
 
 
 def _server(schemas: LogRegistry, port: int, host: str) -> RegistryServer:
-    module = needing_sql(f"{_FORMATS}.registry_server")
+    module = needing_sql(f"{_REGISTRY}.registry_server")
     try:
         made: RegistryServer = module.RegistryServer(schemas, port, host)
     except OSError as error:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from penstock.model.sql_errors import AnalysisError
+from penstock.registry.registry import RegistryError, SchemaRegistry
 from penstock.sql.ast.statements import AssertSchema, AssertTopic
-from penstock.sql.formats.registry import RegistryError, SchemaRegistry
 from penstock.sql.properties import ASSERT_TOPIC_PROPERTIES, read_properties
 
 _DEFAULT_TIMEOUT_MS = 1_000

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from penstock.formats.properties import FormatProperties
 from penstock.model.span import Span
 from penstock.model.sql_errors import AnalysisError, did_you_mean
 from penstock.model.sql_types import SqlType
 from penstock.sql.ast.statements import SourceKind
-from penstock.sql.formats.properties import FormatProperties
 from penstock.sql.schema import Schema
 
 if TYPE_CHECKING:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from penstock.formats.formats import format_named
+from penstock.formats.properties import FormatProperties
 from penstock.model.span import Span
 from penstock.model.sql_errors import AnalysisError, SqlTypeError
 from penstock.model.sql_types import BYTES
+from penstock.registry.registry import SchemaRegistry
 from penstock.sql.ast.statements import (
     Column,
     CreateAsSelect,
     CreateSource,
 )
 from penstock.sql.catalog import Catalog, DataSource, FormatSpec, is_compacted
-from penstock.sql.formats.formats import format_named
-from penstock.sql.formats.properties import FormatProperties
-from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.inferring import with_inferred_columns, with_key_schema_name
 from penstock.sql.planner.sink import (
     DEFAULT_KEY_FORMAT,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock.formats.inference import register
 from penstock.model.sql_errors import AnalysisError, SqlError, did_you_mean
+from penstock.registry.registries import registry_for
+from penstock.registry.registry import SchemaRegistry
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.execution import Execution
-from penstock.sql.formats.inference import register
-from penstock.sql.formats.registries import registry_for
-from penstock.sql.formats.registry import SchemaRegistry
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction

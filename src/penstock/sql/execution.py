@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
+from penstock.formats.rows import RowFormat
 from penstock.model.sql_errors import AnalysisError, did_you_mean
+from penstock.registry.registry import SchemaRegistry
 from penstock.sql.assertions import assert_schema, assert_topic
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
@@ -16,8 +18,6 @@ from penstock.sql.ast.queries import Query
 from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.ddl import Definitions
 from penstock.sql.ddl_changes import Changes
-from penstock.sql.formats.registry import SchemaRegistry
-from penstock.sql.formats.rows import RowFormat
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.inferring import checked_rows, internal_rows, is_registered
 from penstock.sql.insert_values import record_of, tombstone_of

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.formats.formats import format_named
+from penstock.formats.inference import check_chosen_schema, infer_columns, schema_of
+from penstock.formats.language import has_language
+from penstock.formats.rows import RowFormat, row_format
 from penstock.model.sql_errors import AnalysisError
+from penstock.registry.registry import SchemaRegistry, subject_of
 from penstock.sql.catalog import DataSource, FormatSpec
-from penstock.sql.formats.formats import format_named
-from penstock.sql.formats.inference import check_chosen_schema, infer_columns, schema_of
-from penstock.sql.formats.language import has_language
-from penstock.sql.formats.registry import SchemaRegistry, subject_of
-from penstock.sql.formats.rows import RowFormat, row_format
 from penstock.sql.schema import Namespace, Schema, SourceColumn
 from penstock.topology.nodes import Sink
 from penstock.topology.topology import Topology

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 
+from penstock.formats.protobuf.protobuf_file import ProtoFile
+from penstock.formats.rows import serde_for
 from penstock.model.sql_types import (
     BIGINT,
     DOUBLE,
@@ -17,11 +19,9 @@ from penstock.model.sql_types import (
     MapType,
     StructType,
 )
-from penstock.sql.formats.protobuf_file import ProtoFile
-from penstock.sql.formats.registries import URL, registry_for
-from penstock.sql.formats.registry import MemoryRegistry, Schema, SchemaRegistry
-from penstock.sql.formats.registry_server import RegistryServer
-from penstock.sql.formats.rows import serde_for
+from penstock.registry.registries import URL, registry_for
+from penstock.registry.registry import MemoryRegistry, Schema, SchemaRegistry
+from penstock.registry.registry_server import RegistryServer
 
 for needed in ("attrs", "authlib", "cachetools"):
     pytest.importorskip(needed, reason="needs confluent-kafka[schemaregistry]")

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from penstock.kafka.admin import Admin
-from penstock.sql.formats.kafka_log import KafkaLog
-from penstock.sql.formats.registries import registry_for
-from penstock.sql.formats.registry import LogRegistry, Schema
+from penstock.registry.kafka_log import KafkaLog
+from penstock.registry.registries import registry_for
+from penstock.registry.registry import LogRegistry, Schema
 
 pytestmark = pytest.mark.kafka
 

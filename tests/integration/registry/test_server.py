@@ -9,18 +9,18 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from penstock.formats.rows import serde_for
 from penstock.model.sql_types import STRING, Field
-from penstock.sql.formats.http_registry import HttpRegistry
-from penstock.sql.formats.registries import registry_for
-from penstock.sql.formats.registry import (
+from penstock.registry.http_registry import HttpRegistry
+from penstock.registry.registries import registry_for
+from penstock.registry.registry import (
     MemoryRegistry,
     RegistryError,
     Schema,
     SchemaReference,
     SchemaRegistry,
 )
-from penstock.sql.formats.registry_server import RegistryServer
-from penstock.sql.formats.rows import serde_for
+from penstock.registry.registry_server import RegistryServer
 
 INT = Schema("AVRO", '"int"')
 

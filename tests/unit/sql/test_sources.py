@@ -2,8 +2,8 @@
 
 import pytest
 
+from penstock.registry.registry import MemoryRegistry, Schema
 from penstock.sql import SqlEngine
-from penstock.sql.formats.registry import MemoryRegistry, Schema
 from tests.unit.sql.queries import columns_of, engine_of, refusal, running
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from penstock.formats.formats import format_named
 from penstock.model.sql_errors import AnalysisError, SqlError
 from penstock.model.sql_types import SqlType
 from penstock.sql.ast.expressions import (
@@ -18,7 +19,6 @@ from penstock.sql.ast.queries import Query, SelectColumn
 from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog import FormatSpec
 from penstock.sql.expressions import Column, compile_expression
-from penstock.sql.formats.formats import format_named
 from penstock.sql.functions.distinct import ONLY_DISTINCT, over_distinct
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.filters import filtered

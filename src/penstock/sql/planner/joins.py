@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.formats.formats import format_named
 from penstock.model.sql_errors import AnalysisError
 from penstock.model.sql_types import SqlType, StructType
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.queries import Join, Relation, Source
 from penstock.sql.catalog import FormatSpec
 from penstock.sql.expressions import Column
-from penstock.sql.formats.formats import format_named
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.join_conditions import split_condition, with_condition
 from penstock.sql.planner.join_sides import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.formats.columns import parts
 from penstock.model.sql_errors import AnalysisError, SqlTypeError
 from penstock.model.sql_types import MapType, SqlType
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall, NullLiteral
@@ -11,7 +12,6 @@ from penstock.sql.ast.walk import walk
 from penstock.sql.catalog import FormatSpec
 from penstock.sql.expressions import Column
 from penstock.sql.format_expression import format_expression
-from penstock.sql.formats.columns import parts
 from penstock.sql.planner.names import AliasGenerator
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import RekeyStep

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from penstock.formats.formats import format_named
+from penstock.formats.properties import FormatProperties
 from penstock.model.span import Span
 from penstock.model.sql_errors import AnalysisError
 from penstock.sql.ast.statements import CreateAsSelect
 from penstock.sql.catalog import DataSource, FormatSpec, is_compacted
-from penstock.sql.formats.formats import format_named
-from penstock.sql.formats.properties import FormatProperties
 from penstock.sql.inferring import with_key_schema_name
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.projection import Projected

@@ -6,9 +6,9 @@ import base64
 import struct
 from typing import Any
 
+from penstock.formats.rows import RowFormat
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.catalog import DataSource
-from penstock.sql.formats.rows import RowFormat
 from penstock.testing.sql.records import from_bytes, json_text, matches
 
 _SHOWN = 160

@@ -12,6 +12,11 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from penstock.formats.language import language_of
+from penstock.formats.properties import FormatProperties
+from penstock.formats.registered import imports_of, schema_id_of
+from penstock.formats.rows import RowFormat, RowSerde
+from penstock.formats.wire import WireStruct, sql_fields, sql_type
 from penstock.model import java
 from penstock.model.sql_errors import AnalysisError
 from penstock.model.sql_types import (
@@ -31,14 +36,9 @@ from penstock.model.sql_types import (
     SqlType,
     StructType,
 )
+from penstock.registry.registry import subject_of
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes
-from penstock.sql.formats.language import language_of
-from penstock.sql.formats.properties import FormatProperties
-from penstock.sql.formats.registered import imports_of, schema_id_of
-from penstock.sql.formats.registry import subject_of
-from penstock.sql.formats.rows import RowFormat, RowSerde
-from penstock.sql.formats.wire import WireStruct, sql_fields, sql_type
 
 _TOLERANCE = Decimal("0.000001")
 

@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from penstock.formats.rows import RowSerde
 from penstock.model.sql_errors import AnalysisError, did_you_mean
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.serde.base import Serde
 from penstock.sql import SqlEngine
 from penstock.sql.catalog import DataSource
-from penstock.sql.formats.rows import RowSerde
 from penstock.sql.local import LocalQuery
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.testing.sql.compare import difference

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock.sql.formats.registry import SchemaRegistry
+from penstock.registry.registry import SchemaRegistry
 from penstock.sql.planner.lowering.aggregates import lower_aggregate
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.lowering.explode import lower_explode

@@ -9,17 +9,17 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from penstock.dsl.faces.builder import StreamsBuilder
+from penstock.formats.columns import ColumnLike
+from penstock.formats.formats import format_named
+from penstock.formats.rows import serde_for
 from penstock.model.rows import Rows
+from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.catalog import DataSource, FormatSpec, WindowSpec
 from penstock.sql.expressions import Column, Scope, compile_condition, compile_expression
 from penstock.sql.expressions.over_rows import mask_over_rows, values_over_rows
-from penstock.sql.formats.columns import ColumnLike
-from penstock.sql.formats.formats import format_named
-from penstock.sql.formats.registry import SchemaRegistry
-from penstock.sql.formats.rows import serde_for
 from penstock.sql.planner.lowering.column_forms import projection
 from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.stage import Environment

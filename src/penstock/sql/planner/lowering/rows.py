@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 import orjson
 
+from penstock.formats.column_codec import rows_of
+from penstock.formats.columns import parts
 from penstock.kernel.vector.codecs import Encoded
 from penstock.model.coded_bytes import CodedBytes
 from penstock.model.rows import Rows
@@ -36,8 +38,6 @@ from penstock.model.sql_types import (
 )
 from penstock.serde.base import Serde
 from penstock.serde.json_column import dumped
-from penstock.sql.formats.column_codec import rows_of
-from penstock.sql.formats.columns import parts
 
 Convert = Callable[[Any], Any]
 _EXACT = frozenset({BIGINT, BOOLEAN, BYTES, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP})

@@ -1,0 +1,138 @@
+"""Columns out of registered schemas, and the registering of a row's own schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.formats.language import has_language, language_of
+from penstock.formats.registered import imports_of
+from penstock.formats.wire import Wire, WireStruct, sql_fields, sql_type
+from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql_types import Field
+from penstock.registry.registry import Schema, SchemaRegistry, subject_of
+
+if TYPE_CHECKING:
+    from penstock.formats.formats import Format
+    from penstock.formats.properties import FormatProperties
+    from penstock.formats.rows import RowFormat
+
+
+@dataclass(frozen=True, slots=True)
+class InferredColumns:
+    """The columns of a schema, and the id of the schema they are from."""
+
+    columns: tuple[Field, ...]
+    schema_id: int
+
+
+def infer_columns(
+    format: Format,  # noqa: A002 - the word of the language
+    registry: SchemaRegistry,
+    *,
+    topic: str,
+    is_key: bool,
+    properties: FormatProperties,
+    wrap: bool | None = None,
+) -> InferredColumns:
+    """Gives the columns that a topic's schema has: the newest one, or the one that an id names.
+
+    Names become upper case unless the schema was named by its id. A value without an envelope is
+    one column, ROWKEY or ROWVAL; so is every key of a format that can do without.
+
+    Raises:
+        AnalysisError: when there is no such schema, or no SQL types for it.
+    """
+    side = "key" if is_key else "value"
+    schema_id, schema = _found(registry, topic, is_key=is_key, wanted=properties.schema_id)
+    language = language_of(format.name)
+    if schema.kind != language.kind:
+        raise AnalysisError(
+            "schema-kind",
+            f"the {side} schema of topic {topic!r} is {schema.kind}, not {format.name}",
+            fix=f"choose the format that fits {schema.kind}",
+        )
+    try:
+        imports = imports_of(schema, registry)
+        wire = language.wire(schema, imports, properties.schema_full_name)
+        single = format.unwraps and (is_key or wrap is False)
+        columns = _columns(
+            wire, is_key=is_key, single=single, keep_case=properties.schema_id is not None
+        )
+    except ValueError as error:
+        raise AnalysisError(
+            "schema-without-columns",
+            f"the {side} schema of topic {topic!r} gives no columns: {error}",
+            fix="declare the columns in the statement",
+        ) from None
+    return InferredColumns(columns, schema_id)
+
+
+def _found(
+    registry: SchemaRegistry, topic: str, *, is_key: bool, wanted: int | None
+) -> tuple[int, Schema]:
+    if wanted is not None:
+        return wanted, registry.by_id(wanted)
+    latest = registry.latest(subject_of(topic, is_key=is_key))
+    if latest is None:
+        side = "key" if is_key else "value"
+        raise AnalysisError(
+            "no-schema",
+            f"the schema registry has no {side} schema of topic {topic!r}"
+            f" (subject {subject_of(topic, is_key=is_key)!r})",
+            fix="declare the columns in the statement, or register the schema first",
+        )
+    return latest.id, latest.schema
+
+
+def _columns(wire: Wire, *, is_key: bool, single: bool, keep_case: bool) -> tuple[Field, ...]:
+    if single:
+        name = "ROWKEY" if is_key else "ROWVAL"
+        return (Field(name, sql_type(wire, keep_case=keep_case)),)
+    if not isinstance(wire, WireStruct):
+        raise ValueError("it is a single value; set WRAP_SINGLE_VALUE=false")
+    if not wire.fields:
+        raise ValueError("it has no fields")
+    return sql_fields(wire, keep_case=keep_case)
+
+
+def schema_of(row: RowFormat) -> Schema | None:
+    """Gives the schema to register for a row; None when its format has none."""
+    if not row.columns or not has_language(row.format.name):
+        return None
+    return language_of(row.format.name).schema_of(row)
+
+
+def register(row: RowFormat, *, if_absent: bool = False) -> int | None:
+    """Registers the schema that a row is written with, under its topic's subject; gives its id.
+
+    That is the row's own schema, or the one that an id names, if the row fits it. ``if_absent``
+    leaves a subject alone that has a schema already: a topic with records is as its writers say.
+
+    Raises:
+        AnalysisError: ``schema-unfit`` when the chosen schema cannot hold the columns.
+    """
+    own = schema_of(row)
+    if own is None:
+        return None
+    registry, subject = row.required_registry(), subject_of(row.topic, is_key=row.is_key)
+    if row.properties.schema_id is not None:
+        check_chosen_schema(row)
+        return registry.register(subject, registry.by_id(row.properties.schema_id))
+    latest = registry.latest(subject) if if_absent else None
+    return latest.id if latest else registry.register(subject, own)
+
+
+def check_chosen_schema(row: RowFormat) -> None:
+    """Refuses a row that cannot be written with the schema its id names."""
+    registry, schema_id = row.required_registry(), row.properties.schema_id
+    assert schema_id is not None
+    schema = registry.by_id(schema_id)
+    try:
+        language_of(row.format.name).encoder(schema, imports_of(schema, registry), row)
+    except ValueError as error:
+        raise AnalysisError(
+            "schema-unfit",
+            f"schema {schema_id} cannot hold the columns of topic {row.topic!r}: {error}",
+            fix="choose a schema that has all columns, or leave the schema id out",
+        ) from None

@@ -1,0 +1,52 @@
+"""Format KAFKA over columns. One by one: ``kafka_codec``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.formats.column_codec import ColumnCodec
+from penstock.formats.kafka_codec import KAFKA_SERDES
+from penstock.kernel.vector.codecs import (
+    Encoded,
+    decode_all,
+    encode_all,
+    keeps_bytes,
+    takes_all,
+    tells_apart,
+)
+from penstock.model.coded import Coded
+from penstock.model.coded_bytes import CodedBytes
+from penstock.model.rows import Rows
+from penstock.model.sql_types import SqlType
+from penstock.serde.base import Serde
+from penstock.serde.primitives import IntegerSerde, LongSerde
+
+
+def kafka_columns(type_: SqlType) -> ColumnCodec:
+    """Gives the functions of rows with one column, which are those of Kafka's own serde."""
+    serde = KAFKA_SERDES[type_]
+
+    def decode(data: Encoded) -> Rows | None:
+        if takes_all(serde):
+            return Rows([lambda: decode_all(serde, data)], len(data))
+        return Rows([decode_all(serde, data)], len(data))
+
+    def encode(rows: Rows) -> Encoded | None:
+        values = rows.column(0)
+        found = _coded(values, serde) if isinstance(values, Coded) else None
+        return encode_all(serde, values) if found is None else found
+
+    def keeps(data: Encoded) -> bool:
+        # Two bytes for one number there are not; a NaN has many.
+        return isinstance(serde, LongSerde | IntegerSerde) or keeps_bytes(serde, data)
+
+    return ColumnCodec(
+        ("KAFKA", type_), decode, encode, takes_all(serde), tells_apart(serde), keeps
+    )
+
+
+def _coded(values: Coded[Any], serde: Serde[Any]) -> CodedBytes | None:
+    different = encode_all(serde, values.different)
+    if None in different or len(set(different)) < len(different):
+        return None
+    return CodedBytes(values.codes, list(different))  # type: ignore[arg-type]

@@ -1,0 +1,53 @@
+"""Finds the language of a format's schemas. Its libraries load when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from penstock.model.sql_errors import AnalysisError
+
+if TYPE_CHECKING:
+    from penstock.formats.registered import Row, SchemaLanguage
+    from penstock.formats.rows import RowFormat
+
+_HERE = "penstock.formats"
+_MODULES = {
+    "AVRO": ("avro.avro_language", "AvroLanguage"),
+    "JSON_SR": ("json.json_language", "JsonLanguage"),
+    "PROTOBUF": ("protobuf.protobuf_language", "ProtobufLanguage"),
+}
+
+
+def has_language(format_name: str) -> bool:
+    """Tells whether the schemas of a format are kept in a registry."""
+    return format_name in _MODULES
+
+
+@cache
+def language_of(format_name: str) -> SchemaLanguage:
+    """Gives the language that a format's schemas are written in."""
+    module, name = _MODULES[format_name]
+    return cast("SchemaLanguage", getattr(_loaded(module, format_name), name)())
+
+
+def protobuf_codec(
+    row: RowFormat,
+) -> tuple[Callable[[Row], bytes | None], Callable[[bytes], Row]]:
+    """Gives the functions of a row in format PROTOBUF_NOSR."""
+    made: tuple[Callable[[Row], bytes | None], Callable[[bytes], Row]]
+    made = _loaded("protobuf.protobuf_language", row.format.name).plain_codec(row)
+    return made
+
+
+def _loaded(module: str, format_name: str) -> Any:
+    try:
+        return import_module(f"{_HERE}.{module}")
+    except ModuleNotFoundError as error:
+        raise AnalysisError(
+            "format-library-missing",
+            f"format {format_name} needs the package {error.name!r}",
+            fix="pip install 'penstock[formats]'",
+        ) from None

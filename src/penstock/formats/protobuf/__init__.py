@@ -1,0 +1,1 @@
+"""Protobuf: the text of its schemas, its messages, with and without a registry."""

@@ -1,0 +1,223 @@
+"""Serdes of rows: what a source's key and value columns are on its topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from penstock.formats.column_codec import ColumnCodec, rows_of
+from penstock.formats.columns import ColumnLike
+from penstock.formats.delimited import delimited_codec
+from penstock.formats.delimited_columns import delimited_columns
+from penstock.formats.formats import Format, format_named
+from penstock.formats.json.json_codec import json_codec
+from penstock.formats.json.json_columns import json_columns
+from penstock.formats.kafka_codec import kafka_codec, void_codec
+from penstock.formats.kafka_columns import kafka_columns
+from penstock.formats.language import language_of, protobuf_codec
+from penstock.formats.properties import FormatProperties
+from penstock.formats.registered import registered_codec
+from penstock.kernel.vector.codecs import Encoded
+from penstock.model.coded_bytes import CodedBytes
+from penstock.model.record import Headers
+from penstock.model.rows import Rows
+from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql_types import Field
+from penstock.registry.registry import SchemaRegistry
+from penstock.serde.base import Serde
+
+Row = tuple[Any, ...]
+_NO_PROPERTIES = FormatProperties()
+_PURE_FORMATS = frozenset({"JSON", "DELIMITED", "KAFKA", "NONE"})
+
+
+class Codec(NamedTuple):
+    """Two functions made for one schema. ``encode`` may give None for a row that is only NULL."""
+
+    encode: Callable[[Row], bytes | None]
+    decode: Callable[[bytes], Row | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFormat:
+    """Everything that the bytes of a row depend on."""
+
+    format: Format
+    columns: tuple[Field, ...]
+    is_key: bool
+    topic: str
+    properties: FormatProperties
+    wrap: bool | None
+    registry: SchemaRegistry | None = field(default=None, compare=False)
+    #: Whether somebody wants the values. If not, it is enough to know that they can be read.
+    is_read: bool = field(default=True, compare=False)
+
+    @property
+    def is_unwrapped(self) -> bool:
+        return self.format.is_unwrapped(self.columns, is_key=self.is_key, wrap=self.wrap)
+
+    def required_registry(self) -> SchemaRegistry:
+        if self.registry is None:
+            raise AnalysisError(
+                "no-schema-registry",
+                f"format {self.format.name} of topic {self.topic!r} needs a schema registry",
+                fix="set ksql.schema.registry.url",
+            )
+        return self.registry
+
+
+@dataclass(frozen=True)
+class RowSerde(Serde[Row]):
+    """Rows as tuples with one SQL value per column; None is a record without bytes.
+
+    ``encode`` and ``decode`` of an instance are the functions made for its columns, so that a
+    record costs no further call.
+    """
+
+    row: RowFormat
+    _columns: ColumnCodec = field(init=False, repr=False, compare=False)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether nothing but the row decides on its bytes; schema ids come from a registry."""
+        return self.row.format.name in _PURE_FORMATS
+
+    def __post_init__(self) -> None:
+        made = codec_of(self.row)
+        vars(self).update(
+            encode=made.encode, decode=made.decode, _columns=column_codec_of(self.row)
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The functions are closures; what they were made from says it all.
+        return type(self), (self.row,)
+
+    @property
+    def wire(self) -> object:
+        return self._columns.wire
+
+    @property
+    def takes_all(self) -> bool:
+        return self._columns.takes_all
+
+    @property
+    def tells_apart(self) -> bool:
+        return self._columns.tells_apart
+
+    def keeps_bytes(self, data: Encoded) -> bool:
+        return self._columns.keeps_bytes(data)
+
+    def decode_column(self, data: Encoded) -> Rows | None:
+        """Rows as columns; bytes that come again and again are decoded once."""
+        decode = self._columns.decode
+        if decode is None or not len(data) or None in data:
+            return None
+        if isinstance(data, CodedBytes):
+            different = decode(data.different)
+            return None if different is None else different.coded(data.codes)
+        return decode(data)
+
+    def encode_column(self, values: Sequence[Any]) -> Encoded | None:
+        encode = self._columns.encode
+        if encode is None or None in values:
+            return None
+        return encode(rows_of(values, len(self.row.columns)))
+
+    def encode(self, value: Row) -> bytes:
+        raise NotImplementedError  # pragma: no cover - every instance has its own
+
+    def decode(self, data: bytes) -> Row:
+        raise NotImplementedError  # pragma: no cover - every instance has its own
+
+
+class NullableRowSerde(RowSerde):
+    """A row serde whose format has no bytes for some rows: a lone NULL, or no columns at all."""
+
+    def serialize(self, topic: str, value: Row | None, headers: Headers = ()) -> bytes | None:
+        return None if value is None else self.encode(value)
+
+
+def serde_for(
+    format: str | Format,  # noqa: A002 - the word of the language
+    columns: Sequence[ColumnLike],
+    *,
+    is_key: bool,
+    topic: str,
+    properties: FormatProperties = _NO_PROPERTIES,
+    registry: SchemaRegistry | None = None,
+    wrap: bool | None = None,
+    is_read: bool = True,
+) -> RowSerde:
+    """Gives the serde of some columns on a topic.
+
+    Raises:
+        SqlError: when the format cannot hold the columns, see ``Format.validate``.
+    """
+    row = row_format(
+        format,
+        columns,
+        is_key=is_key,
+        topic=topic,
+        properties=properties,
+        registry=registry,
+        wrap=wrap,
+    )
+    row = replace(row, is_read=is_read)
+    plain = row.format.name == "DELIMITED" or not (row.is_unwrapped or not columns)
+    return RowSerde(row) if plain else NullableRowSerde(row)
+
+
+def row_format(
+    format: str | Format,  # noqa: A002 - the word of the language
+    columns: Sequence[ColumnLike],
+    *,
+    is_key: bool,
+    topic: str,
+    properties: FormatProperties = _NO_PROPERTIES,
+    registry: SchemaRegistry | None = None,
+    wrap: bool | None = None,
+) -> RowFormat:
+    """Gives what ``serde_for`` makes its serde from, checked."""
+    chosen = format_named(format) if isinstance(format, str) else format
+    chosen.validate(columns, is_key=is_key, properties=properties, wrap=wrap)
+    return RowFormat(
+        format=chosen,
+        columns=tuple(Field(column.name, column.type) for column in columns),
+        is_key=is_key,
+        topic=topic,
+        properties=properties,
+        wrap=wrap,
+        registry=registry,
+    )
+
+
+def codec_of(row: RowFormat) -> Codec:
+    """Makes the two functions of a row's format."""
+    match row.format.name:
+        case "JSON":
+            return Codec(*json_codec(row.columns, is_unwrapped=row.is_unwrapped))
+        case "DELIMITED":
+            return Codec(*delimited_codec(row.columns, row.properties.delimiter or ","))
+        case "JSON_SR" | "AVRO" | "PROTOBUF" if row.columns:
+            return Codec(*registered_codec(language_of(row.format.name), row))
+        case "PROTOBUF_NOSR" if row.columns:
+            return Codec(*protobuf_codec(row))
+        case "KAFKA" if row.columns:
+            return Codec(*kafka_codec(row.columns[0].type))
+        case _:
+            # No columns, no bytes: NONE says so, and the others have nothing to write.
+            return Codec(*void_codec())
+
+
+def column_codec_of(row: RowFormat) -> ColumnCodec:
+    """Makes what a row's format can do with whole columns, which may be nothing."""
+    match row.format.name:
+        case "JSON" if row.columns:
+            return json_columns(row.columns, is_unwrapped=row.is_unwrapped, is_read=row.is_read)
+        case "DELIMITED" if row.columns:
+            return delimited_columns(row.columns, row.properties.delimiter or ",")
+        case "KAFKA" if row.columns:
+            return kafka_columns(row.columns[0].type)
+        case _:
+            return ColumnCodec()

@@ -1,0 +1,1 @@
+"""Schema registries: in memory, in a Kafka topic, over HTTP, and a server of our own."""

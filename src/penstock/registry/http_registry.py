@@ -1,0 +1,137 @@
+"""A registry elsewhere, through Confluent's client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+from weakref import finalize
+
+from penstock.errors import ConfigError
+from penstock.registry.registry import (
+    RegisteredSchema,
+    RegistryError,
+    Schema,
+    SchemaKind,
+    SchemaReference,
+    unknown_schema,
+)
+from penstock.registry.registry_state import schema_to_json
+from penstock.registry.schemas import RegistryUnavailableError
+
+_NOT_FOUND = 404
+# From here on, the server says that it is not the request that is wrong.
+_OWN_FAULT = 500
+
+
+class HttpRegistry:
+    """A schema registry that is reached by its URL. A copy of it in a worker connects anew.
+
+    Args:
+        url: such as ``http://localhost:8081``.
+        settings: further settings of Confluent's client, such as ``basic.auth.user.info``.
+    """
+
+    def __init__(self, url: str, settings: Mapping[str, Any] | None = None) -> None:
+        self._settings = {**(settings or {}), "url": url}
+        self._client = _new_client(self._settings)
+        # Copies in workers have no owner who would close their connections.
+        self._finalizer = finalize(self, self._client.close)
+        self._known: dict[int, Schema] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        others = {name: value for name, value in self._settings.items() if name != "url"}
+        return HttpRegistry, (self._settings["url"], others)
+
+    def register(self, subject: str, schema: Schema) -> int:
+        theirs = _to_client(schema)
+        return int(self._asked(lambda: self._client.register_schema(subject, theirs)))
+
+    def by_id(self, schema_id: int) -> Schema:
+        known = self._known.get(schema_id)
+        if known is None:
+            found = self._asked(lambda: self._client.get_schema(schema_id), missing=None)
+            if found is None:
+                raise unknown_schema(schema_id)
+            known = self._known[schema_id] = _from_client(found)
+        return known
+
+    def latest(self, subject: str) -> RegisteredSchema | None:
+        # Others may have registered a newer one since; the client would not look again.
+        self._client.clear_latest_caches()
+        return self._registered(lambda: self._client.get_latest_version(subject))
+
+    def version(self, subject: str, version: int) -> RegisteredSchema | None:
+        return self._registered(lambda: self._client.get_version(subject, version))
+
+    def subjects(self) -> list[str]:
+        return sorted(self._asked(self._client.get_subjects))
+
+    def delete(self, subject: str) -> list[int]:
+        return list(self._asked(lambda: self._client.delete_subject(subject), missing=[]))
+
+    def close(self) -> None:
+        """Closes the connections; a registry that nobody holds any more does so by itself."""
+        self._finalizer()
+
+    def _registered(self, ask: Callable[[], Any]) -> RegisteredSchema | None:
+        found = self._asked(ask, missing=None)
+        if found is None:
+            return None
+        schema = _from_client(found.schema)
+        return RegisteredSchema(found.subject, found.version, found.schema_id, schema)
+
+    def _asked(self, ask: Callable[[], Any], **otherwise: Any) -> Any:
+        """Gives the answer, or what ``missing`` says when the registry has no such thing."""
+        # The package belongs to an extra: it is there once a client could be made.
+        from confluent_kafka.schema_registry import SchemaRegistryError  # noqa: PLC0415
+
+        try:
+            return ask()
+        except SchemaRegistryError as error:
+            if error.http_status_code == _NOT_FOUND and "missing" in otherwise:
+                return otherwise["missing"]
+            kind = (
+                RegistryUnavailableError if error.http_status_code >= _OWN_FAULT else RegistryError
+            )
+            raise kind(
+                "registry-refused", f"the schema registry says: {error.error_message}"
+            ) from None
+        # Each of the client's own libraries has its own errors for a server that is away.
+        except Exception as error:
+            raise RegistryUnavailableError(
+                "registry-unavailable",
+                f"the schema registry at {self._settings['url']} cannot be asked: {error}",
+                fix="check ksql.schema.registry.url and that the registry runs",
+            ) from error
+
+
+def _new_client(settings: Mapping[str, Any]) -> Any:
+    try:
+        from confluent_kafka.schema_registry import SchemaRegistryClient  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "registry-client-missing",
+            f"a schema registry over HTTP needs the package {error.name!r}",
+            fix="pip install 'penstock[formats]'",
+        ) from None
+    try:
+        return SchemaRegistryClient(dict(settings))
+    except (ValueError, TypeError) as error:
+        raise ConfigError(
+            "bad-registry-setting",
+            f"the schema registry's client cannot be made: {error}",
+            fix="check ksql.schema.registry.url and its neighbours",
+        ) from None
+
+
+def _to_client(schema: Schema) -> Any:
+    from confluent_kafka.schema_registry import Schema as Theirs  # noqa: PLC0415
+
+    return Theirs.from_dict({"schemaType": "AVRO", **schema_to_json(schema)})
+
+
+def _from_client(theirs: Any) -> Schema:
+    references = tuple(
+        SchemaReference(r.name, r.subject, int(r.version)) for r in theirs.references or ()
+    )
+    return Schema(cast("SchemaKind", theirs.schema_type or "AVRO"), theirs.schema_str, references)
