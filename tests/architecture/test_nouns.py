@@ -7,6 +7,10 @@ from tests.architecture.source import ROOT, modules, relative, tree
 
 NODES = {file.stem: file for file in modules("topology/nodes")}
 NOUNS = NODES.keys() - {"__init__", "node"}
+EXECUTORS = {
+    file.stem: f"penstock.{relative(file).removesuffix('.py').replace('/', '.')}"
+    for file in modules("kernel/operators")
+}
 
 
 def home(node_type: str) -> str | None:
@@ -66,6 +70,6 @@ def test_node_docstrings_name_their_counterpart() -> None:
     lost = [
         relative(NODES[noun])
         for noun in sorted(NOUNS)
-        if f"penstock.kernel.{noun}" not in (ast.get_docstring(tree(NODES[noun])) or "")
+        if f"``{EXECUTORS[noun]}``" not in (ast.get_docstring(tree(NODES[noun])) or "")
     ]
     assert lost == []

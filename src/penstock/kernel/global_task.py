@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from penstock.errors import StreamsError
 from penstock.kernel.collector import Collector
+from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
-from penstock.kernel.source import SourceDecoder
 from penstock.kernel.stores import TaskStores
 from penstock.kernel.task import StreamTask
 from penstock.model.record import ConsumerRecord

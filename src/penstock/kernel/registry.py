@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-import penstock.kernel
+import penstock.kernel.operators
 from penstock.kernel.executor import executor_for
 
-for _module in pkgutil.iter_modules(penstock.kernel.__path__):
-    if _module.name not in ("registry", "task", "wiring"):
-        importlib.import_module(f"penstock.kernel.{_module.name}")
+for _module in pkgutil.walk_packages(
+    penstock.kernel.operators.__path__, f"{penstock.kernel.operators.__name__}."
+):
+    importlib.import_module(_module.name)
 
 __all__ = ["executor_for"]

@@ -16,6 +16,7 @@ from penstock.kernel.collector import Collector
 from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.failures import FailedProcessingError, Failures, processing_error
 from penstock.kernel.operator_clock import OperatorClock
+from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.punctuation import PunctuationQueue
 from penstock.kernel.record_queue import (
     Decoder,
@@ -27,7 +28,6 @@ from penstock.kernel.record_queue import (
 )
 from penstock.kernel.services import JoinClock
 from penstock.kernel.settings import TaskSettings
-from penstock.kernel.source import SourceDecoder
 from penstock.kernel.stores import TaskStores
 from penstock.kernel.value_getter import ValueGetter, value_getter_for
 from penstock.kernel.wiring import wire

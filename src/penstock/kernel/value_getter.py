@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.errors import UnsupportedOperationError
-from penstock.kernel.joiner import join_of
-from penstock.kernel.table_store import Rows, rows_of
-from penstock.kernel.table_transform_values import TransformedRow
+from penstock.kernel.operators.joins.joiner import join_of
+from penstock.kernel.operators.tables.table_store import Rows, rows_of
+from penstock.kernel.operators.tables.table_transform_values import TransformedRow
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.state.buffer.buffered import TimeOrderedBuffer
 from penstock.state.spec import StoreKind

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from penstock.kernel.source import takes_own_time
+from penstock.kernel.operators.topics.source import takes_own_time
 from penstock.kernel.vector.effects import ColumnCollector
 from penstock.kernel.vector.forms import step_for
 from penstock.kernel.vector.source import SourceColumns

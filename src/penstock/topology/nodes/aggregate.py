@@ -1,4 +1,7 @@
-"""Folds a grouped stream, as data. How it runs: ``penstock.kernel.aggregate``."""
+"""Folds a grouped stream, as data.
+
+How it runs: ``penstock.kernel.operators.aggregations.aggregate``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits a stream, as data. How it runs: ``penstock.kernel.branch``."""
+"""Splits a stream, as data. How it runs: ``penstock.kernel.operators.streams.branch``."""
 
 from __future__ import annotations
 

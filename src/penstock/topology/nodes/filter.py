@@ -1,4 +1,7 @@
-"""Keeps some records of a stream, as data. How it runs: ``penstock.kernel.filter``."""
+"""Keeps some records of a stream, as data.
+
+How it runs: ``penstock.kernel.operators.streams.filter``.
+"""
 
 from __future__ import annotations
 

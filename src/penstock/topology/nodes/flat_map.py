@@ -1,4 +1,7 @@
-"""Turns a record into any number of records, as data. How it runs: ``penstock.kernel.flat_map``."""
+"""Turns a record into any number of records, as data.
+
+How it runs: ``penstock.kernel.operators.streams.flat_map``.
+"""
 
 from __future__ import annotations
 

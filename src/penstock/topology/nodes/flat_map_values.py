@@ -1,6 +1,6 @@
 """Turns a value into any number of values, as data.
 
-How it runs: ``penstock.kernel.flat_map_values``.
+How it runs: ``penstock.kernel.operators.streams.flat_map_values``.
 """
 
 from __future__ import annotations

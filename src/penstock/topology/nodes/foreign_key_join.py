@@ -1,8 +1,8 @@
 """Joins two tables on a foreign key of the left one, as data: five nodes in a ring over two topics.
 
-How it runs: ``penstock.kernel.foreign_key_join``. The topics in the fields are no real topics but
-names that serdes see, one for each kind of bytes, as Java has them: ``<topic>-pk``, ``-fk``,
-``-vh``.
+How it runs: ``penstock.kernel.operators.joins.foreign_key_join``. The topics in the fields are no
+real topics but names that serdes see, one for each kind of bytes, as Java has them:
+``<topic>-pk``, ``-fk``, ``-vh``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Looks a stream's records up in a global table, as data.
 
-How it runs: ``penstock.kernel.global_join``.
+How it runs: ``penstock.kernel.operators.joins.global_join``.
 """
 
 from __future__ import annotations

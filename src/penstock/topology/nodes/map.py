@@ -1,4 +1,7 @@
-"""Gives records a new key and value, as data. How it runs: ``penstock.kernel.map``."""
+"""Gives records a new key and value, as data.
+
+How it runs: ``penstock.kernel.operators.streams.map``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Gives records a new value, as data. How it runs: ``penstock.kernel.map_values``."""
+"""Gives records a new value, as data.
+
+How it runs: ``penstock.kernel.operators.streams.map_values``.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Guards the way into a repartition topic, as data.
 
-How it runs: ``penstock.kernel.null_key_filter``.
+How it runs: ``penstock.kernel.operators.topics.null_key_filter``.
 """
 
 from __future__ import annotations

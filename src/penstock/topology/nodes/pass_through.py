@@ -1,6 +1,6 @@
 """Hands records on unchanged, as data: merged streams and the arms of a split.
 
-How it runs: ``penstock.kernel.pass_through``.
+How it runs: ``penstock.kernel.operators.streams.pass_through``.
 """
 
 from __future__ import annotations

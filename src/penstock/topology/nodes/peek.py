@@ -1,4 +1,4 @@
-"""Looks at records in passing, as data. How it runs: ``penstock.kernel.peek``."""
+"""Looks at records in passing, as data. How it runs: ``penstock.kernel.operators.streams.peek``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Runs user-written processors, as data. How it runs: ``penstock.kernel.process``."""
+"""Runs user-written processors, as data.
+
+How it runs: ``penstock.kernel.operators.processors.process``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Gives records a new key, as data. How it runs: ``penstock.kernel.select_key``."""
+"""Gives records a new key, as data.
+
+How it runs: ``penstock.kernel.operators.streams.select_key``.
+"""
 
 from __future__ import annotations
 

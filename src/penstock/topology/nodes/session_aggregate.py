@@ -1,6 +1,6 @@
 """Folds a grouped stream per session, as data.
 
-How it runs: ``penstock.kernel.session_aggregate``.
+How it runs: ``penstock.kernel.operators.aggregations.session_aggregate``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes records to a topic, as data. How it runs: ``penstock.kernel.sink``."""
+"""Writes records to a topic, as data. How it runs: ``penstock.kernel.operators.topics.sink``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Folds a grouped stream per sliding window, as data.
 
-How it runs: ``penstock.kernel.sliding_aggregate``.
+How it runs: ``penstock.kernel.operators.aggregations.sliding_aggregate``.
 """
 
 from __future__ import annotations

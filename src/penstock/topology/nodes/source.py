@@ -1,4 +1,7 @@
-"""Reads topics into a sub-topology, as data. How it runs: ``penstock.kernel.source``."""
+"""Reads topics into a sub-topology, as data.
+
+How it runs: ``penstock.kernel.operators.topics.source``.
+"""
 
 from __future__ import annotations
 

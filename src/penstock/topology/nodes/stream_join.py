@@ -1,6 +1,6 @@
 """Joins two streams within a window of time, as data.
 
-How it runs: ``penstock.kernel.stream_join``.
+How it runs: ``penstock.kernel.operators.joins.stream_join``.
 """
 
 from __future__ import annotations

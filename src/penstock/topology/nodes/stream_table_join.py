@@ -1,6 +1,6 @@
 """Looks a stream's records up in a table, as data.
 
-How it runs: ``penstock.kernel.stream_table_join``.
+How it runs: ``penstock.kernel.operators.joins.stream_table_join``.
 """
 
 from __future__ import annotations

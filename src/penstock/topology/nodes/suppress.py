@@ -1,4 +1,7 @@
-"""Holds a table's changes back, as data. How it runs: ``penstock.kernel.suppress``."""
+"""Holds a table's changes back, as data.
+
+How it runs: ``penstock.kernel.operators.tables.suppress``.
+"""
 
 from __future__ import annotations
 

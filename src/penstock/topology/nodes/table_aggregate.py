@@ -1,4 +1,7 @@
-"""Folds a grouped table, as data. How it runs: ``penstock.kernel.table_aggregate``."""
+"""Folds a grouped table, as data.
+
+How it runs: ``penstock.kernel.operators.aggregations.table_aggregate``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Keeps some rows of a table, as data. How it runs: ``penstock.kernel.table_filter``."""
+"""Keeps some rows of a table, as data.
+
+How it runs: ``penstock.kernel.operators.tables.table_filter``.
+"""
 
 from __future__ import annotations
 

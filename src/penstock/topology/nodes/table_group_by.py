@@ -1,6 +1,6 @@
 """Re-keys a table's changes for a grouped aggregation, as data.
 
-How it runs: ``penstock.kernel.table_group_by``.
+How it runs: ``penstock.kernel.operators.aggregations.table_group_by``.
 """
 
 from __future__ import annotations

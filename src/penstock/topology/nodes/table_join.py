@@ -1,4 +1,7 @@
-"""Joins two tables on their key, as data. How it runs: ``penstock.kernel.table_join``."""
+"""Joins two tables on their key, as data.
+
+How it runs: ``penstock.kernel.operators.joins.table_join``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Gives a table's rows a new value, as data. How it runs: ``penstock.kernel.table_map_values``."""
+"""Gives a table's rows a new value, as data.
+
+How it runs: ``penstock.kernel.operators.tables.table_map_values``.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Turns a topic or a stream into a table, as data.
 
-How it runs: ``penstock.kernel.table_source``.
+How it runs: ``penstock.kernel.operators.topics.table_source``.
 """
 
 from __future__ import annotations

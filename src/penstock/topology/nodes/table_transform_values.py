@@ -1,6 +1,6 @@
 """Gives a table's rows a new value with the help of state, as data.
 
-How it runs: ``penstock.kernel.table_transform_values``.
+How it runs: ``penstock.kernel.operators.tables.table_transform_values``.
 """
 
 from __future__ import annotations

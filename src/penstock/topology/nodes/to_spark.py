@@ -1,6 +1,6 @@
 """Hands a stream's batches to a function as Spark DataFrames, as data.
 
-How it runs: ``penstock.kernel.to_spark`` in a task,
+How it runs: ``penstock.kernel.operators.topics.to_spark`` in a task,
 ``penstock.runtime.spark.driver.to_spark`` on the driver.
 """
 

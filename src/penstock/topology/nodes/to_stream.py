@@ -1,4 +1,7 @@
-"""Turns a table's changes into a stream, as data. How it runs: ``penstock.kernel.to_stream``."""
+"""Turns a table's changes into a stream, as data.
+
+How it runs: ``penstock.kernel.operators.tables.to_stream``.
+"""
 
 from __future__ import annotations
 

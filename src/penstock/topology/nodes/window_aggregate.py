@@ -1,6 +1,6 @@
 """Folds a grouped stream per time window, as data.
 
-How it runs: ``penstock.kernel.window_aggregate``.
+How it runs: ``penstock.kernel.operators.aggregations.window_aggregate``.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from penstock.errors import StoreError
 from penstock.kernel.clocks import Clocks, fitting
+from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
-from penstock.kernel.source import SourceDecoder
 from penstock.kernel.stores import TaskStores, open_cache, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.kernel.vector.column_task import column_task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.table_store import materialized
+from penstock.kernel.operators.tables.table_store import materialized
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.topology.nodes.table_source import TableSource

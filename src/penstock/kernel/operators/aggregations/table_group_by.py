@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.errors import StreamsError
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.map import checked_pair
+from penstock.kernel.operators.streams.map import checked_pair
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.topology.nodes.table_group_by import TableGroupBy

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.kernel.aggregate import make
 from penstock.kernel.executor import Executor, Forward, executes
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
-from penstock.kernel.table_forwarder import TableForwarder
+from penstock.kernel.operators.aggregations.aggregate import make
+from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.model.versioned import ValueAndTimestamp

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.joiner import join_of
+from penstock.kernel.operators.joins.joiner import join_of
 from penstock.kernel.serdes import required_serde
 from penstock.kernel.value_getter import value_getter_for
 from penstock.model.change import Change

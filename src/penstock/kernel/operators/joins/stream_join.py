@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.joiner import join_of
 from penstock.kernel.operator_clock import OperatorClock
+from penstock.kernel.operators.joins.joiner import join_of
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
 from penstock.state.buffer.outer_join import OuterJoinKey, OuterJoinStore

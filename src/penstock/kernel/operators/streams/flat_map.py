@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.map import checked_pair
+from penstock.kernel.operators.streams.map import checked_pair
 from penstock.model.record import Headers
 from penstock.topology.nodes.flat_map import FlatMap
 

@@ -10,7 +10,7 @@ from typing import Any
 from penstock.errors import InvalidArgumentError
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
-from penstock.kernel.table_forwarder import TableForwarder
+from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.model.versioned import ValueAndTimestamp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.errors import StoreError
-from penstock.kernel.table_forwarder import TableForwarder
+from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.record import Headers
 from penstock.model.versioned import (
     PUT_RETURN_CODE_NOT_PUT,

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.errors import InvalidArgumentError
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.joiner import join_of
+from penstock.kernel.operators.joins.joiner import join_of
 from penstock.kernel.record_contexts import in_context
 from penstock.kernel.value_getter import value_getter_for
 from penstock.model.record import Headers

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import NullArgumentError, UnknownStoreError
 from penstock.kernel.context import NodeContext
 from penstock.kernel.executor import Executor, executes
+from penstock.kernel.operators.tables.table_store import materialized
 from penstock.kernel.record_contexts import in_context
-from penstock.kernel.table_store import materialized
 from penstock.model.change import Change
 from penstock.model.record import Headers, RecordContext
 from penstock.model.versioned import ValueAndTimestamp

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.joiner import join_of
-from penstock.kernel.table_store import rows_of
+from penstock.kernel.operators.joins.joiner import join_of
+from penstock.kernel.operators.tables.table_store import rows_of
 from penstock.model.record import Headers
 from penstock.topology.nodes.global_join import GlobalJoin
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.errors import StreamsError
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.table_store import MaterializedTable
+from penstock.kernel.operators.tables.table_store import MaterializedTable
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.topology.nodes.node import TableNode

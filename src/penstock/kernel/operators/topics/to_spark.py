@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.kernel.executor import executes
-from penstock.kernel.sink import SinkExecutor
+from penstock.kernel.operators.topics.sink import SinkExecutor
 from penstock.topology.nodes.to_spark import ToSpark
 
 

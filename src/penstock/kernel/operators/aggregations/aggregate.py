@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.kernel.executor import Executor, Forward, executes
-from penstock.kernel.table_forwarder import TableForwarder
+from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.model.versioned import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.joiner import join_of
-from penstock.kernel.table_store import materialized
+from penstock.kernel.operators.joins.joiner import join_of
+from penstock.kernel.operators.tables.table_store import materialized
 from penstock.kernel.value_getter import value_getter_for
 from penstock.model.change import Change
 from penstock.model.record import Headers

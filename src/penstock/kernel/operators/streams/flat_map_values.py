@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.flat_map import iterable
+from penstock.kernel.operators.streams.flat_map import iterable
 from penstock.model.record import Headers
 from penstock.topology.nodes.flat_map_values import FlatMapValues
 

@@ -1,0 +1,1 @@
+"""Executors that group records and fold them, with and without windows."""

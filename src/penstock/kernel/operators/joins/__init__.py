@@ -1,0 +1,1 @@
+"""Executors with two inputs: joins of streams, tables and global tables."""

@@ -1,0 +1,1 @@
+"""Executors of the processors that users write."""

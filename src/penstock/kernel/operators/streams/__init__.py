@@ -1,0 +1,1 @@
+"""Executors from stream to stream that take one record at a time."""

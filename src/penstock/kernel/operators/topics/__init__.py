@@ -1,0 +1,1 @@
+"""Executors at the border of a sub-topology: decoding, encoding, guarding."""
