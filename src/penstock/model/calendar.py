@@ -1,4 +1,4 @@
-"""Dates, times and timestamps as text: ISO 8601, whole or cut short. Patterns: ``functions``."""
+"""Dates, times and timestamps as ISO 8601 text, whole or cut short. Patterns: ``sql.functions``."""
 
 from __future__ import annotations
 
