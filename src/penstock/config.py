@@ -127,10 +127,11 @@ CACHE_MAX_BYTES = Setting(
 )
 VECTORIZE = Setting(
     "penstock.vectorize",
-    one_of("auto", "on", "off"),
+    one_of("auto", "on", "strict", "off"),
     "auto",
     "Runs built-in operations and expressions over columns where that gives the same: auto"
-    " (batches of some hundred records), on (all), off.",
+    " (batches of some hundred records), on (all), strict (all, and a fault in that code is raised:"
+    " for tests), off.",
 )
 REPARTITION_FORMAT = Setting(
     "penstock.repartition.format",

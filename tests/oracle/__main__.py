@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         " partitions and slots count: all,4,2",
     )  # fmt: skip
     parser.add_argument(
-        "--vectorize", choices=("auto", "on", "off"), default="auto",
+        "--vectorize", choices=("auto", "on", "strict", "off"), default="auto",
         help="with --staged: penstock.vectorize",
     )  # fmt: skip
     parser.add_argument(

@@ -42,7 +42,7 @@ def _plans(case: Case) -> Iterator[ColumnPlan]:
     kafka = MemoryKafka()
     for topic in case_topics(case.data):
         kafka.create(topic)
-    config = options.configuration(case.data) | {"penstock.vectorize": "on"}
+    config = options.configuration(case.data) | {"penstock.vectorize": "strict"}
     topology = build_topology(case.data, [])
     application = StagedApplication(topology.graph, config, kafka)
     try:

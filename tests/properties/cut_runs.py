@@ -146,6 +146,10 @@ class CutRun:
                 for topic in node.topics:
                     self.task.add_queue(topic, name)
 
+    @property
+    def sent(self) -> list[Sent]:
+        return self._collector.sent
+
     def run(self, topics: Topics, cuts: Cuts | None = None) -> Outcome:
         """Take every record of the topics through the task."""
         at, batches = dict.fromkeys(topics, 0), list[Committed]()

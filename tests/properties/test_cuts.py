@@ -198,7 +198,7 @@ def over_columns(
     events = read_by(graph, events)
     patches = small_pieces()
     try:
-        run = CutRun(graph, extractor=EXTRACTOR, cache_bytes=cache_bytes, vectorize="on")
+        run = CutRun(graph, extractor=EXTRACTOR, cache_bytes=cache_bytes, vectorize="strict")
         return run.run(events, cuts), events
     finally:
         patches.undo()

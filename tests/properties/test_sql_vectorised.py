@@ -86,7 +86,7 @@ def test_columns_change_nothing(
     name: str, events: list[Event], sizes: list[int], config: dict[str, Any]
 ) -> None:
     """Whatever the records, however they are cut into batches, with a cache or without."""
-    over_columns = run_graph(graph_of(name), events, sizes, config, "on")
+    over_columns = run_graph(graph_of(name), events, sizes, config, "strict")
     by_record = run_graph(graph_of(name), events, sizes, config, "off")
     assert over_columns.records == by_record.records
     assert over_columns.stores == by_record.stores
@@ -98,4 +98,4 @@ def test_these_queries_do_run_over_columns(name: str) -> None:
     """The property would hold of itself if none of them did."""
     events = [Event("in", b"k1", b'{"n":1,"s":"a"}', n, ()) for n in range(3)]
     config = {"partitions": 1, "slots": 1, "cache": 10_000_000}
-    assert run_graph(graph_of(name), events, [3], config, "on").vectorised > 0
+    assert run_graph(graph_of(name), events, [3], config, "strict").vectorised > 0

@@ -344,7 +344,7 @@ def test_columns_change_nothing(
     build: Build, events: list[Event], sizes: list[int], config: dict[str, Any]
 ) -> None:
     """Whatever the records, however they are cut into batches, with a cache or without."""
-    over_columns = run(build, events, sizes, config, "on")
+    over_columns = run(build, events, sizes, config, "strict")
     by_record = run(build, events, sizes, config, "off")
     assert over_columns.records == by_record.records
     assert over_columns.stores == by_record.stores
@@ -356,7 +356,7 @@ def test_these_topologies_do_run_over_columns(build: Build) -> None:
     """The property would hold of itself if none of them did."""
     events = [Event("in", b"k1", b'{"n":1,"s":"a"}', n, ()) for n in range(3)]
     config = {"partitions": 1, "slots": 1, "cache": 10_000_000}
-    assert run(build, events, [3], config, "on").vectorised > 0
+    assert run(build, events, [3], config, "strict").vectorised > 0
     assert run(build, events, [3], config, "auto").vectorised == 0
 
 
@@ -365,7 +365,7 @@ def test_record_that_is_skipped_leaves_the_others_to_columns() -> None:
     values = [b'{"n":1}', b"no json", b'{"n":2}']
     events = [Event("in", b"k1", value, n, ()) for n, value in enumerate(values)]
     config = {"partitions": 1, "slots": 1, "cache": 10_000_000}
-    outcome = run(counts, events, [3], config, "on")
+    outcome = run(counts, events, [3], config, "strict")
     assert outcome.vectorised > 0
     assert [value for _, value, _, _ in outcome.records["out", b"k1"]] == [b"2"]
     assert [value for _, value, _, _ in outcome.records["dead", b"k1"]] == [b"no json"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -221,3 +222,18 @@ def test_a_failure_of_the_users_program_ends_the_batches(staged: StagedApplicati
     assert driver.error is wrong
     assert wrong.__cause__ is None
     assert driver.fenced == 0
+
+
+def test_faults_of_the_column_path_are_counted_for_the_metrics(staged: StagedApplication) -> None:
+    """What slots report about them adds up over tasks and batches."""
+
+    def faulty(task: SlotTask) -> Outcome:
+        driver.runner.stop(0)
+        (report,) = done(task).reports
+        reports = [replace(report, slot=slot, column_errors={"IndexError": 1}) for slot in (0, 1)]
+        return Outcome(slot=0, reports=tuple(reports))
+
+    driver = Driver(staged, faulty)
+    driver.planner.may_go_on.set()
+    driver.join()
+    assert dict(driver.runner.progress.column_errors) == {"IndexError": 2}

@@ -13,6 +13,9 @@ import pytest
 
 import penstock as ps
 from penstock.errors import StreamsError
+from penstock.kernel.vector.batch import Batch
+from penstock.kernel.vector.effects import Effects
+from penstock.kernel.vector.step import Step
 from penstock.runtime.spark.exchange.batch_log import BatchPlan
 from penstock.runtime.spark.exchange.stage_request import (
     NO_LIMITS,
@@ -48,6 +51,13 @@ def random_keys(builder: ps.StreamsBuilder) -> None:
 def counting(builder: ps.StreamsBuilder) -> None:
     """One stage."""
     builder.stream("in", key="string", value="string").group_by_key().count("counts")
+
+
+class Faulty(Step[Any]):
+    """A column form with a fault in it."""
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        1 // (len(batch) - len(batch))
 
 
 def new_kafka(partitions: int) -> MemoryKafka:
@@ -321,3 +331,20 @@ def test_a_cut_batch_reports_where_it_really_ended(kafka: MemoryKafka, staged: S
     assert kafka.group["in", 0] == 2
     assert application.position()["in", 0] == 2
     assert counts(application) == {"k": 2}
+
+
+def test_slot_reports_faults_of_the_column_path(staged: Staged) -> None:
+    """The records are processed all the same; the driver adds the counts up for the metrics."""
+    application = staged(counting, partitions=1, **{"penstock.vectorize": "on"})
+    application.run_batch(0)
+    ((_, state),) = application.slot_of(0).tasks.items()
+    assert state.kernel is not None
+    assert state.kernel.columns is not None
+    for source in state.kernel.columns.plan.sources.values():
+        source.children += [Faulty(source.node, state.kernel)]
+    for batch in (1, 2):
+        application.kafka.append("in", b"a", b"1", 0)
+        (report,) = application.run_batch(batch)
+        ((fault, count),) = report.column_errors.items()
+        assert (fault.split(":")[0], count) == ("ZeroDivisionError at test_slot.py", 1)
+    assert [store.get("a") for store in application.stores()["counts"]] == [(2, 0)]

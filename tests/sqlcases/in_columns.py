@@ -62,7 +62,7 @@ class _BothWays(ScriptTopics):
         super().run_query(query, records)
         graph = self.engine.topology(query.id).graph
         for cache in _CACHES:
-            over_columns = _outcome(graph, records * _TIMES_OVER, cache, "on")
+            over_columns = _outcome(graph, records * _TIMES_OVER, cache, "strict")
             by_record = _outcome(graph, records * _TIMES_OVER, cache, "off")
             if over_columns != by_record:
                 self.problems.append(

@@ -35,6 +35,8 @@ class TaskSettings:
     state_dir: Path | None = None
     #: Batches of at least so many records run over columns where they can; None: never.
     vectorize_from: int | None = None
+    #: Raise a fault in the column path; else it is a warning and the batch runs record at a time.
+    raises_column_errors: bool = False
     configs: dict[str, Any] = field(default_factory=dict)
 
     def topic(self, name: str) -> str:

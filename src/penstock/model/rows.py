@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.model.coded import Coded
+from penstock.model.user_code import user_code
 
 Items = Sequence[Any]
 Places = NDArray[np.int64]
@@ -36,7 +37,8 @@ class Rows(Sequence[tuple[Any, ...]]):
     def column(self, place: int) -> Items:
         found = self._columns[place]
         if callable(found):
-            found = self._columns[place] = found()
+            with user_code("an expression"):
+                found = self._columns[place] = found()
         return found
 
     def columns(self) -> list[Items]:

@@ -53,7 +53,9 @@ _HANDLERS: dict[Setting[Any], dict[str, Callable[[], ExceptionHandler]]] = {
 
 
 #: From how many records on a batch runs over columns.
-_VECTORIZE_FROM: dict[str, int | None] = {"auto": FEW_RECORDS, "on": 1, "off": None}
+_VECTORIZE_FROM: dict[str, int | None] = {
+    "auto": FEW_RECORDS, "on": 1, "strict": 1, "off": None,
+}  # fmt: skip
 
 
 def task_settings(
@@ -76,6 +78,7 @@ def task_settings(
         emit_interval_ms=interval,
         state_dir=state_dir,
         vectorize_from=_VECTORIZE_FROM[config[settings.VECTORIZE]],
+        raises_column_errors=config[settings.VECTORIZE] == "strict",
         configs=dict(config),
     )
 

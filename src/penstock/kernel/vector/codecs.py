@@ -1,7 +1,7 @@
 """Whole columns through serdes: the same bytes and values as one by one, in fewer calls.
 
 A fast way that meets something it does not know gives way to the serde itself, item by item. An
-item that the serde refuses raises what the serde raises.
+item that the serde refuses is a ``UserCodeError``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from penstock.model.user_code import UserCodeError, user_code
 from penstock.serde.base import Serde
 from penstock.serde.json import JsonSerde, has_long_number
 from penstock.serde.json_column import dumped, loaded
@@ -74,12 +75,13 @@ def decode_all(serde: Serde[Any], data: Encoded) -> Sequence[Any]:
     if fast is not None:
         try:
             found = fast(data)
-        except (TypeError, ValueError, LookupError):
+        except (TypeError, ValueError, LookupError, UserCodeError):
             found = None
         if found is not None:
             return found
     decode = serde.decode
-    return [None if item is None else decode(item) for item in data]
+    with user_code(f"serde {type(serde).__name__}"):
+        return [None if item is None else decode(item) for item in data]
 
 
 def encode_all(serde: Serde[Any], values: Sequence[Any]) -> Encoded:
@@ -88,12 +90,13 @@ def encode_all(serde: Serde[Any], values: Sequence[Any]) -> Encoded:
     if fast is not None:
         try:
             found = fast(values)
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError, UserCodeError):
             found = None
         if found is not None:
             return found
     encode = serde.encode
-    return [None if value is None else encode(value) for value in values]
+    with user_code(f"serde {type(serde).__name__}"):
+        return [None if value is None else encode(value) for value in values]
 
 
 def takes_all(serde: Serde[Any]) -> bool:

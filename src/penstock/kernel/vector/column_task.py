@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from penstock.errors import StoreError
 from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.kernel.vector.batch import NotProvenError
 from penstock.kernel.vector.effects import Effects
@@ -17,6 +20,7 @@ from penstock.kernel.vector.source import SourceColumns
 from penstock.kernel.vector.step import Step
 from penstock.kernel.vector.turns import turns
 from penstock.model.coded_bytes import joined_columns
+from penstock.model.user_code import UserCodeError
 
 if TYPE_CHECKING:
     from penstock.kernel.record_queue import RawRecord, RecordQueue, Stop
@@ -26,6 +30,10 @@ log = logging.getLogger(__name__)
 
 #: Turns shorter than this on average are no columns any more.
 _SHORT_TURN = 32
+
+#: What sends a batch back to record at a time: columns may give something else, or code or data
+#: of the user fails, which the record's own way reports with the record that it belongs to.
+_FALLS_BACK = (NotProvenError, UserCodeError, StoreError)
 
 Input = tuple["RecordQueue", RawColumns]
 
@@ -44,21 +52,33 @@ class ColumnRun(NamedTuple):
 
 def column_task(task: StreamTask, nodes: Iterable[str]) -> ColumnTask | None:
     """Plans a task over columns; None if the settings want none."""
-    at_least = task.settings.vectorize_from
-    return None if at_least is None else ColumnTask(plan_columns(task, nodes), at_least=at_least)
+    settings = task.settings
+    if settings.vectorize_from is None:
+        return None
+    return ColumnTask(
+        plan_columns(task, nodes),
+        at_least=settings.vectorize_from,
+        is_strict=settings.raises_column_errors,
+    )
 
 
 class ColumnTask:
     """Runs batches over columns, all of a batch or nothing of it.
 
-    ``reasons`` counts why batches went back to record at a time.
+    ``reasons`` counts why batches went back to record at a time. ``errors`` counts the batches
+    that did so because of a fault in this code, by kind and place; a strict task raises it.
     """
 
-    def __init__(self, plan: ColumnPlan, *, at_least: int) -> None:
+    def __init__(self, plan: ColumnPlan, *, at_least: int, is_strict: bool = False) -> None:
         self.plan = plan
         self.batches = 0
         self.reasons: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+        self._gave_up: str | None = None
         self._at_least = at_least
+        self._is_strict = is_strict
+        #: The faults that the log already tells about.
+        self._warned: set[str] = set()
         #: Whether the last batch was given up so late that no time was left for its records.
         self._was_late = False
 
@@ -74,6 +94,7 @@ class ColumnTask:
         A truncated queue that runs empty ends the batch, as it does record at a time. ``stop`` is
         asked only while there is one input: several of them run whole.
         """
+        self._gave_up = None
         if self._was_late or sum(len(records) for _, records in inputs) < self._at_least:
             self._was_late = False
             return None
@@ -86,12 +107,14 @@ class ColumnTask:
                 self._run(inputs, effects)
                 if order and effects.has_skipped:
                     raise NotProvenError("a record is skipped while an input waits for more")
-        except NotProvenError as reason:
+        except _FALLS_BACK as reason:
             self._give_up(str(reason), stop)
             return None
-        except Exception as error:  # noqa: BLE001 - the records' own way says what is wrong where
-            log.debug("a batch runs record at a time: %r", error)
-            self._give_up(type(error).__name__, stop)
+        except Exception as error:
+            if self._is_strict:
+                raise
+            # Nothing has happened yet, so the application need not stop for it.
+            self._give_up(self._note(error), stop)
             return None
         self.batches += 1
         return ColumnRun(effects, [*inputs], order)
@@ -103,7 +126,35 @@ class ColumnTask:
         backwards = (records.record(place) for place in range(after - 1, -1, -1))
         return next((record for record in backwards if not effects.is_skipped(record)), None)
 
+    def take_errors(self) -> dict[str, int]:
+        """Return the faults since the last call."""
+        taken = dict(self.errors)
+        self.errors.clear()
+        return taken
+
+    def _note(self, error: Exception) -> str:
+        """Count a fault, and write it to the log the first time; return its kind and place."""
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        fault = f"{type(error).__name__} at {PurePath(last.filename).name}:{last.lineno}"
+        self.errors[fault] += 1
+        if fault not in self._warned:
+            self._warned.add(fault)
+            log.warning(
+                "a fault in the column path makes batches of %s run record at a time, with the"
+                " same results but slower; please report it: %s",
+                ", ".join(map(repr, self.plan.sources)), fault, exc_info=error,
+            )  # fmt: skip
+        return fault
+
+    @property
+    def why_not(self) -> str:
+        """Why the last batch ran record at a time."""
+        if self.plan.is_vectorised:
+            return self._gave_up or "it is small, or the batch before it took too long"
+        return "; ".join(f"{node}: {reason}" for node, reason in self.plan.why_not.items())
+
     def _give_up(self, reason: str, stop: Stop | None) -> None:
+        self._gave_up = reason
         self.reasons[reason] += 1
         # The records of this batch stop after the first one then. Were the next batch tried over
         # columns again, it would end the same way.

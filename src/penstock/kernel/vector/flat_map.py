@@ -11,6 +11,7 @@ from penstock.kernel.vector.batch import Batch, Column, Places
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.functions import flat_of, pairs_of
 from penstock.kernel.vector.step import Step, vectorises
+from penstock.model.user_code import user_code
 from penstock.topology.nodes import FlatMap
 
 if TYPE_CHECKING:
@@ -35,11 +36,14 @@ class FlatMapColumns(Step[FlatMap]):
             self._forward_at(places, batch, Column(keys), Column(values), effects)
 
     def _one_by_one(self, batch: Batch, effects: Effects) -> None:
-        found = [[*pairs] for pairs in self._pairs(batch)]
+        given = self._pairs(batch)
+        with user_code("a function"):
+            found = [[*pairs] for pairs in given]
         rows = np.repeat(np.arange(len(found)), np.fromiter(map(len, found), np.int64, len(found)))
         if not len(rows):
             return
-        keys, values = zip(*chain.from_iterable(found), strict=True)
+        with user_code("a function"):
+            keys, values = zip(*chain.from_iterable(found), strict=True)
         self._forward_at(rows, batch, Column(list(keys)), Column(list(values)), effects)
 
     def _forward_at(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from penstock.expr.aggregates import Aggregate, NamedAggregates, SingleAggregate
 from penstock.kernel.vector.batch import Batch
-from penstock.kernel.vector.evaluate import evaluate
+from penstock.kernel.vector.functions import evaluated
 from penstock.kernel.vector.grouping import Groups
+from penstock.model.user_code import user_code
 
 #: What a store makes of a state that goes through it.
 Through = Callable[[Any], Any]
@@ -82,7 +83,7 @@ class ExpressionFold:
         return self.single.initialize()
 
     def items(self, batch: Batch) -> Items:
-        return [evaluate(self.single.only.of, batch.keys, batch.values)]
+        return [evaluated(self.single.only.of, batch.keys, batch.values)]
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
@@ -111,13 +112,13 @@ class NamedFold:
 
     def items(self, batch: Batch) -> Items:
         aggregates = self.named.named.values()
-        return [evaluate(each.of, batch.keys, batch.values) for each in aggregates]
+        return [evaluated(each.of, batch.keys, batch.values) for each in aggregates]
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> Sequence[Any]:
         named = self.named.named
-        members = {name: [state[name] for state in states] for name in named}
+        members = _members(named, states)
         for (name, aggregate), column in zip(named.items(), items, strict=True):
             _fold(aggregate, column, groups, members[name])
         rows = zip(*members.values(), strict=True)
@@ -127,7 +128,7 @@ class NamedFold:
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> list[Any]:
         named = self.named.named
-        members = {name: [state[name] for state in states] for name in named}
+        members = _members(named, states)
         results = [
             _fold_running(aggregate, column, groups, members[name])
             for (name, aggregate), column in zip(named.items(), items, strict=True)
@@ -162,11 +163,12 @@ class ReduceFold:
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> list[Any]:
         reducer, result = self.reducer, []
-        for code, value in zip(groups.codes.tolist(), items[0], strict=True):
-            state = states[code]
-            state = value if state is None else reducer(state, value)
-            states[code] = state if through is None else through(state)
-            result.append(state)
+        with user_code("a reducer"):
+            for code, value in zip(groups.codes.tolist(), items[0], strict=True):
+                state = states[code]
+                state = value if state is None else reducer(state, value)
+                states[code] = state if through is None else through(state)
+                result.append(state)
         return result
 
 
@@ -182,7 +184,8 @@ class PureFold:
         return getattr(self.step, "is_order_free", False) is True
 
     def start(self) -> Any:
-        return self.initializer()
+        with user_code("an initializer"):
+            return self.initializer()
 
     def items(self, batch: Batch) -> Items:
         return [batch.values.values()]
@@ -191,27 +194,30 @@ class PureFold:
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> Sequence[Any]:
         step = self.step
-        for code, item in zip(groups.codes.tolist(), items[0], strict=True):
-            state = step(None, item, states[code])
-            states[code] = state if through is None else through(state)
+        with user_code("an aggregator"):
+            for code, item in zip(groups.codes.tolist(), items[0], strict=True):
+                state = step(None, item, states[code])
+                states[code] = state if through is None else through(state)
         return states
 
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> list[Any]:
         step, result = self.step, []
-        for code, item in zip(groups.codes.tolist(), items[0], strict=True):
-            state = step(None, item, states[code])
-            result.append(state)
-            states[code] = state if through is None else through(state)
+        with user_code("an aggregator"):
+            for code, item in zip(groups.codes.tolist(), items[0], strict=True):
+                state = step(None, item, states[code])
+                result.append(state)
+                states[code] = state if through is None else through(state)
         return result
 
 
 def _fold(aggregate: Aggregate, items: Sequence[Any], groups: Groups, states: list[Any]) -> None:
     step = aggregate.step
-    for code, item in zip(groups.codes.tolist(), items, strict=True):
-        if item is not None:
-            states[code] = step(states[code], item)
+    with user_code(aggregate.name):
+        for code, item in zip(groups.codes.tolist(), items, strict=True):
+            if item is not None:
+                states[code] = step(states[code], item)
 
 
 def _fold_running(
@@ -222,13 +228,20 @@ def _fold_running(
     through: Through | None = None,
 ) -> list[Any]:
     step, result = aggregate.step, []
-    for code, item in zip(groups.codes.tolist(), items, strict=True):
-        state = states[code]
-        if item is not None:
-            state = step(state, item)
-        result.append(state)
-        states[code] = state if through is None or state is None else through(state)
+    with user_code(aggregate.name):
+        for code, item in zip(groups.codes.tolist(), items, strict=True):
+            state = states[code]
+            if item is not None:
+                state = step(state, item)
+            result.append(state)
+            states[code] = state if through is None or state is None else through(state)
     return result
+
+
+def _members(names: Iterable[str], states: list[Any]) -> dict[str, list[Any]]:
+    # A state of another version of the program may lack a member.
+    with user_code("the store's serde"):
+        return {name: [state[name] for state in states] for name in names}
 
 
 def _updated(state: Any, names: Any, values: tuple[Any, ...]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from penstock.kernel.vector.batch import Batch, Column
 from penstock.kernel.vector.evaluate import evaluate
 from penstock.kernel.vector.step import NotVectorisableError
 from penstock.model.pure import column_form, is_pure
+from penstock.model.user_code import user_code
 
 #: Functions of one value without side effects. A lambda may do anything.
 PURE_FUNCTIONS: tuple[Any, ...] = (
@@ -31,13 +32,13 @@ def expression_of(fn: Any, what: str) -> OverBatch:
         raise NotVectorisableError(
             f"{what} is a Python function: only expressions run over columns"
         )
-    return lambda batch: evaluate(fn, batch.keys, batch.values)
+    return lambda batch: evaluated(fn, batch.keys, batch.values)
 
 
 def mapper_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
     """The same, or a known function of the value."""
     if not with_key and any(fn is known for known in PURE_FUNCTIONS):
-        return lambda batch: [*map(fn, batch.values.values())]
+        return lambda batch: _mapped(fn, batch.values)
     if not with_key and is_pure(fn):
         return lambda batch: _called(fn, batch.values)
     return expression_of(fn, what)
@@ -49,14 +50,14 @@ def lists_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
         return mapper_of(fn, what, with_key=with_key)
     if with_key:
         return pairs_of(fn, what)
-    return lambda batch: [*map(fn, batch.values.values())]
+    return lambda batch: _mapped(fn, batch.values)
 
 
 def pairs_of(fn: Any, what: str) -> OverBatch:
     """The function over every record that gives keys and values; there is no expression for it."""
     if not is_pure(fn):
         raise NotVectorisableError(f"{what} is a Python function that gives records")
-    return lambda batch: [*map(fn, batch.keys.values(), batch.values.values())]
+    return lambda batch: _mapped(fn, batch.keys, batch.values)
 
 
 def flat_of(fn: Any, *, with_key: bool) -> Callable[[Batch], Any] | None:
@@ -64,19 +65,37 @@ def flat_of(fn: Any, *, with_key: bool) -> Callable[[Batch], Any] | None:
     over_columns = column_form(fn)
     if over_columns is None:
         return None
-    if with_key:
-        return lambda batch: over_columns(batch.keys, batch.values)
-    return lambda batch: over_columns(batch.values)
+
+    def over_batch(batch: Batch) -> Any:
+        with user_code("a function"):
+            if with_key:
+                return over_columns(batch.keys, batch.values)
+            return over_columns(batch.values)
+
+    return over_batch
 
 
 def _called(fn: Any, *columns: Column) -> Sequence[Any]:
     """A pure function of every record: all at once if it can do that, else one by one."""
     over_columns = column_form(fn)
     if over_columns is not None:
-        found: Sequence[Any] | None = over_columns(*columns)
+        with user_code("a function"):
+            found: Sequence[Any] | None = over_columns(*columns)
         if found is not None:
             return found
-    return [*map(fn, *(column.values() for column in columns))]
+    return _mapped(fn, *columns)
+
+
+def _mapped(fn: Any, *columns: Column) -> Sequence[Any]:
+    arguments = [column.values() for column in columns]
+    with user_code("a function"):
+        return [*map(fn, *arguments)]
+
+
+def evaluated(expression: Expression, first: Column, second: Column) -> Sequence[Any]:
+    """The expression of each pair; it may raise, for types that it cannot combine, say."""
+    with user_code("an expression"):
+        return evaluate(expression, first, second)
 
 
 def joiner_of(fn: Any, *, with_key: bool) -> Callable[[Column, Column, Column], Sequence[Any]]:
@@ -87,4 +106,4 @@ def joiner_of(fn: Any, *, with_key: bool) -> Callable[[Column, Column, Column], 
         raise NotVectorisableError(
             "its joiner is a Python function: only expressions run over columns"
         )
-    return lambda keys, left, right: evaluate(fn, left, right)
+    return lambda keys, left, right: evaluated(fn, left, right)

@@ -8,6 +8,7 @@ from penstock.kernel.vector.batch import Batch, Column
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.functions import flat_of, pairs_of
 from penstock.kernel.vector.step import Step, vectorises
+from penstock.model.user_code import user_code
 from penstock.topology.nodes import Map
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class MapColumns(Step[Map]):
     def process(self, batch: Batch, effects: Effects) -> None:
         found = None if self._columns is None else self._columns(batch)
         if found is None:
-            keys, values = zip(*self._pairs(batch), strict=True)
+            pairs = self._pairs(batch)
+            with user_code("a function"):
+                keys, values = zip(*pairs, strict=True)
             found = list(keys), list(values)
         self.forward(batch.with_columns(Column(found[0]), Column(found[1])), effects)

@@ -12,6 +12,7 @@ from penstock.kernel.vector.folds import Items, PureFold, Through
 from penstock.kernel.vector.grouping import Groups
 from penstock.model.field_fold import FieldFold
 from penstock.model.rows import Rows
+from penstock.model.user_code import user_code
 
 _UNCHANGING = (bool, bytes, float, int, str, type(None))
 
@@ -50,7 +51,8 @@ class RowFold:
             if part.over_columns is None:
                 _fold(part, columns, groups, member)
             else:
-                part.over_columns(member, groups.codes, columns)
+                with user_code("an aggregator"):
+                    part.over_columns(member, groups.codes, columns)
         return Rows(members, len(states))
 
     def running(
@@ -94,7 +96,9 @@ def _rows(items: Items, groups: Groups) -> Sequence[Any]:
 def _fold(part: FieldFold, columns: Items, groups: Groups, states: list[Any]) -> list[Any]:
     """Folds record by record; gives the state after each."""
     step, result = part.step, []
-    for code, values in zip(groups.codes.tolist(), _rows(columns, groups), strict=True):
-        states[code] = step(states[code], *values)
-        result.append(states[code])
+    rows = _rows(columns, groups)
+    with user_code("an aggregator"):
+        for code, values in zip(groups.codes.tolist(), rows, strict=True):
+            states[code] = step(states[code], *values)
+            result.append(states[code])
     return result

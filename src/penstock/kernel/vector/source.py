@@ -14,6 +14,7 @@ from penstock.kernel.vector.batch import Batch, NotProvenError, Origins, input_c
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.step import Step, require_known
 from penstock.model.coded_bytes import CodedBytes
+from penstock.model.user_code import UserCodeError
 from penstock.processor.handlers import LogAndFailExceptionHandler
 from penstock.topology.nodes import Source
 
@@ -67,7 +68,7 @@ class SourceColumns(Step[Source]):
             piece, taken = raw.cut(taken, after), after
             try:
                 batch = self._decoded(piece)
-            except Exception:
+            except UserCodeError:
                 if not may_skip or self._always_fails:
                     raise
                 batch = self._decoded(self._readable(piece, effects))
@@ -78,7 +79,7 @@ class SourceColumns(Step[Source]):
         return taken
 
     def _decoded(self, raw: RawColumns) -> Batch:
-        """The batch; raises if a record would be skipped or refused."""
+        """The batch; raises ``UserCodeError`` if a record cannot be decoded."""
         timestamps = np.asarray(raw.timestamps, np.int64)
         if len(timestamps) and timestamps.min() < 0:
             raise NotProvenError("a record has a negative timestamp")

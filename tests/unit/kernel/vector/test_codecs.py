@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kernel.vector.codecs import decode_all, encode_all, keeps_bytes
+from penstock.model.user_code import UserCodeError
 from penstock.serde.base import Serde
 from penstock.serde.json import JsonSerde
 from penstock.serde.primitives import BytesSerde, DoubleSerde, IntegerSerde, LongSerde, StringSerde
@@ -26,11 +27,13 @@ BYTES = st.binary(max_size=12) | st.sampled_from(
 
 
 def outcome(call: Any, *arguments: Any) -> Any:
-    """What a call gives, with its types, or that it refuses."""
+    """What a call gives, with its types, or the kind of error with which a serde refuses."""
     try:
         return repr(call(*arguments))
-    except (TypeError, ValueError, OverflowError):
-        return "refused"
+    except UserCodeError as error:
+        return type(error.__cause__)
+    except (TypeError, ValueError, OverflowError) as error:
+        return type(error)
 
 
 @pytest.mark.parametrize("serde", SERDES, ids=lambda serde: type(serde).__name__)

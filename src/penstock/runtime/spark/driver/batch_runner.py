@@ -82,6 +82,7 @@ class Progress:
     last_batch_seconds: float = 0.0
     last_batch_records: int = 0
     dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    column_errors: Counter[str] = field(default_factory=Counter)
     position: dict[tuple[str, int], int] = field(default_factory=dict)
     #: What the application waits for right now; None while batches run or there is no input.
     waiting_for: str | None = None
@@ -411,6 +412,7 @@ class BatchRunner:
             progress.restored += sum(each.records for each in report.restores)
             self._tell(report.restores)
             progress.dropped.update(report.dropped)
+            progress.column_errors.update(report.column_errors)
         if any(report.has_requested_commit for report in received):
             # What was asked for has been committed; the rest need not wait either.
             self._next_commit = 0.0

@@ -117,6 +117,8 @@ class Report:
     seconds: float = 0.0
     clocks: Clocks | None = None
     dropped: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    #: Batches that a fault in the column path made run record at a time, by kind and place.
+    column_errors: Mapping[str, int] = field(default_factory=dict)
     has_requested_commit: bool = False
     #: Where the task goes on reading, committed with everything else.
     positions: Mapping[Part, int] = field(default_factory=dict)

@@ -297,11 +297,12 @@ class Slot:
         positions, skips = inputs.positions(consumed)
         dropped = dict(kernel.dropped_records)
         kernel.dropped_records.clear()
+        column_errors = {} if kernel.columns is None else kernel.columns.take_errors()
         return Report(
             task=task, stage=request.stage, slot=self.number, records=sum(consumed.values()),
             sent=state.output.sent, logged=logged, restores=restores,
             seconds=time.monotonic() - started, clocks=kernel.clocks(), dropped=dropped,
-            has_requested_commit=kernel.commit_was_requested,
+            column_errors=column_errors, has_requested_commit=kernel.commit_was_requested,
             positions=positions, skips=skips, written=state.output.written,
         )  # fmt: skip
 
