@@ -1,10 +1,11 @@
 """One face for every engine that runs operators, so that one test says it for all of them."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from penstock import Topology
 from penstock.testing import Row, TopologyTestDriver
+from tests.pure_functions import declare_pure
 
 
 class PerRecord:
@@ -12,13 +13,17 @@ class PerRecord:
 
     #: Settings that make this engine's results comparable with those of the others.
     config: ClassVar[Mapping[str, Any]] = {}
+    engine: ClassVar[Literal["records", "columns"]] = "records"
 
     def __init__(self) -> None:
         self._drivers: list[TopologyTestDriver] = []
 
     def start(self, topology: Topology, config: Mapping[str, Any] | None = None) -> None:
         """Starts a topology; the wall clock begins at 0."""
-        self._drivers.append(TopologyTestDriver(topology, {**self.config, **(config or {})}))
+        settings = {**self.config, **(config or {})}
+        if self.engine == "columns":
+            declare_pure(topology)
+        self._drivers.append(TopologyTestDriver(topology, settings, engine=self.engine))
 
     def pipe(self, topic: str, table: str) -> None:
         self.inner.pipe(topic, table)
@@ -60,5 +65,20 @@ class OneBatch(PerRecord):
         self.inner.pipe_batch({topic: table})
 
 
+class PerRecordColumns(PerRecord):
+    """Takes each record over columns, where it can, as a batch of its own."""
+
+    engine = "columns"
+
+
+class OneBatchColumns(OneBatch):
+    """Takes all records of a table over columns at once, where it can."""
+
+    engine = "columns"
+
+
 Driver = PerRecord
-ENGINES: dict[str, type[Driver]] = {"per_record": PerRecord, "one_batch": OneBatch}
+ENGINES: dict[str, type[Driver]] = {
+    "per_record": PerRecord, "one_batch": OneBatch,
+    "per_record_columns": PerRecordColumns, "one_batch_columns": OneBatchColumns,
+}  # fmt: skip

@@ -20,7 +20,8 @@ from tests.oracle.report import (
     summary,
     text_of,
 )
-from tests.oracle.staged import STAGINGS, Staging
+from tests.oracle.run import ENGINES
+from tests.oracle.staged import COLUMN_STAGINGS, STAGINGS, Staging
 from tests.oracle.vector_report import vector_report
 
 
@@ -49,12 +50,22 @@ def main(arguments: list[str] | None = None) -> int:
             _check_on_spark(_sample(wanted, options.sample), options, layout)
             for layout in options.staging or (Staging("all"),)
         )
+    if options.columns:
+        compared = dataclasses.replace(settings, compares_engines=True)
+        return max(
+            _check(wanted, dataclasses.replace(compared, staging=staging), options, str(staging))
+            for staging in options.staging or COLUMN_STAGINGS
+        )
     if options.staged:
         return max(
             _check(wanted, dataclasses.replace(settings, staging=staging), options, str(staging))
             for staging in _stagings(options)
         )
-    return _check(wanted, settings, options)
+    return max(
+        _check(wanted, dataclasses.replace(settings, engine=engine), options)
+        for engine in ENGINES
+        if options.engine in (engine, "both")
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,6 +83,10 @@ def _parser() -> argparse.ArgumentParser:
         help="compare the order across topics and the record counts of internal topics too",
     )  # fmt: skip
     parser.add_argument(
+        "--engine", choices=(*ENGINES, "both"), default="both",
+        help="how the test driver runs cases: over columns where it can, by record, or both ways",
+    )  # fmt: skip
+    parser.add_argument(
         "--staged", action="store_true",
         help="run as on Spark, stage by stage, without Spark and Kafka",
     )  # fmt: skip
@@ -80,6 +95,10 @@ def _parser() -> argparse.ArgumentParser:
         help="with --staged: only this way: records per batch (a number, random, all), partitions,"
         " slots, and after every batch nothing, restart, lose, crash or fail (repeat); with --spark"
         " partitions and slots count: all,4,2",
+    )  # fmt: skip
+    parser.add_argument(
+        "--columns", action="store_true",
+        help="run in stages over columns and by record: both must be the same",
     )  # fmt: skip
     parser.add_argument(
         "--vectorize", choices=("auto", "on", "strict", "off"), default="auto",

@@ -11,15 +11,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import penstock as ps
 from penstock.model.record import Headers
+from penstock.testing import BatchReport
 from tests.oracle import options
 from tests.oracle.build import SideEffects, build_topology
 from tests.oracle.serdes import Codec, Span, codec, codec_name_of
 from tests.oracle.stores import read_stores
+from tests.pure_functions import declare_pure
 
+#: How the test driver runs a case.
+Engine = Literal["records", "columns"]
+ENGINES: tuple[Engine, ...] = ("columns", "records")
 _READERS = ("stream", "table", "global_table", "add_source", "global_store", "add_global_store")
 _WRITERS = ("to", "add_sink")
 
@@ -43,18 +48,26 @@ class Outcome:
     stores: dict[str, dict[str, Any]] | None = None
     side_effects: SideEffects = field(default_factory=list)
     failure: Failure | None = None
+    #: How each batch ran, if the case ran over columns.
+    batches: list[BatchReport] = field(default_factory=list)
 
 
 class CaseTimeout(BaseException):
     """A case ran for too long. No ``Exception``, so that no handler of the library eats it."""
 
 
-def execute(case: Mapping[str, Any], *, timeout_s: float, describe_only: bool = False) -> Outcome:
+def execute(
+    case: Mapping[str, Any],
+    *,
+    timeout_s: float,
+    describe_only: bool = False,
+    engine: Engine = "records",
+) -> Outcome:
     """Runs one case. Never raises: every error of the library becomes the outcome's failure."""
     outcome = Outcome()
     try:
         with time_limit(timeout_s):
-            _execute(case, outcome, describe_only=describe_only)
+            _execute(case, outcome, describe_only=describe_only, engine=engine)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001
@@ -62,16 +75,20 @@ def execute(case: Mapping[str, Any], *, timeout_s: float, describe_only: bool = 
     return outcome
 
 
-def _execute(case: Mapping[str, Any], outcome: Outcome, *, describe_only: bool) -> None:
+def _execute(
+    case: Mapping[str, Any], outcome: Outcome, *, describe_only: bool, engine: Engine
+) -> None:
     with phase_of(outcome, "build"):
         topology = build_topology(case, outcome.side_effects)
         outcome.describe = str(topology.describe())
     if describe_only:
         return
+    if engine == "columns":
+        declare_pure(topology)
     with phase_of(outcome, "init"):
         wall_clock_ms = options.initial_wall_clock_ms(case)
         config = options.configuration(case)
-        driver = ps.TopologyTestDriver(topology, config, initial_wall_clock=wall_clock_ms)
+        driver = ps.TopologyTestDriver(topology, config, wall_clock_ms, engine=engine)
     try:
         _run(case, driver, outcome)
     except BaseException:
@@ -92,6 +109,7 @@ def _run(case: Mapping[str, Any], driver: ps.TopologyTestDriver, outcome: Outcom
         # Of a record that fails, nothing counts as sent.
         records = driver.outputs()[:captured] if outcome.failure else driver.outputs()
         _keep_outputs(case, driver, records, outcome)
+        outcome.batches = driver.batches
     outcome.stores = read_stores(case, driver)
 
 

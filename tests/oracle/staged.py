@@ -12,6 +12,7 @@ from tests.oracle import options
 from tests.oracle.build import build_topology
 from tests.oracle.run import Failure, Outcome, decoded, input_record, phase_of, time_limit
 from tests.oracle.stores import read_stores
+from tests.pure_functions import declare_pure
 from tests.runtime.memory_kafka import InjectedFaultError, MemoryKafka
 from tests.runtime.staged import StagedApplication
 
@@ -49,6 +50,8 @@ STAGINGS = (
     Staging("random", partitions=4, slots=2),
     Staging("random", partitions=4, slots=2, disturbance="fail"),
 )
+#: What ``--columns`` runs: all in one batch, and over several batches and partitions.
+COLUMN_STAGINGS = (Staging("all"), Staging("random", partitions=2, slots=2))
 
 
 @dataclass(slots=True)
@@ -56,6 +59,8 @@ class StagedOutcome(Outcome):
     """What a case made, and how it was laid out."""
 
     plan: Plan | None = None
+    #: Batches of tasks that ran over columns.
+    column_batches: int = 0
 
 
 def execute_staged(case: Mapping[str, Any], staging: Staging, *, timeout_s: float) -> StagedOutcome:
@@ -74,6 +79,8 @@ def execute_staged(case: Mapping[str, Any], staging: Staging, *, timeout_s: floa
 def _execute(case: Mapping[str, Any], staging: Staging, outcome: StagedOutcome) -> None:
     with phase_of(outcome, "build"):
         topology = build_topology(case, outcome.side_effects)
+        if staging.vectorize == "strict":
+            declare_pure(topology)
         outcome.describe = str(topology.describe())
     kafka = MemoryKafka(staging.partitions)
     for topic in case_topics(case):
@@ -90,6 +97,7 @@ def _execute(case: Mapping[str, Any], staging: Staging, outcome: StagedOutcome) 
         try:
             run.all(outcome)
         finally:
+            outcome.column_batches = application.column_batches
             outcome.outputs = [
                 decoded(case, record)
                 for record in kafka.committed

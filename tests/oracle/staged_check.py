@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from penstock.errors import PenstockError
 from tests.oracle.cases import Case
 from tests.oracle.compare import Difference, compare, java_name, record_text
 from tests.oracle.exceptions import partition_reason, reason_for, restart_reason
@@ -38,6 +39,19 @@ def check_staged(
     if is_batched:
         differences += committed_differences(case.golden.get("outputs"), outcome.outputs)
     return differences, reason
+
+
+def check_columns(case: Case, staging: Staging, timeout_s: float) -> list[Difference] | None:
+    """Compare a run over columns with one by record; None if nothing ran over columns."""
+    over_columns = replace(staging, vectorize="strict")
+    outcome = execute_staged(case.data, over_columns, timeout_s=timeout_s)
+    if not outcome.column_batches:
+        # A fault of the column path ends the run before its first batch over columns.
+        is_fault = outcome.failure and not isinstance(outcome.failure.error, PenstockError)
+        return compare({}, outcome, ("exception",)) if is_fault else None
+    by_record = replace(staging, vectorize="off")
+    expected = execute_staged(case.data, by_record, timeout_s=timeout_s)
+    return _disturbed_differences(expected, outcome)
 
 
 def _disturbed_differences(calm: StagedOutcome, disturbed: StagedOutcome) -> list[Difference]:

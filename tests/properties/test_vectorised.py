@@ -289,7 +289,7 @@ def run_graph(
         application.run_batch(piped)
         newest = max((event.timestamp for event in events), default=0)
         stores = _stores(application, newest)
-        return Outcome(_records(kafka), stores, dropped, _vectorised(application))
+        return Outcome(_records(kafka), stores, dropped, application.column_batches)
     finally:
         application.close()
 
@@ -317,15 +317,6 @@ def _stores(application: StagedApplication, newest: int) -> dict[str, list[Any]]
 def _is_expired(key: Any, newest: int) -> bool:
     """A cache shows windows that its store has let go. No topology here keeps them longer."""
     return isinstance(key, ps.Windowed) and key.start <= newest - 40_000
-
-
-def _vectorised(application: StagedApplication) -> int:
-    tasks = [
-        state.kernel
-        for number in range(application.slots)
-        for state in application.slot_of(number).tasks.values()
-    ]
-    return sum(task.columns.batches for task in tasks if task is not None and task.columns)
 
 
 CONFIGS = st.fixed_dictionaries(

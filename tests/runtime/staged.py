@@ -244,6 +244,12 @@ class StagedApplication:
             found[name] = [store]
         return found
 
+    @property
+    def column_batches(self) -> int:
+        """How many batches of tasks ran over columns since the slots were made."""
+        tasks = [state.kernel for slot in self._slots.values() for state in slot.tasks.values()]
+        return sum(task.columns.batches for task in tasks if task is not None and task.columns)
+
     def slot_of(self, partition: int) -> Slot:
         return self._slot(partition % self.slots)
 

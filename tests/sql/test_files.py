@@ -16,7 +16,9 @@ _SECTIONS = [
 ]
 
 
+@pytest.mark.parametrize("over_columns", [False, True], ids=["records", "columns"])
 @pytest.mark.parametrize("section", _SECTIONS)
-def test_sql_files_pass(section: Section) -> None:
-    """What the statements assert holds."""
-    assert TestSession(SqlEngine(), _FOLDER).problem(section) is None
+def test_sql_files_pass(section: Section, *, over_columns: bool) -> None:
+    """What the statements assert holds, by record and over columns."""
+    session = TestSession(SqlEngine(), _FOLDER, over_columns=over_columns)
+    assert session.problem(section) is None

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.sqlcases.cases import Case, case_files, cases_in
 from tests.sqlcases.in_columns import check_in_columns
-from tests.sqlcases.run import check
+from tests.sqlcases.run import ENGINES, check
 from tests.sqlcases.verdict import Verdict
 
 
@@ -35,17 +35,26 @@ def main(arguments: list[str] | None = None) -> int:
         logging.disable(logging.CRITICAL)
     cases = [case for path in case_files(options.paths) for case in cases_in(path)]
     wanted = [case for case in cases if _is_wanted(case, options.only)]
+    all_verdicts: list[list[Verdict]] = []
     try:
         if options.spark:
-            verdicts = _on_spark(wanted, options.sample)
+            all_verdicts.append(_on_spark(wanted, options.sample))
         else:
-            run = check_in_columns if options.columns else check
-            verdicts = _verdicts(_sampled(wanted, options.sample), options.jobs, run)
+            runs = [run for name, run in ENGINES.items() if options.engine in (name, "both")]
+            chosen = _sampled(wanted, options.sample)
+            for run in [check_in_columns] if options.columns else runs:
+                all_verdicts.append(_verdicts(chosen, options.jobs, run))
     finally:
         logging.disable(logging.NOTSET)
+    return max(_told(verdicts, options) for verdicts in all_verdicts)
+
+
+def _told(verdicts: list[Verdict], options: argparse.Namespace) -> int:
     _report(verdicts, verbose=options.verbose, table=not options.no_table)
     agreeing = sum(verdict.agrees for verdict in verdicts)
-    print(f"sql cases: {agreeing} of {len(verdicts)} agree")
+    over_columns = sum(verdict.ran_over_columns for verdict in verdicts)
+    way = f", {over_columns} of them over columns" if over_columns else ""
+    print(f"sql cases: {agreeing} of {len(verdicts)} agree{way}")
     return 0 if agreeing == len(verdicts) else 1
 
 
@@ -60,6 +69,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=1, help="processes to run cases in")
     parser.add_argument("--log", action="store_true", help="keep the log of processing errors")
     parser.add_argument("--spark", action="store_true", help="run on Spark and a real broker")
+    parser.add_argument(
+        "--engine", choices=(*ENGINES, "both"), default="both",
+        help="each record as a batch over columns where it can, by record, or both ways",
+    )  # fmt: skip
     parser.add_argument(
         "--columns", action="store_true", help="run queries over columns and record at a time"
     )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from penstock.errors import PenstockError
 from penstock.registry.registry import MemoryRegistry
 from penstock.sql import SqlEngine
+from penstock.testing import BatchReport
 from penstock.testing.sql.script import ScriptTopics
 from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions
@@ -17,20 +20,36 @@ _PARTITIONS = 4
 
 
 def check(case: Case) -> Verdict:
-    """Runs a case in this process."""
+    """Runs a case in this process, record by record."""
     return guarded(case, lambda: _Run(case).problems())
+
+
+def check_over_columns(case: Case) -> Verdict:
+    """Runs a case in this process, each record as a batch over columns where it can."""
+    run = _Run(case, over_columns=True)
+    verdict = guarded(case, run.problems)
+    verdict.ran_over_columns = any(batch.ran_over_columns for batch in run.batches)
+    return verdict
+
+
+#: By the name of an engine what runs a case with it.
+ENGINES: dict[str, Callable[[Case], Verdict]] = {"columns": check_over_columns, "records": check}
 
 
 class _Run:
     """One case on its engine."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, *, over_columns: bool = False) -> None:
         self._case = case
         self._registry = MemoryRegistry()
         config = {"ksql.service.id": SERVICE_ID, **case.settings}
         self._engine = SqlEngine(config, functions=functions(), registry=self._registry)
         self._engine.catalog.default_partitions = _PARTITIONS
-        self._script = ScriptTopics(self._engine)
+        self._script = ScriptTopics(self._engine, over_columns=over_columns)
+
+    @property
+    def batches(self) -> list[BatchReport]:
+        return self._script.batches
 
     def problems(self) -> list[str]:
         self._prepare_topics()

@@ -17,6 +17,8 @@ class Verdict:
     file: str
     name: str
     problems: list[str] = field(default_factory=list)
+    #: Whether some batch ran over columns.
+    ran_over_columns: bool = False
 
     @property
     def agrees(self) -> bool:

@@ -212,6 +212,9 @@ class StreamTask:
                 Once it has answered true no more records are processed. At least one always is.
         """
         consumed = BatchRun(self, self._group, truncated, stop).run(inputs)
+        # Record by record this is done after each of them; over columns only nodes of other
+        # sub-topologies can have asked for it.
+        self.punctuate_stream_time()
         self.punctuate_wall_clock()
         self.flush()
         return consumed

@@ -123,10 +123,15 @@ class SqlEngine:
 
     # Running
 
-    def local(self) -> LocalQueries:
-        """Starts all persistent queries in this process, without Kafka and Spark."""
+    def local(self, *, over_columns: bool = False) -> LocalQueries:
+        """Starts all persistent queries in this process, without Kafka and Spark.
+
+        Args:
+            over_columns: Runs each record as a batch over columns, where that gives the same, as
+                large batches run on Spark.
+        """
         return LocalQueries(
-            LocalQuery(query_id, self.application_id(query_id), topology)
+            LocalQuery(query_id, self.application_id(query_id), topology, over_columns=over_columns)
             for query_id, topology in self.topologies().items()
         )
 

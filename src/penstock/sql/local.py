@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.model.record import Headers
 from penstock.runtime.local.application import LocalApplication
+from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.push import PushQuery, Row
 from penstock.topology.nodes import Source
@@ -20,13 +21,25 @@ QUERY_CONFIG: dict[str, object] = {
 
 
 class LocalQuery:
-    """One query's topology, fed record by record; what it writes is handed back each time."""
+    """One query's topology, fed record by record; what it writes is handed back each time.
 
-    def __init__(self, query_id: str, application_id: str, topology: Topology) -> None:
+    ``over_columns`` runs each record as a batch over columns, where that gives the same.
+    """
+
+    def __init__(
+        self,
+        query_id: str,
+        application_id: str,
+        topology: Topology,
+        *,
+        over_columns: bool = False,
+    ) -> None:
         self.id = query_id
         self.topics = _topics(topology)
         config = StreamsConfig({**QUERY_CONFIG, APPLICATION_ID.name: application_id})
-        self._application = LocalApplication(topology, config, 0, on_disk=False)
+        self._application = LocalApplication(
+            topology, config, 0, on_disk=False, over_columns=over_columns
+        )
         self._seen = 0
 
     def pipe(
@@ -47,6 +60,11 @@ class LocalQuery:
         new = produced[self._seen :]
         self._seen = len(produced)
         return [r for r in new if not self._application.is_internal_topic(r.topic)]
+
+    @property
+    def batches(self) -> list[BatchReport]:
+        """How each batch over columns ran; none if records go one by one."""
+        return self._application.batches
 
     @property
     def stores(self) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.errors import InvalidArgumentError
@@ -13,6 +13,7 @@ from penstock.model.duration import Duration, to_ms
 from penstock.model.record import Headers
 from penstock.model.site import caller_site
 from penstock.runtime.local.application import LocalApplication
+from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import InputRecord, ProducedRecord
 from penstock.serde.serdes import resolve_serde
 from penstock.state.plain_view import plain_view
@@ -24,12 +25,17 @@ from penstock.topology.nodes import Sink
 from penstock.topology.topology import Topology
 from penstock.topology.validate import nearest
 
+_ENGINES = ("records", "columns")
+
 
 class TopologyTestDriver:
     """Runs a topology on records that a test pipes in, and gives what comes out.
 
     Each record is processed completely, repartition topics and commit included, before ``pipe``
     returns. Serdes of topics are taken from the topology where it names them.
+
+    On Spark a large batch runs over columns where that gives the same. ``engine="columns"`` does
+    so here with batches of any size, and with each record of ``pipe`` as a batch of its own.
 
     >>> from penstock import StreamsBuilder
     >>> builder = StreamsBuilder()
@@ -45,6 +51,8 @@ class TopologyTestDriver:
         initial_wall_clock: The driver's clock at the start: a datetime, or milliseconds.
         on_disk: Keeps persistent stores in RocksDB in a temporary folder, instead of in the same
             ordered form in memory, which gives the same results and opens at once.
+        engine: ``"records"`` takes records one by one, ``"columns"`` over columns where it can;
+            ``batches`` says where it did.
     """
 
     __test__ = False
@@ -56,14 +64,23 @@ class TopologyTestDriver:
         initial_wall_clock: datetime | int = 0,
         *,
         on_disk: bool = False,
+        engine: Literal["records", "columns"] = "records",
     ) -> None:
+        if engine not in _ENGINES:
+            raise InvalidArgumentError(
+                "unknown-engine",
+                f"there is no engine {engine!r}{nearest(engine, _ENGINES)}",
+                fix=f"use one of {', '.join(map(repr, _ENGINES))}",
+                at=caller_site(),
+            )
         given = dict(config or {})
         given.setdefault(APPLICATION_ID.name, "topology-test-driver")
         now = initial_wall_clock
         now_ms = now if isinstance(now, int) else int(now.timestamp() * 1000)
         self._application = LocalApplication(
-            topology, StreamsConfig(given), now_ms, on_disk=on_disk
-        )
+            topology, StreamsConfig(given), now_ms, on_disk=on_disk,
+            over_columns=engine == "columns",
+        )  # fmt: skip
         self._serdes = TopicSerdes(self._application.graph, self._application.settings)
         self._dead_letters = self._application.settings.dead_letter_topic
         self._unread: dict[str, deque[ProducedRecord]] = {}
@@ -96,7 +113,8 @@ class TopologyTestDriver:
 
         All records are queued first; then the one with the smallest timestamp among the heads of
         the topics goes next, as a runtime does it that reads ahead. Caches hold results back
-        until the end of the batch.
+        until the end of the batch. With ``engine="columns"`` each sub-topology takes all of its
+        records at once and commits, as on Spark.
 
         Args:
             inputs: For each topic what ``pipe`` takes: a list of values, or a text table.
@@ -273,6 +291,21 @@ class TopologyTestDriver:
     def dropped_records(self) -> Mapping[tuple[str, str], int]:
         """How many records were dropped, by (node, reason): null keys or late records, say."""
         return self._application.dropped_records
+
+    @property
+    def batches(self) -> list[BatchReport]:
+        """How each batch so far ran with ``engine="columns"``: over columns, or why not.
+
+        >>> from penstock import StreamsBuilder, col
+        >>> builder = StreamsBuilder()
+        >>> numbers = builder.stream("in", key="string", value="json")
+        >>> numbers.filter(col("n") > 1).to("out", key_serde="string", value_serde="json")
+        >>> with TopologyTestDriver(builder.build(), engine="columns") as driver:
+        ...     driver.pipe_batch({"in": [("a", {"n": 1}), ("b", {"n": 2})]})
+        ...     print(*driver.batches)
+        sub-topology 0: 2 records over columns
+        """
+        return list(self._application.batches)
 
     # Inside
 

@@ -1006,6 +1006,13 @@ def look_into_a_store_of_another_kind() -> None:
 
 
 @mistake("test driver")
+def engine_does_not_exist() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    TopologyTestDriver(builder.build(), engine="column")  # type: ignore[arg-type]  # !
+
+
+@mistake("test driver")
 def turn_the_clock_back() -> None:
     copy().advance_wall_clock_time(-5)  # !
 

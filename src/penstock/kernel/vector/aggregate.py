@@ -117,7 +117,7 @@ class ReduceColumns(FoldColumns):
     """Reductions by functions that are known to be pure, such as ``max`` and ``operator.add``."""
 
     def __init__(self, node: Reduce, task: TaskServices) -> None:
-        is_known = any(node.fn is known for known in PURE_REDUCERS)
+        is_known = is_pure(node.fn) or any(node.fn is known for known in PURE_REDUCERS)
         super().__init__(node, task, ReduceFold(node.fn) if is_known else None)
 
 

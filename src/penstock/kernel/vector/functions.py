@@ -100,8 +100,10 @@ def evaluated(expression: Expression, first: Column, second: Column) -> Sequence
 
 def joiner_of(fn: Any, *, with_key: bool) -> Callable[[Column, Column, Column], Sequence[Any]]:
     """The joiner over keys, left and right values; raises if it may do anything else."""
-    if is_pure(fn) and with_key:
-        return lambda keys, left, right: _called(fn, keys, left, right)
+    if is_pure(fn):
+        if with_key:
+            return lambda keys, left, right: _called(fn, keys, left, right)
+        return lambda keys, left, right: _called(fn, left, right)
     if with_key or not isinstance(fn, Expression):
         raise NotVectorisableError(
             "its joiner is a Python function: only expressions run over columns"

@@ -28,6 +28,7 @@ from penstock.model.record import Headers
 from penstock.model.site import caller_site
 from penstock.model.task_id import TaskId
 from penstock.processor.handlers import LogAndContinueExceptionHandler
+from penstock.runtime.local.column_batches import BatchReport, ColumnBatches
 from penstock.runtime.local.outbox import InputRecord, Outbox, ProducedRecord
 from penstock.runtime.settings import task_settings
 from penstock.state.engine.memory import MemoryStore
@@ -45,15 +46,27 @@ class LocalApplication:
     As in Java's test driver there is one partition per topic, one task for all sub-topologies and
     a commit after every record, unless records come as a batch. Time stands still until
     ``advance`` moves it.
+
+    ``over_columns`` runs a record, or the records of a batch, over columns where that is the
+    same, and raises where that code has a fault; ``batches`` tells about each.
     """
 
     def __init__(
-        self, topology: Topology, config: StreamsConfig, wall_clock_ms: int, *, on_disk: bool
+        self,
+        topology: Topology,
+        config: StreamsConfig,
+        wall_clock_ms: int,
+        *,
+        on_disk: bool,
+        over_columns: bool = False,
     ) -> None:
         self.now_ms = wall_clock_ms
         self.graph = topology.graph
         check_runnable(self.graph)
-        self.settings = task_settings(config, emit_interval_ms=0)
+        settings = task_settings(config, emit_interval_ms=0)
+        if over_columns:
+            settings = replace(settings, vectorize_from=1, raises_column_errors=True)
+        self.settings = settings
         self.produced: list[ProducedRecord] = []
         self._outbox = Outbox()
         self._offsets: Counter[str] = Counter()
@@ -63,6 +76,7 @@ class LocalApplication:
         try:
             self._global = self._global_task()
             self._task = self._stream_task()
+            self._columns = self._column_batches() if over_columns else None
         except BaseException:
             self._remove_directory()
             raise
@@ -80,7 +94,8 @@ class LocalApplication:
     ) -> None:
         """Queues all records, then takes them through, the smallest timestamp first.
 
-        Commits when nothing is left to process, and before that every so many records.
+        Commits when nothing is left to process, and before that every so many records; over
+        columns after every record if that is 1, else after all records of a sub-topology.
         """
         for record in records:
             if not self._enqueue(*record):
@@ -120,6 +135,11 @@ class LocalApplication:
         return Counter() if self._task is None else self._task.dropped_records
 
     @property
+    def batches(self) -> list[BatchReport]:
+        """How each batch over columns ran; none if records go one by one."""
+        return [] if self._columns is None else self._columns.reports
+
+    @property
     def commit_requested(self) -> bool:
         return self._task is not None and self._task.commit_requested
 
@@ -146,10 +166,22 @@ class LocalApplication:
     def _run(self, commit_every: int = 1) -> None:
         """Goes on until nothing is left, what a commit lets out of the caches included."""
         self._capture()
+        if self._columns is not None:
+            self._run_columns(self._columns, commit_every)
+            return
         task = self._task
         while task is not None and task.has_records:
             self._process(task, commit_every)
             task.flush()
+            self._capture()
+
+    def _run_columns(self, columns: ColumnBatches, commit_every: int) -> None:
+        """The same with a batch, and its commit, in place of every record."""
+        while columns.has_records:
+            if commit_every == 1:
+                columns.run_one()
+            else:
+                columns.run_all()
             self._capture()
 
     def _process(self, task: StreamTask, most: int) -> None:
@@ -178,7 +210,10 @@ class LocalApplication:
         raw = RawRecord(topic, 0, self._offsets[counter], timestamp, key, value, headers)
         self._offsets[counter] += 1
         if queue is not None and self._task is not None:
-            self._task.add_records(queue, [raw])
+            if self._columns is None:
+                self._task.add_records(queue, [raw])
+            else:
+                self._columns.add(queue, raw)
         if is_global and self._global is not None:
             self._global.update(raw)
         return True
@@ -245,6 +280,12 @@ class LocalApplication:
         )  # fmt: skip
         self._add_queues(task, nodes)
         return task
+
+    def _column_batches(self) -> ColumnBatches | None:
+        if self._task is None:
+            return None
+        parts = [part for part in subtopologies(self.graph) if not part.is_global]
+        return ColumnBatches(self._task, self.graph, parts, self._queues)
 
     def _add_queues(self, task: StreamTask, nodes: list[str]) -> None:
         for name in nodes:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import repeat
 from typing import NamedTuple
 
+from penstock.kernel.raw_columns import Timestamps, listed
 from penstock.model.record import Headers
 
 
@@ -44,6 +47,22 @@ class Outbox:
         partition: int | None = None,
     ) -> None:
         self._sent.append(ProducedRecord(topic, key, value, timestamp, headers, partition or 0))
+
+    def send_columns(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Timestamps,
+        headers: Sequence[Headers] | None,
+        partition: int | None = None,
+    ) -> None:
+        rows = zip(
+            keys, values, listed(timestamps), repeat(()) if headers is None else headers,
+            strict=False,
+        )  # fmt: skip
+        for key, value, timestamp, each in rows:
+            self.send(topic, key, value, timestamp, each, partition)
 
     def partitions(self, topic: str) -> int:
         return 1

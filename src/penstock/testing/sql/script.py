@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.formats.rows import RowSerde
 from penstock.model.sql_errors import AnalysisError, did_you_mean
+from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.serde.base import Serde
 from penstock.sql import SqlEngine
@@ -26,8 +27,11 @@ TestData = Mapping[str, Any]
 class ScriptTopics:
     """Statements first, then input through each query in turn, then a look at the topics."""
 
-    def __init__(self, engine: SqlEngine) -> None:
+    def __init__(self, engine: SqlEngine, *, over_columns: bool = False) -> None:
         self.engine = engine
+        self._over_columns = over_columns
+        #: How each batch ran, if queries run over columns.
+        self.batches: list[BatchReport] = []
         self.records: dict[str, list[ProducedRecord]] = defaultdict(list)
         self._sources: dict[str, DataSource] = {}
         self._inserted: set[str] = set()
@@ -56,9 +60,10 @@ class ScriptTopics:
         written = [self._input(data) for data in inputs]
         for record in written:
             self.records[record.topic].append(record)
-        for query in self.engine.local().queries:
+        for query in self.engine.local(over_columns=self._over_columns).queries:
             try:
                 self.run_query(query, self._read_by(query, written))
+                self.batches += query.batches
             finally:
                 query.close()
 

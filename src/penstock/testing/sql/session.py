@@ -31,8 +31,9 @@ class TestSession:
 
     __test__ = False
 
-    def __init__(self, engine: SqlEngine, folder: Path) -> None:
+    def __init__(self, engine: SqlEngine, folder: Path, *, over_columns: bool = False) -> None:
         self._engine = engine
+        self._over_columns = over_columns
         self._folder = folder
         self._queries = LocalQueries(())
         self._plans: dict[str, QueryPlan] = {}
@@ -96,7 +97,10 @@ class TestSession:
                 self._plans[query_id] = plan
                 application_id = self._engine.application_id(query_id)
                 topology = self._engine.topology(query_id)
-                self._queries.queries.append(LocalQuery(query_id, application_id, topology))
+                query = LocalQuery(
+                    query_id, application_id, topology, over_columns=self._over_columns
+                )
+                self._queries.queries.append(query)
 
     def _take_outbox(self) -> None:
         for record in self._engine.outbox:

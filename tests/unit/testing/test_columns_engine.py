@@ -1,0 +1,94 @@
+"""The test driver over columns: what it takes together, what it reports, what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import penstock as ps
+from penstock.testing import BatchReport, TopologyTestDriver
+
+amount = ps.col("n")
+
+
+def sums(builder: ps.StreamsBuilder) -> None:
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    table = grouped.aggregate(ps.sum_(amount), materialized="sums", value_serde="json")
+    table.to_stream().to("out", key_serde="string", value_serde="json")
+
+
+def regrouped(builder: ps.StreamsBuilder) -> None:
+    """Two sub-topologies: a lambda in the first, none in the second."""
+    stream = builder.stream("in", key="string", value="json").filter(lambda key, value: True)
+    grouped = stream.group_by(ps.col("s"), key_serde="string", value_serde="json")
+    grouped.count("counts").to_stream().to("out", key_serde="string", value_serde="long")
+
+
+def joined_behind_a_repartition(builder: ps.StreamsBuilder) -> None:
+    """The second sub-topology reads a topic of its own and what the first one sends."""
+    rows = builder.table("rows", materialized="rows", key="string", value="json")
+    stream = builder.stream("in", key="string", value="json").select_key(ps.col("s"))
+    moved = stream.repartition(ps.Repartitioned(key_serde="string", value_serde="json"))
+    both = ps.struct(one=ps.left["n"], other=ps.right["n"])
+    moved.left_join(rows, both).to("out", key_serde="string", value_serde="json")
+
+
+def driver_of(build: Any, engine: Any = "columns", **config: Any) -> TopologyTestDriver:
+    builder = ps.StreamsBuilder()
+    build(builder)
+    return TopologyTestDriver(builder.build(), config, engine=engine)
+
+
+def test_a_batch_runs_over_columns_at_once() -> None:
+    """However few records it has; caches let out one result per key."""
+    with driver_of(sums) as driver:
+        driver.pipe_batch({"in": [("a", {"n": 1}), ("b", {"n": 2}), ("a", {"n": 3})]})
+        assert driver.batches == [BatchReport(0, 3)]
+        assert driver.read_key_values("out") == [("b", 2), ("a", 4)]
+
+
+def test_records_are_batches_of_their_own() -> None:
+    """Each is committed before the next one, as by record."""
+    with driver_of(sums) as driver:
+        driver.pipe("in", ("a", {"n": 1}), ("a", {"n": 3}))
+        assert driver.batches == [BatchReport(0, 1)] * 2
+        assert driver.read_key_values("out") == [("a", 1), ("a", 4)]
+
+
+def test_each_sub_topology_runs_its_own_way() -> None:
+    """A lambda keeps its own sub-topology from columns, and says so; the others do without."""
+    with driver_of(regrouped) as driver:
+        driver.pipe_batch({"in": [("a", {"s": "x"}), ("b", {"s": "x"})]})
+        first, second = driver.batches
+        assert (first.subtopology, first.records, first.ran_over_columns) == (0, 2, False)
+        assert "KSTREAM-FILTER-0000000001: its predicate is a Python function" in str(first)
+        assert str(second) == "sub-topology 1: 2 records over columns"
+        assert driver.read_map("out") == {"x": 2}
+
+
+def test_a_sub_topology_waits_for_those_that_feed_it() -> None:
+    """As stages on Spark do: else it would take its own records without those of the others."""
+    table = {"rows": [("x", {"n": 5}, 1)], "in": [("a", {"s": "x", "n": 1}, 2)]}
+    for inputs in (table, dict(reversed(table.items()))):
+        with driver_of(joined_behind_a_repartition) as driver:
+            driver.pipe_batch(inputs)
+            assert [batch.records for batch in driver.batches] == [1, 2]
+            assert driver.read_values("out") == [{"one": 1, "other": 5}]
+
+
+def test_a_batch_that_cannot_be_proven_says_why() -> None:
+    """It runs record by record, with the handlers."""
+    handler = {"processing.exception.handler": "continue"}
+    with driver_of(sums, **handler) as driver:
+        driver.pipe_batch({"in": [("a", {"n": 1}), ("a", {"n": "x"})]})
+        (batch,) = driver.batches
+        assert batch.why_not == "sum raised TypeError"
+        assert driver.read_values("out") == [1]
+        assert sum(driver.dropped_records.values()) == 1
+
+
+def test_records_have_no_batches_to_report() -> None:
+    """The driver's own way stays what it was."""
+    with driver_of(sums, "records") as driver:
+        driver.pipe_batch({"in": [("a", {"n": 1})]})
+        assert driver.batches == []
+        assert driver.read_values("out") == [1]
