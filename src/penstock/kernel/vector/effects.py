@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -32,6 +32,15 @@ class ColumnCollector(Protocol):
     ) -> None: ...
 
 
+class _Writes(NamedTuple):
+    """Rows of one store: ``values`` are the rows without their times, if they are known."""
+
+    keys: Sequence[bytes]
+    rows: Sequence[bytes | None]
+    timestamps: Sequence[int]
+    values: Sequence[bytes | None] | None
+
+
 @dataclass(slots=True)
 class Effects:
     """Writes and sends in the order in which they were decided. ``apply`` carries them out."""
@@ -43,6 +52,8 @@ class Effects:
     _rows: dict[str, dict[bytes, bytes | None]] = field(default_factory=dict)
     #: The newest of them, which nobody has read yet.
     _unread: dict[str, list[Iterable[Write]]] = field(default_factory=dict)
+    #: What is written to stores behind a cache: that is done once per batch.
+    _held: dict[str, list[_Writes]] = field(default_factory=dict)
 
     def add(self, action: Callable[[], None]) -> None:
         self._actions.append(action)
@@ -99,12 +110,36 @@ class Effects:
     ) -> None:
         """Replaces rows; ``values`` are the rows without their times, if they are known."""
         self._unread.setdefault(store, []).append(zip(keys, written, strict=True))
-        self.add(lambda: rows.write(keys, written, timestamps, values))
+        if not rows.is_cached:
+            self.add(lambda: rows.write(keys, written, timestamps, values))
+            return
+        if store not in self._held:
+            self._held[store] = []
+            self.add(lambda: rows.write(*_merged(self._held[store], rows)))
+        self._held[store].append(_Writes(keys, written, timestamps, values))
 
     def apply(self, dropped: Counter[tuple[str, str]]) -> None:
         for action in self._actions:
             action()
         dropped.update(self._dropped)
+
+
+def _merged(writes: list[_Writes], rows: BulkRows) -> _Writes:
+    """What a cache would write at the commit: the last row of each key.
+
+    A row that came and went since the commit before is nothing that its store has ever seen.
+    """
+    if len(writes) == 1:
+        return writes[0]
+    last: dict[bytes, tuple[bytes | None, int]] = {}
+    for each in writes:
+        last.update(zip(each.keys, zip(each.rows, each.timestamps, strict=True), strict=True))
+    gone = [key for key, (row, _) in last.items() if row is None]
+    for key, row in zip(gone, rows.read(gone), strict=True):
+        if row is None:
+            del last[key]
+    written = [row for row, _ in last.values()]
+    return _Writes([*last], written, [time for _, time in last.values()], None)
 
 
 Emit = Callable[[Any, Effects], None]
