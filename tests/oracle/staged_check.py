@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from penstock.errors import PenstockError
+from penstock.kernel.vector import column_task
 from tests.oracle.cases import Case
 from tests.oracle.compare import Difference, compare, java_name, record_text
 from tests.oracle.exceptions import partition_reason, reason_for, restart_reason
@@ -44,7 +47,10 @@ def check_staged(
 def check_columns(case: Case, staging: Staging, timeout_s: float) -> list[Difference] | None:
     """Compare a run over columns with one by record; None if nothing ran over columns."""
     over_columns = replace(staging, vectorize="strict")
-    outcome = execute_staged(case.data, over_columns, timeout_s=timeout_s)
+    with pytest.MonkeyPatch.context() as patches:
+        # However short the turns are that the inputs of a join take.
+        patches.setattr(column_task, "_SHORT_TURN", 0)
+        outcome = execute_staged(case.data, over_columns, timeout_s=timeout_s)
     if not outcome.column_batches:
         # A fault of the column path ends the run before its first batch over columns.
         is_fault = outcome.failure and not isinstance(outcome.failure.error, PenstockError)

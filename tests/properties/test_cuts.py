@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import penstock as ps
 from penstock.kernel.record_queue import RawRecord
 from penstock.topology.graph import Graph
-from tests.properties import test_vectorised as vectorised
+from tests.properties import column_programs as programs
 from tests.properties import topologies
+from tests.properties.column_runs import ODD_VALUES, VALUES
 from tests.properties.cut_runs import CutRun, Cuts, Outcome, Topics, small_pieces
 from tests.properties.runs import SOME
 
@@ -54,12 +55,12 @@ BUILDS = [
     topologies.stream_join, merged, ticking,
 ]  # fmt: skip
 COLUMN_BUILDS = [
-    vectorised.stateless, vectorised.divided, vectorised.merged, vectorised.counts,
-    vectorised.doubles, vectorised.windows, vectorised.hopping, vectorised.reduced,
-    vectorised.joined, vectorised.left_joined, vectorised.table, vectorised.table_filtered,
+    programs.stateless, programs.divided, programs.merged, programs.counts,
+    programs.doubles, programs.windows, programs.hopping, programs.reduced,
+    programs.joined, programs.left_joined, programs.table, programs.table_filtered,
 ]  # fmt: skip
 #: Their folds leave results to the cache, for nodes that see records one by one.
-CACHED_BUILDS = [*COLUMN_BUILDS, vectorised.one_by_one, vectorised.suppressed]
+CACHED_BUILDS = [*COLUMN_BUILDS, programs.one_by_one, programs.suppressed]
 
 EXTRACTORS = st.sampled_from(
     ["FailOnInvalidTimestamp", "LogAndSkipOnInvalidTimestamp", "UsePartitionTimeOnInvalidTimestamp"]
@@ -134,13 +135,12 @@ def test_cuts_change_nothing(
 @SOME
 @given(
     events=topics(
-        vectorised.VALUES | vectorised.VALUES | vectorised.ODD_VALUES,
-        names=("in", "table"), oldest_s=0,
+        st.sampled_from([*VALUES, *VALUES, *ODD_VALUES]), names=("in", "table"), oldest_s=0
     ),
     cuts=CUTS,
-)  # fmt: skip
+)
 def test_cuts_change_nothing_over_columns(
-    build: vectorised.Build, events: Topics, cuts: Cuts
+    build: programs.Build, events: Topics, cuts: Cuts
 ) -> None:
     """Without a cache every key has the same results, drops, dead letters and clocks."""
     cut, events = over_columns(build, events, cuts, cache_bytes=0)
@@ -155,13 +155,12 @@ def test_cuts_change_nothing_over_columns(
 @SOME
 @given(
     events=topics(
-        vectorised.VALUES | vectorised.VALUES | vectorised.ODD_VALUES,
-        names=("in", "table"), oldest_s=0,
+        st.sampled_from([*VALUES, *VALUES, *ODD_VALUES]), names=("in", "table"), oldest_s=0
     ),
     cuts=CUTS,
-)  # fmt: skip
+)
 def test_batches_cut_over_columns_are_those_of_records(
-    build: vectorised.Build, events: Topics, cuts: Cuts
+    build: programs.Build, events: Topics, cuts: Cuts
 ) -> None:
     """A cut is a commit, which a cache shows; so the same batches are run record at a time."""
     cut, events = over_columns(build, events, cuts, cache_bytes=10_000_000)
@@ -175,7 +174,7 @@ def test_batches_cut_over_columns_are_those_of_records(
 
 
 @pytest.mark.parametrize("build", CACHED_BUILDS, ids=lambda build: build.__name__)
-def test_these_topologies_are_cut_over_columns(build: vectorised.Build) -> None:
+def test_these_topologies_are_cut_over_columns(build: programs.Build) -> None:
     """The property would hold of itself if none of them were."""
     records = [RawRecord("in", 0, n, n + 9, b"k1", b'{"n":1,"s":"a"}') for n in range(9)]
     other = [RawRecord("table", 0, n, n, b"k1", b'{"n":1,"s":"a"}') for n in range(4)]
@@ -184,14 +183,14 @@ def test_these_topologies_are_cut_over_columns(build: vectorised.Build) -> None:
     assert cut.over_columns == len(cut.batches) > 1
 
 
-def graph_of(build: vectorised.Build) -> Graph:
+def graph_of(build: programs.Build) -> Graph:
     builder = ps.StreamsBuilder()
     build(builder)
     return builder.build().graph
 
 
 def over_columns(
-    build: vectorised.Build, events: Topics, cuts: Cuts, *, cache_bytes: int
+    build: programs.Build, events: Topics, cuts: Cuts, *, cache_bytes: int
 ) -> tuple[Outcome, Topics]:
     """Run the events over columns in batches that are cut; return those that are read, too."""
     graph = graph_of(build)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from penstock.sql import SqlEngine
 from penstock.topology.graph import Graph
-from tests.properties.runs import SOME
-from tests.properties.test_vectorised import CONFIGS, EVENTS, Event, run_graph
+from tests.properties.column_runs import (
+    CONFIGS,
+    EVENTS,
+    ODD_EVENTS,
+    SIZES,
+    Event,
+    assert_same,
+    grid_events,
+    run_graph,
+)
+from tests.properties.runs import FEW, SOME
 
 SOURCES = """
 CREATE STREAM i (k VARCHAR KEY, n DOUBLE, s VARCHAR)
@@ -73,6 +83,7 @@ QUERIES = {
 }
 
 
+@cache
 def graph_of(name: str) -> Graph:
     engine = SqlEngine()
     engine.execute(f"{SOURCES}{QUERIES[name]};")
@@ -81,21 +92,35 @@ def graph_of(name: str) -> Graph:
 
 @pytest.mark.parametrize("name", QUERIES)
 @SOME
-@given(events=EVENTS, sizes=st.lists(st.integers(1, 40), min_size=1), config=CONFIGS)
+@given(events=EVENTS, sizes=SIZES, config=CONFIGS)
 def test_columns_change_nothing(
     name: str, events: list[Event], sizes: list[int], config: dict[str, Any]
 ) -> None:
     """Whatever the records, however they are cut into batches, with a cache or without."""
-    over_columns = run_graph(graph_of(name), events, sizes, config, "strict")
-    by_record = run_graph(graph_of(name), events, sizes, config, "off")
-    assert over_columns.records == by_record.records
-    assert over_columns.stores == by_record.stores
-    assert over_columns.dropped == by_record.dropped
+    assert_same(graph_of(name), events, sizes, config)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@FEW
+@given(events=ODD_EVENTS, sizes=SIZES, config=CONFIGS)
+def test_odd_values_change_nothing(
+    name: str, events: list[Event], sizes: list[int], config: dict[str, Any]
+) -> None:
+    """Values that cannot be read are logged and left out, both ways."""
+    assert_same(graph_of(name), events, sizes, config)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_large_batches_change_nothing(name: str) -> None:
+    """Batches as large as those of production."""
+    events = grid_events(Random(name), 700, slowness=30)
+    config = {"partitions": 1, "slots": 1, "cache": 10_000_000}
+    assert assert_same(graph_of(name), events, [330, 360, 10], config).vectorised > 0
 
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_these_queries_do_run_over_columns(name: str) -> None:
     """The property would hold of itself if none of them did."""
-    events = [Event("in", b"k1", b'{"n":1,"s":"a"}', n, ()) for n in range(3)]
+    events = [Event("in", b"k1", b'{"n":1,"s":"a"}', n) for n in range(3)]
     config = {"partitions": 1, "slots": 1, "cache": 10_000_000}
     assert run_graph(graph_of(name), events, [3], config, "strict").vectorised > 0

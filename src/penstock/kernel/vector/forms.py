@@ -6,10 +6,10 @@ import importlib
 import pkgutil
 
 import penstock.kernel.vector
-from penstock.kernel.vector.step import step_for
+from penstock.kernel.vector.step import forms, step_for
 
 for _module in pkgutil.iter_modules(penstock.kernel.vector.__path__):
     if _module.name not in ("forms", "planner", "column_task"):
         importlib.import_module(f"penstock.kernel.vector.{_module.name}")
 
-__all__ = ["step_for"]
+__all__ = ["forms", "step_for"]

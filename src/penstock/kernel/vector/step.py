@@ -93,6 +93,11 @@ def step_for(node: Node) -> type[Step[Any]]:
     return step
 
 
+def forms() -> frozenset[type[Node]]:
+    """The node types that have a column form."""
+    return frozenset(_STEPS)
+
+
 def no_form(node: Node) -> str:
     return f"{type(node).__name__} has no column form"
 

@@ -1,0 +1,282 @@
+"""Topologies that run over columns, which between them use every column form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import penstock as ps
+from tests.pure_functions import declare_pure
+
+Build = Callable[[ps.StreamsBuilder], None]
+amount = ps.col("n")
+
+
+def built(build: Build) -> ps.Topology:
+    """The topology of a program."""
+    builder = ps.StreamsBuilder()
+    build(builder)
+    topology = builder.build()
+    return declare_pure(topology) if build in WITH_FUNCTIONS else topology
+
+
+def stateless(builder: ps.StreamsBuilder) -> None:
+    size = ps.when(amount > 3).then("many").otherwise(ps.col("s"))
+    numbers = builder.stream("in", key="string", value="json")
+    numbers.filter(amount > 0).map_values(ps.struct(n=amount * 2, size=size)).to(
+        "out", key_serde="string", value_serde="json"
+    )
+    numbers.filter_not(ps.value.is_null()).map_values(str).to("other", value_serde="string")
+
+
+def divided(builder: ps.StreamsBuilder) -> None:
+    arms = (
+        builder.stream("in", key="string", value="json")
+        .split("arm-")
+        .branch(amount > 3, ps.Branched.as_("large"))
+        .branch(ps.col("s") == "a", ps.Branched.as_("a"))
+        .default_branch(ps.Branched.as_("rest"))
+    )
+    arms["arm-large"].to("out", key_serde="string", value_serde="json")
+    arms["arm-rest"].map_values(ps.col("s")).to("other", key_serde="string", value_serde="json")
+
+
+def merged(builder: ps.StreamsBuilder) -> None:
+    """One source with several queues: the order of a key is that of the timestamps."""
+    both = builder.stream(["in", "table"], key="string", value="json")
+    both.map_values(amount).to("out", key_serde="string", value_serde="json")
+
+
+def moved(builder: ps.StreamsBuilder) -> None:
+    """Several queues behind a repartition, whose last record is the row."""
+    stream = builder.stream("in", key="string", value="json").select_key(ps.col("s"))
+    rows = stream.to_table("rows", key_serde="string", value_serde="json")
+    rows.to_stream().to("out", key_serde="string", value_serde="json")
+
+
+def counts(builder: ps.StreamsBuilder) -> None:
+    counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
+    counted.to_stream().map_values(str).to("out", key_serde="string", value_serde="string")
+
+
+def repartitioned(builder: ps.StreamsBuilder) -> None:
+    words = builder.stream("in", key="string", value="json").filter(ps.col("s").is_not_null())
+    (
+        words.flat_map_values(ps.col("s").split("b"))
+        .group_by(ps.value, key_serde="string", value_serde="string")
+        .count("words")
+        .to_stream()
+        .to("out", key_serde="string", value_serde="long")
+    )
+
+
+def sums(builder: ps.StreamsBuilder) -> None:
+    """With a repartition, so that records of several queues are folded in order of time."""
+    (
+        builder.stream("in", key="string", value="json")
+        .group_by(ps.col("s"), key_serde="string", value_serde="json")
+        .aggregate(
+            total=ps.sum_(amount), least=ps.min_(amount), last=ps.last(ps.key), n=ps.count(),
+            mean=ps.avg(amount), seen=ps.collect(amount),
+        )
+        .to("out", key_serde="string", value_serde="json")
+    )  # fmt: skip
+
+
+def doubles(builder: ps.StreamsBuilder) -> None:
+    """A store whose values are not those that are folded: an int comes back as a float."""
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    table = grouped.aggregate(ps.sum_(amount), materialized="sums", value_serde="double")
+    table.to_stream().map_values(str).to("out", key_serde="string", value_serde="string")
+
+
+def windows(builder: ps.StreamsBuilder) -> None:
+    tumbling = ps.TimeWindows.of_size_and_grace("30s", "20s")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    table = grouped.windowed_by(tumbling).aggregate(
+        ps.sum_(amount), materialized="sums", value_serde="double"
+    )
+    name = ps.key["key"] + "@" + ps.key["start"].cast(str)
+    table.to_stream(name).to("out", key_serde="string", value_serde="double")
+
+
+def hopping(builder: ps.StreamsBuilder) -> None:
+    overlapping = ps.TimeWindows.of_size_and_grace("30s", "10s").advance_by("10s")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    counted = grouped.windowed_by(overlapping).count("counts")
+    name = ps.key["key"] + "@" + ps.key["start"].cast(str) + "-" + ps.key["end"].cast(str)
+    counted.to_stream(name).to("out", key_serde="string", value_serde="long")
+
+
+def reduced(builder: ps.StreamsBuilder) -> None:
+    grouped = builder.stream("in", key="string", value="json").map_values(amount).group_by_key()
+    grouped.reduce(max, "most", value_serde="json").to_stream().to("out", value_serde="json")
+
+
+def joined(builder: ps.StreamsBuilder) -> None:
+    rows = builder.table("table", materialized="rows", key="string", value="json")
+    both = ps.left.with_fields(other=ps.right["n"], s=ps.right["s"])
+    stream = builder.stream("in", key="string", value="json")
+    stream.join(rows, both).to("out", key_serde="string", value_serde="json")
+
+
+def left_joined(builder: ps.StreamsBuilder) -> None:
+    rows = builder.table("table", materialized="rows", key="string", value="json")
+    stream = builder.stream("in", key="string", value="json")
+    stream.left_join(rows, ps.struct(one=ps.left["n"], other=ps.right["n"])).to(
+        "out", key_serde="string", value_serde="json"
+    )
+
+
+def table(builder: ps.StreamsBuilder) -> None:
+    rows = builder.table("in", materialized="rows", key="string", value="json")
+    rows.to_stream().map_values(amount).to("out", key_serde="string", value_serde="json")
+
+
+def table_filtered(builder: ps.StreamsBuilder) -> None:
+    """A table without a store has no old values: every row that fails is a tombstone."""
+    rows = builder.table("in", key="string", value="json")
+    rows.filter(ps.value.is_not_null() & (ps.col("s") == "a")).to_stream().to(
+        "out", key_serde="string", value_serde="json"
+    )
+
+
+def global_joined(builder: ps.StreamsBuilder) -> None:
+    rows = builder.global_table("table", materialized="rows", key="string", value="json")
+    stream = builder.stream("in", key="string", value="json")
+    stream.join(
+        rows, ps.left.with_fields(other=ps.right["n"]), key=ps.col("s")
+    ).to("out", key_serde="string", value_serde="json")  # fmt: skip
+
+
+@dataclass
+class Number:
+    n: float
+    s: str | None = None
+
+
+def typed(builder: ps.StreamsBuilder) -> None:
+    """Values of a declared type, which are checked while they are read."""
+    numbers = builder.stream("in", key="string", value=Number).filter(amount > 1)
+    numbers.to("out", key_serde="string", value_serde=Number)
+    grouped = numbers.group_by(ps.col("s"), key_serde="string", value_serde=Number)
+    totals = grouped.aggregate(total=ps.sum_(amount), last=ps.last(ps.value["s"]))
+    totals.to("other", key_serde="string", value_serde="json")
+
+
+def one_by_one(builder: ps.StreamsBuilder) -> None:
+    """Functions behind a cached fold see its results when the cache is flushed."""
+    counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
+    stream = counted.to_stream().filter(lambda key, n: n % 3 > 0)
+    stream.map_values(lambda key, n: f"{key} {60 // (4 - n)}").to("out", value_serde="string")
+    stream.to("other", key_serde="string", value_serde="long")
+
+
+def having(builder: ps.StreamsBuilder) -> None:
+    """A row that fails is a tombstone only if it was seen before: old values are asked for."""
+    grouped = builder.stream("in", key="string", value="json").group_by(
+        ps.col("s"), key_serde="string", value_serde="json"
+    )
+    totals = grouped.aggregate(total=ps.sum_(amount), n=ps.count())
+    kept = ps.Materialized(name="some", key_serde="string", value_serde="json")
+    some = totals.filter(ps.col("n") > 2, materialized=kept)
+    some.to_stream().to("out", key_serde="string", value_serde="json")
+
+
+def regrouped(builder: ps.StreamsBuilder) -> None:
+    """A table's changes go on as new and old values."""
+    counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
+    parity = counted.group_by(
+        lambda key, n: (str(n % 2), n), key_serde="string", value_serde="long"
+    )
+    parity.count("parity").to_stream().to("out", key_serde="string", value_serde="long")
+
+
+def suppressed(builder: ps.StreamsBuilder) -> None:
+    """The buffer notes the position of each window's last record in its changelog."""
+    tumbling = ps.TimeWindows.of_size_and_grace("30s", "20s")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    totals = grouped.windowed_by(tumbling).aggregate(
+        ps.sum_(amount), materialized="sums", value_serde="double"
+    )
+    final = totals.suppress(ps.Suppressed.until_window_closes())
+    name = ps.key["key"] + "@" + ps.key["start"].cast(str)
+    final.to_stream(name).to("out", key_serde="string", value_serde="double")
+
+
+def kept_windows(builder: ps.StreamsBuilder) -> None:
+    """A store that keeps windows long after they are closed: batches may close them uncached."""
+    overlapping = ps.TimeWindows.of_size_and_grace("25s", "0s").advance_by("10s")
+    kept = ps.Materialized(name="sums", value_serde="double", retention="1h")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    table = grouped.windowed_by(overlapping).aggregate(ps.sum_(amount), materialized=kept)
+    name = ps.key["key"] + "@" + ps.key["start"].cast(str)
+    table.to_stream(name).to("out", key_serde="string", value_serde="double")
+
+
+def kept_counts(builder: ps.StreamsBuilder) -> None:
+    """Keys in windows as they are, and records that nobody folds because they are late."""
+    tumbling = ps.TimeWindows.of_size_and_grace("10s", "5s")
+    kept = ps.Materialized(name="counts", retention="1h")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    counted = grouped.windowed_by(tumbling).count(kept)
+    windowed = ps.WindowedSerdes.time_windowed("string", "10s")
+    counted.to_stream().to("out", key_serde=windowed, value_serde="long")
+
+
+def table_mapped(builder: ps.StreamsBuilder) -> None:
+    """Tombstones stay tombstones, and the function does not see them."""
+    rows = builder.table("in", key="string", value="json")
+    rows.map_values(ps.struct(n=amount)).to_stream().to(
+        "out", key_serde="string", value_serde="json"
+    )
+
+
+def global_left_joined(builder: ps.StreamsBuilder) -> None:
+    rows = builder.global_table("table", materialized="rows", key="string", value="json")
+    stream = builder.stream("in", key="string", value="json")
+    both = ps.struct(one=ps.left["n"], other=ps.right["n"])
+    stream.left_join(rows, both, key=ps.col("s")).to("out", value_serde="json")
+
+
+def mapped(builder: ps.StreamsBuilder) -> None:
+    """Functions that give new keys, none or several of them."""
+    stream = builder.stream("in", key="string", value="json")
+    stream.map(lambda key, value: (None if key == "k2" else key, value)).to(
+        "out", key_serde="string", value_serde="json"
+    )
+    several = stream.flat_map(
+        lambda key, value: [] if value is None else [(key, 1), (str(value.get("s")), 2)]
+    )
+    several.to("other", key_serde="string", value_serde="json")
+
+
+def reduced_by_functions(builder: ps.StreamsBuilder) -> None:
+    """A predicate, a mapper and a reducer that are functions."""
+    stream = builder.stream("in", key="string", value="json")
+    texts = stream.filter(lambda key, value: value is not None).map_values(
+        lambda key, value: f"{key} {value.get('n')};"
+    )
+    reduced = texts.group_by_key(key_serde="string", value_serde="string").reduce(
+        lambda one, other: (one + other)[-40:], "all", value_serde="string"
+    )
+    reduced.to_stream().to("out", key_serde="string", value_serde="string")
+
+
+def joined_by_a_function(builder: ps.StreamsBuilder) -> None:
+    rows = builder.table("table", materialized="rows", key="string", value="json")
+    stream = builder.stream("in", key="string", value="json")
+    joined = stream.join(rows, lambda one, other: [one.get("n"), other.get("n")])
+    joined.to("out", key_serde="string", value_serde="json")
+
+
+#: Programs whose functions are declared pure; those of others keep their nodes from columns.
+WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
+#: Programs that leave the results of a fold to its cache, and run by record without one.
+BEHIND_A_CACHE = [one_by_one, regrouped, suppressed]
+BUILDS = [
+    stateless, typed, divided, merged, moved, counts, repartitioned, sums, doubles, windows,
+    one_by_one, having, regrouped, suppressed, hopping, kept_windows, kept_counts, reduced, joined,
+    left_joined, table, table_filtered, table_mapped, global_joined, global_left_joined, mapped,
+    reduced_by_functions, joined_by_a_function,
+]  # fmt: skip
