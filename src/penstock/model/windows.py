@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from penstock.errors import InvalidArgumentError
 from penstock.model.duration import MAX_LONG, Duration, to_ms
 from penstock.model.site import caller_site
+from penstock.model.window_rule import WindowRule
 from penstock.model.windowed import Window
 
 _DAY_MS = 86_400_000
@@ -74,11 +75,9 @@ class TimeWindows:
 
     def windows_for(self, timestamp: int) -> list[Window]:
         """Gives the windows that contain the timestamp, earliest first."""
-        size, advance = self.size_ms, self.advance_ms
-        start = max(0, timestamp - size + advance) // advance * advance
         return [
-            Window(begin, min(begin + size, MAX_LONG))
-            for begin in range(start, timestamp + 1, advance)
+            Window(start, min(start + self.size_ms, MAX_LONG))
+            for start in rule_of(self).starts(timestamp)
         ]
 
 
@@ -102,7 +101,13 @@ class UnlimitedWindows:
         return UnlimitedWindows(start_ms)
 
     def windows_for(self, timestamp: int) -> list[Window]:
-        return [Window(self.start_ms, MAX_LONG)] if timestamp >= self.start_ms else []
+        return [Window(start, MAX_LONG) for start in rule_of(self).starts(timestamp)]
+
+
+def rule_of(windows: TimeWindows | UnlimitedWindows) -> WindowRule:
+    """Return the rule by which records fall into these windows."""
+    origin_ms = windows.start_ms if isinstance(windows, UnlimitedWindows) else 0
+    return WindowRule(windows.size_ms, windows.advance_ms, windows.grace_ms, origin_ms)
 
 
 @dataclass(frozen=True, slots=True)

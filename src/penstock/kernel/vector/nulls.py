@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.kernel.vector.batch import Batch
 from penstock.kernel.vector.effects import Effects
+from penstock.model.window_rule import NULL_KEY
 
 
 def with_keys(batch: Batch, effects: Effects, node: str) -> Batch:
@@ -11,5 +12,5 @@ def with_keys(batch: Batch, effects: Effects, node: str) -> Batch:
     if not batch.keys.has_nulls():
         return batch
     mask = batch.keys.are_known()
-    effects.drop(node, "null-key", mask.count(False))
+    effects.drop(node, NULL_KEY, mask.count(False))
     return batch.keep(mask)

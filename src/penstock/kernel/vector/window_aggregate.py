@@ -33,7 +33,8 @@ from penstock.kernel.vector.nulls import with_keys
 from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
 from penstock.kernel.vector.step import NotVectorisableError, vectorises
-from penstock.model.windows import TimeWindows
+from penstock.model.window_rule import EXPIRED_WINDOW, WindowRule
+from penstock.model.windows import TimeWindows, rule_of
 from penstock.state.layers.bulk import BulkWindows
 from penstock.topology.nodes import WindowAggregate
 
@@ -60,7 +61,7 @@ class WindowAggregateColumns(CachedFold):
         self._fold = fold
         super().__init__(node, task, bulk_of(node, task, may_send_old=True))
         self._check_states = state_check(self._rows.values.serde, fold)
-        self._windows = node.windows
+        self._rule = rule_of(node.windows)
         self._clock: OperatorClock = task.operator_clock(node.name)
         #: Where stream time is after the pieces so far; the clock itself moves with the effects.
         self._seen = NO_TIME
@@ -74,11 +75,11 @@ class WindowAggregateColumns(CachedFold):
         before = max(self._seen, self._clock.stream_time)
         seen = np.maximum.accumulate(np.maximum(batch.timestamps, before))
         self._seen = int(seen[-1])
-        records, starts = _windows_of(batch.timestamps, self._windows)
-        is_open = starts + self._windows.size_ms > (seen - self._windows.grace_ms)[records]
+        records, starts = _windows_of(batch.timestamps, self._rule)
+        is_open = self._rule.is_open(starts, seen[records])
         late = len(starts) - int(is_open.sum())
         if late:
-            effects.drop(self.node.name, "expired-window", late)
+            effects.drop(self.node.name, EXPIRED_WINDOW, late)
             records, starts = records[is_open], starts[is_open]
         if len(starts):
             if late or len(records) != len(batch):
@@ -121,9 +122,7 @@ class WindowAggregateColumns(CachedFold):
         through = self._check_states(gathered.items, states)
         changes = None
         if not rows.is_cached:
-            keys = WindowedColumn(
-                Column(gathered.key_values), starts.tolist(), self._windows.size_ms
-            )
+            keys = WindowedColumn(Column(gathered.key_values), starts.tolist(), self._rule.size_ms)
             changes = running_changes(self._fold, gathered, keys, groups, states, times, through)
         else:
             states = self._fold.finals(gathered.items, groups, states, through)
@@ -136,19 +135,18 @@ class WindowAggregateColumns(CachedFold):
         effects.add(lambda: rows.write(window_keys, at, written, newest.tolist(), values))
         if changes is None:
             base = Column(encoded=groups.keys, serde=key_serde, is_input=False)
-            keys = WindowedColumn(base, at, self._windows.size_ms)
+            keys = WindowedColumn(base, at, self._rule.size_ms)
             changes = last_changes(gathered, groups, keys, states, values, serde, newest)
         self.forward(changes, effects)
 
 
-def _windows_of(timestamps: Times, windows: Any) -> tuple[Places, Times]:
+def _windows_of(timestamps: Times, rule: WindowRule) -> tuple[Places, Times]:
     """For each record each of its windows, earliest first: the record's place and the start."""
-    size_ms, advance_ms = windows.size_ms, windows.advance_ms
     places = np.arange(len(timestamps))
-    if size_ms == advance_ms:
-        return places, timestamps - timestamps % size_ms
-    first = np.maximum(0, timestamps - size_ms + advance_ms) // advance_ms * advance_ms
-    counts = np.maximum(0, (timestamps - first) // advance_ms + 1)
+    first = rule.first_start(timestamps)
+    if rule.size_ms == rule.advance_ms:
+        return places, first
+    counts = rule.count(timestamps, first)
     records = np.repeat(places, counts)
     ordinal = np.arange(len(records)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return records, first[records] + ordinal * advance_ms
+    return records, first[records] + ordinal * rule.advance_ms

@@ -12,8 +12,9 @@ from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.model.versioned import ValueAndTimestamp
+from penstock.model.window_rule import EXPIRED_WINDOW, NULL_KEY
 from penstock.model.windowed import Windowed
-from penstock.model.windows import TimeWindows, UnlimitedWindows
+from penstock.model.windows import rule_of
 from penstock.state.window.window_keys import shared_windows
 from penstock.topology.nodes.window_aggregate import WindowAggregate
 
@@ -22,35 +23,34 @@ from penstock.topology.nodes.window_aggregate import WindowAggregate
 class WindowAggregateExecutor(Executor[WindowAggregate]):
     """Folds a record into every open window that contains it, earliest window first.
 
-    A window ends before ``end`` and is closed once ``end <= stream time - grace``. Records with
-    a null value are folded too. Each closed window that a record misses counts as one drop.
+    ``WindowRule`` says which windows those are, and which are closed. Records with a null value
+    are folded too. Each closed window that a record misses counts as one drop.
     """
 
     def init(self) -> None:
         self.clock = OperatorClock()
-        self._starts = _starts_of(self.node.windows)
+        self._rule = rule_of(self.node.windows)
         self._store = self.task.store(self.node.store or "")
         self.process = self._process()  # type: ignore[assignment, method-assign]
 
     def _process(self) -> Forward:
-        node, clock, starts = self.node, self.clock, self._starts
-        size_ms, grace_ms = node.windows.size_ms, node.windows.grace_ms
+        node, clock, rule = self.node, self.clock, self._rule
+        starts, is_open = rule.starts, rule.is_open
         emits_final, dropped, fold = node.emit_final, self.task.dropped, self._fold()
 
         def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
             if key is None:
-                dropped(node.name, "null-key")
+                dropped(node.name, NULL_KEY)
                 return
             if timestamp > clock.stream_time:
                 clock.stream_time = timestamp
-            close_time = clock.stream_time - grace_ms
             for start in starts(timestamp):
-                if start + size_ms > close_time:
+                if is_open(start, clock.stream_time):
                     fold(key, value, timestamp, headers, start)
                 else:
-                    dropped(node.name, "expired-window")
+                    dropped(node.name, EXPIRED_WINDOW)
             if emits_final:
-                self._emit_closed(close_time, headers)
+                self._emit_closed(clock.stream_time - rule.grace_ms, headers)
 
         return process
 
@@ -97,28 +97,9 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
         first_start = 0
         if clock.last_close_time != NO_TIME:
             first_start = max(0, clock.last_close_time - size_ms) + 1
-            if self._starts(last_start) == self._starts(first_start - 1):
+            if self._rule.starts(last_start) == self._rule.starts(first_start - 1):
                 return
         with self._store.fetch_all(first_start, last_start) as closed:
             for windowed, (value, timestamp) in closed:
                 self.forward_at(windowed, Change(value, None), timestamp, headers)
         clock.last_close_time = close_time
-
-
-def _starts_of(windows: TimeWindows | UnlimitedWindows) -> Callable[[int], range]:
-    """Gives the starts of the windows that contain a timestamp.
-
-    Ranges are equal when they stand for the same windows, whatever their bounds.
-    """
-    if isinstance(windows, UnlimitedWindows):
-        start_ms = windows.start_ms
-        return lambda timestamp: range(start_ms, start_ms + (timestamp >= start_ms))
-    size_ms, advance_ms = windows.size_ms, windows.advance_ms
-    if size_ms == advance_ms:
-        return lambda timestamp: range(timestamp - timestamp % size_ms, timestamp + 1, size_ms)
-
-    def starts(timestamp: int) -> range:
-        first = max(0, timestamp - size_ms + advance_ms) // advance_ms * advance_ms
-        return range(first, timestamp + 1, advance_ms)
-
-    return starts

@@ -1,0 +1,70 @@
+"""Which windows a record falls into, and which of them are closed: the one place that decides it.
+
+The arithmetic takes a number or an array of numbers. Record at a time (``kernel.window_aggregate``)
+and over columns (``kernel.vector.window_aggregate``) the same lines run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
+
+if TYPE_CHECKING:
+    # Records one at a time need no numpy, which takes a while to import.
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Times: TypeAlias = NDArray[np.int64]
+
+#: Why a record is dropped that has no key, and why one is that misses a window.
+NULL_KEY: Final = "null-key"
+EXPIRED_WINDOW: Final = "expired-window"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRule:
+    """Windows of one size. The first starts at ``origin_ms``, each other ``advance_ms`` later.
+
+    A window contains its start, but not its end. A record without a key belongs to no window; one
+    without a value does. A record that misses several closed windows counts as several drops.
+    """
+
+    size_ms: int
+    advance_ms: int
+    grace_ms: int = 0
+    origin_ms: int = 0
+
+    def starts(self, timestamp: int) -> range:
+        """Return the start of every window that contains a timestamp, earliest first.
+
+        Ranges are equal when they stand for the same windows, whatever their bounds.
+        """
+        return range(self.first_start(timestamp), timestamp + 1, self.advance_ms)
+
+    @overload
+    def first_start(self, timestamp: int) -> int: ...
+    @overload
+    def first_start(self, timestamp: Times) -> Times: ...
+    def first_start(self, timestamp: Any) -> Any:
+        """Return the start of the earliest window that contains a timestamp from the origin on."""
+        advance_ms = self.advance_ms
+        behind = timestamp - self.origin_ms - self.size_ms + advance_ms
+        first = behind // advance_ms * advance_ms
+        # No window starts before the origin. Unlike ``max`` this takes arrays, too.
+        return first * (first > 0) + self.origin_ms
+
+    @overload
+    def count(self, timestamp: int, first_start: int) -> int: ...
+    @overload
+    def count(self, timestamp: Times, first_start: Times) -> Times: ...
+    def count(self, timestamp: Any, first_start: Any) -> Any:
+        """Return how many windows contain a timestamp, given the start of the first."""
+        return (timestamp - first_start) // self.advance_ms + 1
+
+    @overload
+    def is_open(self, start: int, stream_time: int) -> bool: ...
+    @overload
+    def is_open(self, start: Times, stream_time: Times) -> NDArray[np.bool_]: ...
+    def is_open(self, start: Any, stream_time: Any) -> Any:
+        """Tell whether the window that starts there takes records: until its end plus grace."""
+        return start + self.size_ms > stream_time - self.grace_ms

@@ -1,0 +1,56 @@
+"""Windows of a record: by definition, as numbers, and as arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock import TimeWindows, UnlimitedWindows
+from penstock.model.window_rule import WindowRule
+from penstock.model.windows import rule_of
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> WindowRule:
+    size_ms = draw(st.integers(1, 12))
+    return WindowRule(size_ms, draw(st.integers(1, size_ms)), draw(st.integers(0, 9)))
+
+
+@given(rule=rules(), timestamp=st.integers(0, 60))
+def test_windows_are_those_that_contain_the_timestamp(rule: WindowRule, timestamp: int) -> None:
+    """A window starts every ``advance_ms`` from 0 on; it contains its start, but not its end."""
+    every = range(0, 61, rule.advance_ms)
+    expected = [start for start in every if start <= timestamp < start + rule.size_ms]
+    assert list(rule.starts(timestamp)) == expected
+    assert rule.count(timestamp, rule.first_start(timestamp)) == len(expected)
+
+
+@given(rule=rules(), start=st.integers(0, 40), stream_time=st.integers(0, 60))
+def test_a_window_closes_at_its_end_plus_grace(
+    rule: WindowRule, start: int, stream_time: int
+) -> None:
+    """Stream time that has reached it closes the window."""
+    expected = stream_time < start + rule.size_ms + rule.grace_ms
+    assert rule.is_open(start, stream_time) == expected
+
+
+@given(rule=rules(), timestamps=st.lists(st.integers(0, 2**50), min_size=1))
+def test_arrays_are_their_numbers(rule: WindowRule, timestamps: list[int]) -> None:
+    """Over columns the same rule runs."""
+    times = np.array(timestamps, np.int64)
+    firsts = rule.first_start(times)
+    assert firsts.tolist() == [rule.first_start(time) for time in timestamps]
+    counts = [rule.count(time, rule.first_start(time)) for time in timestamps]
+    assert rule.count(times, firsts).tolist() == counts
+    pairs = zip(firsts.tolist(), timestamps[::-1], strict=True)
+    assert rule.is_open(firsts, times[::-1]).tolist() == [rule.is_open(*pair) for pair in pairs]
+
+
+def test_windows_have_their_rule() -> None:
+    """One without an end begins where it says, and takes nothing from before."""
+    hopping = TimeWindows.of_size_and_grace(10, 3).advance_by(5)
+    assert rule_of(hopping) == WindowRule(10, 5, 3)
+    unlimited = rule_of(UnlimitedWindows.of().start_on(7))
+    assert [list(unlimited.starts(time)) for time in (6, 7, 2**62)] == [[], [7], [7]]
+    assert unlimited.is_open(7, 2**62)
