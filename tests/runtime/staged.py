@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, cast
 from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
+from penstock.kernel.vector.column_task import ColumnTask
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.application_run import has_wall_clock
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
@@ -247,8 +249,16 @@ class StagedApplication:
     @property
     def column_batches(self) -> int:
         """How many batches of tasks ran over columns since the slots were made."""
+        return sum(columns.batches for columns in self._column_tasks())
+
+    @property
+    def column_reasons(self) -> Counter[str]:
+        """Why the others, of tasks that can, did not."""
+        return sum((columns.reasons for columns in self._column_tasks()), Counter[str]())
+
+    def _column_tasks(self) -> list[ColumnTask]:
         tasks = [state.kernel for slot in self._slots.values() for state in slot.tasks.values()]
-        return sum(task.columns.batches for task in tasks if task is not None and task.columns)
+        return [task.columns for task in tasks if task is not None and task.columns is not None]
 
     def slot_of(self, partition: int) -> Slot:
         return self._slot(partition % self.slots)
