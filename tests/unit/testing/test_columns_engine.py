@@ -92,3 +92,37 @@ def test_records_have_no_batches_to_report() -> None:
         driver.pipe_batch({"in": [("a", {"n": 1})]})
         assert driver.batches == []
         assert driver.read_values("out") == [1]
+
+
+class Ticker(ps.Processor[Any, Any, Any, Any]):
+    """Forwards the stream time every ten seconds of it."""
+
+    def init(self, context: Any) -> None:
+        context.schedule("10s", ps.PunctuationType.STREAM_TIME, self._tick)
+        self._context = context
+
+    def process(self, record: ps.Record[Any, Any]) -> None:
+        return None
+
+    def _tick(self, now: int) -> None:
+        self._context.forward(ps.Record("tick", str(now), now))
+
+
+def ticking(builder: ps.StreamsBuilder) -> None:
+    """Two sub-topologies, of which only the second runs over columns."""
+    ticks = builder.stream("ticked", key="string", value="string").process(Ticker)
+    ticks.to("out", key_serde="string", value_serde="string")
+    stream = builder.stream("in", key="string", value="json").filter(amount > 0)
+    stream.to("other", key_serde="string", value_serde="json")
+
+
+def test_time_over_columns_is_the_time_of_all_sub_topologies() -> None:
+    """The driver has one task: a batch of one sub-topology makes punctuations of others due."""
+    ticks = []
+    for engine in ("records", "columns"):
+        with driver_of(ticking, engine) as driver:
+            driver.pipe("ticked", ("a", "x", 1))
+            driver.pipe("in", ("a", {"n": 1}, 25_000))
+            ticks.append(driver.read_values("out"))
+            assert driver.read_values("other") == [{"n": 1}]
+    assert ticks[0] == ticks[1] == ["1", "25000"]
