@@ -45,7 +45,7 @@ _OVER_COLUMNS: Mapping[str, str] = {
 
 
 def columns_reason(case: Mapping[str, Any]) -> str | None:
-    """Gives why columns may give something else, None if they must not."""
+    """Return why a run over columns may differ from one by record; None if it must not."""
     return _OVER_COLUMNS.get(case["name"])
 
 

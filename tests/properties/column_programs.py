@@ -215,7 +215,7 @@ def kept_windows(builder: ps.StreamsBuilder) -> None:
 
 
 def kept_counts(builder: ps.StreamsBuilder) -> None:
-    """Keys in windows as they are, and records that nobody folds because they are late."""
+    """Windowed keys on the output topic, and records that are too late for their window."""
     tumbling = ps.TimeWindows.of_size_and_grace("10s", "5s")
     kept = ps.Materialized(name="counts", retention="1h")
     grouped = builder.stream("in", key="string", value="json").group_by_key()

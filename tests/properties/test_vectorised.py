@@ -89,7 +89,7 @@ def test_record_that_is_skipped_leaves_the_others_to_columns() -> None:
 
 @pytest.mark.parametrize("was_there", [False, True], ids=["new", "stored"])
 def test_row_that_comes_and_goes_within_a_batch_was_never_there(*, was_there: bool) -> None:
-    """A cache logs no tombstone of a row that its store has not seen, whoever looked it up."""
+    """A cache logs no tombstone of a row that its store has not seen, even if a join has."""
     value = b'{"n":1,"s":"a"}'
     before = [Event("table", b"k1", value, 0)] if was_there else [Event("in", b"k9", value, 0)]
     batch = [

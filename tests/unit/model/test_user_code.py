@@ -29,7 +29,7 @@ def test_an_error_that_is_known_already_stays_as_it_is() -> None:
 
 
 def test_a_column_that_is_made_later_fails_as_user_code() -> None:
-    """Whoever asks for it first gets the error of the expression that makes it."""
+    """The first reader gets the error of the expression that makes the column."""
     rows = Rows([lambda: [1 // 0]], 1)
     with pytest.raises(UserCodeError, match="an expression raised ZeroDivisionError"):
         rows.columns()
