@@ -96,6 +96,7 @@ class Progress:
         for name in ("batches", "records", "sent", "logged", "restored", "began_ms", "reruns"):
             setattr(self, name, getattr(earlier, name))
         self.dropped = Counter(earlier.dropped)
+        self.column_errors = Counter(earlier.column_errors)
 
 
 class BatchRunner:
