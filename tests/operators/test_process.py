@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock import Processor, PunctuationType, Record, Stores, StreamsBuilder, Topology
-from penstock.testing import rows
+from penstock.testing import TopologyTestDriver, rows
 from tests.operators.driver import Driver
 
 
@@ -53,6 +53,52 @@ def test_wall_clock_punctuation_needs_no_records(driver: Driver) -> None:
     assert driver.read("out") == []
     driver.advance("10s")
     assert driver.read("out") == rows("key | value | time\nseen | a | 0:10")
+
+
+class AnchoredTicker(Ticker):
+    """Ticks at five past every ten seconds."""
+
+    def init(self, context: Any) -> None:
+        self.seen = []
+        context.schedule("10s", self.kind, self.tick, start_time=15_000)
+
+
+class AnchoredWallTicker(AnchoredTicker):
+    kind = PunctuationType.WALL_CLOCK_TIME
+
+
+def test_anchored_stream_time_punctuation_waits_for_its_start(driver: Driver) -> None:
+    """Due at the start time and at whole intervals from there, not with the first record."""
+    driver.start(ticking(AnchoredTicker))
+    driver.pipe("in", "key | value | time\nk | a | 0:14\nk | b | 0:24\nk | c | 0:25")
+    assert driver.read("out") == rows("""
+        key  | value | time
+        seen | ab    | 0:24
+        seen | abc   | 0:25
+    """)
+
+
+def test_anchored_wall_clock_punctuation_fires_on_its_grid(driver: Driver) -> None:
+    """0:15, 0:25, …: however long the clock rested before."""
+    driver.start(ticking(AnchoredWallTicker))
+    driver.pipe("in", "key | value | time\nk | a | 9:00")
+    for step in ("10s", "5s", "9s", "1s", "20s"):
+        driver.advance(step)
+    assert driver.read("out") == rows("""
+        key  | value | time
+        seen | a     | 0:15
+        seen | a     | 0:25
+        seen | a     | 0:45
+    """)
+
+
+def test_anchored_punctuation_whose_start_has_passed_is_due_at_once() -> None:
+    """Then it goes on with the grid of its start."""
+    with TopologyTestDriver(ticking(AnchoredWallTicker), initial_wall_clock=31_000) as inner:
+        inner.pipe("in", "a")
+        inner.advance_wall_clock_time(0)
+        inner.advance_wall_clock_time("4s")
+        assert [record.timestamp for record in inner.read_records("out")] == [31_000, 35_000]
 
 
 def test_record_goes_to_the_child_that_is_named(driver: Driver) -> None:

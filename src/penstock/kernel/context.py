@@ -16,6 +16,7 @@ from penstock.errors import (
 )
 from penstock.kernel.read_only_store import ReadOnlyStore
 from penstock.model.duration import Duration, to_ms
+from penstock.model.instant import Instant, to_epoch_ms
 from penstock.model.record import FixedKeyRecord, Record, RecordMetadata
 from penstock.model.task_id import TaskId
 from penstock.processor.context import Cancellable, PunctuationType, Punctuator
@@ -75,10 +76,21 @@ class NodeContext:
         )
 
     def schedule(
-        self, interval: Duration, kind: PunctuationType, callback: Punctuator
+        self,
+        interval: Duration,
+        kind: PunctuationType,
+        callback: Punctuator,
+        start_time: Instant | None = None,
     ) -> Cancellable:
-        """Calls back with the time, on this task's thread, between records."""
+        """Call back with the time, on this task's thread, between records.
+
+        ``start_time`` anchors the schedule: the callback is due at that time and at whole
+        intervals after it, so that ``"1h"`` from midnight means every full hour. A start time
+        that has passed is due at once. Without it, stream time starts at 0 and the wall clock one
+        interval from now.
+        """
         interval_ms = to_ms(interval, "interval")
+        start_ms = None if start_time is None else to_epoch_ms(start_time, "start_time")
         if interval_ms < 1:
             raise InvalidArgumentError(
                 "bad-interval",
@@ -86,7 +98,7 @@ class NodeContext:
                 fix="give an interval of 1 ms or more",
                 at=self._node.site,
             )
-        return self._task.schedule(self._node.name, interval_ms, kind, callback)
+        return self._task.schedule(self._node.name, interval_ms, kind, callback, start_ms)
 
     def forward(self, record: Any, child: str | None = None) -> None:
         raise UnsupportedOperationError(

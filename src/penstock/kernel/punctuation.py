@@ -16,10 +16,19 @@ NodeTime = tuple[str, int]
 class Schedule:
     """One scheduled callback, and the handle that cancels it."""
 
-    __slots__ = ("callback", "interval_ms", "is_cancelled", "node", "time")
+    __slots__ = ("anchor", "callback", "interval_ms", "is_cancelled", "node", "time")
 
-    def __init__(self, node: str, time: int, interval_ms: int, callback: Punctuator) -> None:
+    def __init__(
+        self,
+        node: str,
+        time: int,
+        interval_ms: int,
+        callback: Punctuator,
+        anchor: int | None = None,
+    ) -> None:
         self.node = node
+        #: The start time that the user asked for, None if the schedule has none.
+        self.anchor = anchor
         self.time = time
         self.interval_ms = interval_ms
         self.callback = callback
@@ -28,6 +37,10 @@ class Schedule:
     def cancel(self) -> None:
         """Stops the callback for good; also from inside the callback, and more than once."""
         self.is_cancelled = True
+
+    def fits(self, time: int) -> bool:
+        """Return whether a noted time belongs to this schedule: to its anchor's grid, if any."""
+        return self.anchor is None or time < 0 or (time - self.anchor) % self.interval_ms == 0
 
     def move_past(self, now: int) -> None:
         """Moves to the next time on the schedule's grid; times that were missed are skipped."""
@@ -53,9 +66,22 @@ class PunctuationQueue:
         #: Whether anything was ever scheduled: asked after every record, so it costs no call.
         self.is_used = False
 
-    def schedule(self, node: str, first: int, interval_ms: int, callback: Punctuator) -> Schedule:
-        """Fires when the clock reaches ``first``, and every ``interval_ms`` from there."""
-        schedule = Schedule(node, first, interval_ms, callback)
+    def schedule(
+        self,
+        node: str,
+        first: int,
+        interval_ms: int,
+        callback: Punctuator,
+        *,
+        is_anchored: bool = False,
+    ) -> Schedule:
+        """Fires when the clock reaches ``first``, and every ``interval_ms`` from there.
+
+        ``is_anchored`` says that the user chose ``first``: times noted by an earlier run with
+        another start time do not replace it.
+        """
+        anchor = first if is_anchored else None
+        schedule = Schedule(node, first, interval_ms, callback, anchor)
         self._queue.offer(schedule)
         self._made.append(schedule)
         self.is_used = True
@@ -79,7 +105,8 @@ class PunctuationQueue:
         times = [each if isinstance(each, int) else each[1] for each in noted]
         self._queue = JavaQueue(_time)
         for schedule, time in zip(self._made, times, strict=False):
-            schedule.time, schedule.is_cancelled = time, time < 0
+            if schedule.fits(time):
+                schedule.time, schedule.is_cancelled = time, time < 0
         for schedule in self._made:
             if not schedule.is_cancelled:
                 self._queue.offer(schedule)

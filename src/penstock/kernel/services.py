@@ -81,7 +81,12 @@ class TaskServices(Protocol):
         """The task's wall clock in milliseconds: handed in, never read from the system."""
 
     def schedule(
-        self, node: str, interval_ms: int, kind: PunctuationType, callback: Punctuator
+        self,
+        node: str,
+        interval_ms: int,
+        kind: PunctuationType,
+        callback: Punctuator,
+        start_ms: int | None = None,
     ) -> Cancellable: ...
 
     def request_commit(self) -> None: ...

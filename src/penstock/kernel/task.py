@@ -335,13 +335,20 @@ class StreamTask:
         return self.settings.topic(topic) if is_internal else topic
 
     def schedule(
-        self, node: str, interval_ms: int, kind: PunctuationType, callback: Punctuator
+        self,
+        node: str,
+        interval_ms: int,
+        kind: PunctuationType,
+        callback: Punctuator,
+        start_ms: int | None = None,
     ) -> Cancellable:
-        if kind is PunctuationType.STREAM_TIME:
-            # Stream time may be unknown still: then the first record fires it.
-            return self._stream_punctuations.schedule(node, 0, interval_ms, callback)
-        start = self._wall_clock() + interval_ms
-        return self._wall_punctuations.schedule(node, start, interval_ms, callback)
+        is_stream = kind is PunctuationType.STREAM_TIME
+        queue = self._stream_punctuations if is_stream else self._wall_punctuations
+        if start_ms is not None:
+            return queue.schedule(node, start_ms, interval_ms, callback, is_anchored=True)
+        # Stream time may be unknown still: then the first record fires it.
+        first = 0 if is_stream else self._wall_clock() + interval_ms
+        return queue.schedule(node, first, interval_ms, callback)
 
     def request_commit(self) -> None:
         self.commit_requested = True

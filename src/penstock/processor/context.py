@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from penstock.model.duration import Duration
+from penstock.model.instant import Instant
 from penstock.model.record import FixedKeyRecord, Record, RecordMetadata
 from penstock.model.task_id import TaskId
 
@@ -44,7 +45,11 @@ class ProcessingContext(Protocol):
 
     def get_state_store(self, name: str) -> Any: ...
     def schedule(
-        self, interval: Duration, kind: PunctuationType, callback: Punctuator
+        self,
+        interval: Duration,
+        kind: PunctuationType,
+        callback: Punctuator,
+        start_time: Instant | None = None,
     ) -> Cancellable: ...
     def commit(self) -> None: ...
     def current_stream_time_ms(self) -> int: ...

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.errors import InvalidArgumentError, InvalidStateError, UnknownStoreError
 from penstock.model.duration import Duration, to_ms
+from penstock.model.instant import Instant, to_epoch_ms
 from penstock.model.record import FixedKeyRecord, Record, RecordContext, RecordMetadata
 from penstock.model.site import caller_site
 from penstock.model.task_id import TaskId
@@ -36,6 +37,8 @@ class CapturedPunctuator:
     kind: PunctuationType
     callback: Punctuator
     cancelled: bool = False
+    #: Milliseconds since 1970 at which the schedule is anchored, None if it is not.
+    start_time: int | None = None
 
     def punctuate(self, timestamp: int) -> None:
         """Calls back as the runtime would at that time; a cancelled punctuation stays silent."""
@@ -114,9 +117,14 @@ class MockProcessorContext:
         return self._stores[name]
 
     def schedule(
-        self, interval: Duration, kind: PunctuationType, callback: Punctuator
+        self,
+        interval: Duration,
+        kind: PunctuationType,
+        callback: Punctuator,
+        start_time: Instant | None = None,
     ) -> CapturedPunctuator:
         interval_ms = to_ms(interval, "interval")
+        start_ms = None if start_time is None else to_epoch_ms(start_time, "start_time")
         if interval_ms < 1:
             raise InvalidArgumentError(
                 "bad-interval",
@@ -124,7 +132,7 @@ class MockProcessorContext:
                 fix="give an interval of 1 ms or more",
                 at=caller_site(),
             )
-        punctuator = CapturedPunctuator(interval_ms, kind, callback)
+        punctuator = CapturedPunctuator(interval_ms, kind, callback, start_time=start_ms)
         self._punctuators.append(punctuator)
         return punctuator
 

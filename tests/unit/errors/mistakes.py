@@ -496,6 +496,17 @@ def punctuation_interval_is_zero() -> None:
 
 
 @mistake("time")
+def punctuation_starts_at_no_time() -> None:
+    class Ticks(Idle):
+        def init(self, context: Any) -> None:
+            context.schedule("1d", PunctuationType.WALL_CLOCK_TIME, print, "midnight")  # !
+
+    builder = StreamsBuilder()
+    builder.stream("in").process(Ticks)
+    run(builder, "v")
+
+
+@mistake("time")
 def punctuation_raises() -> None:
     class Ticks(Idle):
         def init(self, context: Any) -> None:

@@ -155,11 +155,17 @@ class SingleNode:
         return self.now
 
     def schedule(
-        self, node: str, interval_ms: int, kind: PunctuationType, callback: Punctuator
+        self,
+        node: str,
+        interval_ms: int,
+        kind: PunctuationType,
+        callback: Punctuator,
+        start_ms: int | None = None,
     ) -> Cancellable:
         if kind is PunctuationType.STREAM_TIME:
-            return self.stream_punctuations.schedule(node, 0, interval_ms, callback)
-        return self.wall_punctuations.schedule(node, self.now + interval_ms, interval_ms, callback)
+            return self.stream_punctuations.schedule(node, start_ms or 0, interval_ms, callback)
+        first = self.now + interval_ms if start_ms is None else start_ms
+        return self.wall_punctuations.schedule(node, first, interval_ms, callback)
 
     def request_commit(self) -> None:
         self.commit_requested = True

@@ -97,3 +97,20 @@ def test_the_next_time_is_that_of_the_first_live_schedule(recorder: Recorder) ->
     recorder.add("b", 9, 10)
     cancelled.cancel()
     assert recorder.queue.next_time() == 9
+
+
+def test_an_anchored_schedule_takes_a_noted_time_only_from_its_own_grid() -> None:
+    """A new start time is a new schedule; what an earlier one noted does not move it."""
+    for noted, due in ((135, 135), (140, 105)):
+        queue = PunctuationQueue()
+        queue.schedule("n", 105, 10, lambda time: None, is_anchored=True)
+        queue.set_times([("n", noted)])
+        assert queue.times() == [("n", due)]
+
+
+def test_an_anchored_schedule_stays_cancelled() -> None:
+    """A cancelled schedule has no time, on whatever grid."""
+    queue = PunctuationQueue()
+    queue.schedule("n", 105, 10, lambda time: None, is_anchored=True)
+    queue.set_times([("n", -1)])
+    assert queue.next_time() is None

@@ -1,5 +1,6 @@
 """Testing one processor without a driver."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -119,3 +120,12 @@ def test_an_unknown_store_and_a_bad_interval_fail_as_in_a_task() -> None:
         context.get_state_store("x")
     with pytest.raises(InvalidArgumentError, match="shorter than 1 ms"):
         context.schedule(0, PunctuationType.STREAM_TIME, lambda time: None)
+
+
+def test_a_captured_punctuation_knows_its_start_time() -> None:
+    """A test can check where a schedule is anchored."""
+    context = MockProcessorContext()
+    start = datetime(1970, 1, 1, 0, 1, tzinfo=UTC)
+    context.schedule("1h", PunctuationType.WALL_CLOCK_TIME, lambda time: None, start)
+    context.schedule("1h", PunctuationType.WALL_CLOCK_TIME, lambda time: None)
+    assert [each.start_time for each in context.scheduled_punctuators()] == [60_000, None]
