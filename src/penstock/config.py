@@ -77,6 +77,12 @@ PROCESSING_HANDLER = Setting(
     "fail",
     "What happens to records that a node fails on: fail, continue or a callable.",
 )
+PROCESSING_HANDLER_GLOBAL = Setting(
+    "processing.exception.handler.global.enabled",
+    boolean,
+    False,
+    "Whether processing.exception.handler is also asked for global stores and tables.",
+)
 PRODUCTION_HANDLER = Setting(
     "production.exception.handler",
     anything,

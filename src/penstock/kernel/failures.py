@@ -27,17 +27,24 @@ _CONTINUE_FIX = (
 )
 
 
+_GLOBAL_SETTING = "processing.exception.handler.global.enabled to true and {setting}"
+
+
 class FailedProcessingError(Exception):
     """Carries a node's failure up to the task: parents must not handle it a second time.
 
     ``position`` is the record that failed, which need not be the one the task works on by then.
+    ``is_global`` says that the node belongs to a global store, which has a setting of its own.
     """
 
-    def __init__(self, node: Node, error: Exception, position: RecordContext) -> None:
+    def __init__(
+        self, node: Node, error: Exception, position: RecordContext, *, is_global: bool = False
+    ) -> None:
         super().__init__(node.name, error)
         self.node = node
         self.error = error
         self.position = position.copy()
+        self.is_global = is_global
 
 
 class Guard:
@@ -72,6 +79,7 @@ class Failures:
     def __init__(self, task: StreamTask) -> None:
         self._task = task
         self._settings = task.settings
+        self._is_global = task.task_id.subtopology < 0
 
     def guard(self, executor: Executor[Any]) -> Guard:
         """Wraps the way into a node so that its own failures, and only those, are handled."""
@@ -124,12 +132,15 @@ class Failures:
 
     def _processing(self, node: Node, record: Record[Any, Any] | None, error: Exception) -> None:
         if isinstance(error, UnavailableError):
-            raise FailedProcessingError(node, error, self._task.context) from error
+            raise self._failed(node, error) from error
         context = self._context(node)
         response = self._ask(self._settings.on_processing, node, context, record, error)
         if response.result is not CONTINUE:
-            raise FailedProcessingError(node, error, self._task.context) from error
+            raise self._failed(node, error) from error
         self._task.dropped(node.name, "processing")
+
+    def _failed(self, node: Node, error: Exception) -> FailedProcessingError:
+        return FailedProcessingError(node, error, self._task.context, is_global=self._is_global)
 
     def _context(self, node: Node) -> ErrorHandlerContext:
         at: RecordContext = self._task.context
@@ -152,7 +163,7 @@ class Failures:
             response = as_response(handler(context, record, error))
         except Exception as failure:
             broken = _broken_handler(handler, node, error, failure)
-            raise FailedProcessingError(node, broken, self._task.context) from failure
+            raise self._failed(node, broken) from failure
         for letter in response.dead_letters:
             timestamp = context.timestamp if letter.timestamp is None else letter.timestamp
             self._task.collector.send(
@@ -167,14 +178,17 @@ def processing_error(
     """Tells the user which node and line failed on which record."""
     node, error = failed.node, failed.error
     where = _where(failed.position, raw_key) + when
+    setting = "processing.exception.handler"
+    if failed.is_global:
+        setting = _GLOBAL_SETTING.format(setting=setting)
     if not isinstance(error, PenstockError):
-        fix = _CONTINUE_FIX.format(setting="processing.exception.handler")
+        fix = _CONTINUE_FIX.format(setting=setting)
         message = f"node {node.name!r} raised {error!r}\n  {where}"
         return StreamsError("user-function", message, fix, node.site)
     # A store or a serde knows what is wrong, but not where in the program.
     names_node = error.at is not None or node.name in error.message
     said = error.message if names_node else f"node {node.name!r}: {error.message}"
-    fix = error.fix or _CONTINUE_FIX.format(setting="processing.exception.handler")
+    fix = error.fix or _CONTINUE_FIX.format(setting=setting)
     return StreamsError(error.code, f"{said}\n  {where}", fix, error.at or node.site)
 
 

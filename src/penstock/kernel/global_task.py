@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from penstock.errors import StreamsError
 from penstock.kernel.collector import Collector
@@ -13,8 +15,11 @@ from penstock.kernel.stores import TaskStores
 from penstock.kernel.task import StreamTask
 from penstock.model.record import ConsumerRecord
 from penstock.model.task_id import TaskId
+from penstock.processor.handlers import LogAndFailProcessingExceptionHandler
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Source
+
+log = logging.getLogger(__name__)
 
 
 def _own_timestamp(record: ConsumerRecord[object, object], partition_time: int) -> int:
@@ -45,7 +50,8 @@ class GlobalTask:
         self.stores = stores
         self._task = StreamTask(
             TaskId(-1, -1), graph, nodes,
-            settings=settings, collector=collector, stores=stores, wall_clock=wall_clock,
+            settings=_with_own_handler(settings), collector=collector, stores=stores,
+            wall_clock=wall_clock,
         )  # fmt: skip
         for store in graph.global_stores.values():
             source = graph.nodes[store.source]
@@ -61,3 +67,19 @@ class GlobalTask:
 
     def close(self) -> None:
         self._task.close()
+
+
+def _with_own_handler(settings: TaskSettings) -> TaskSettings:
+    """Return the settings with the handler that global stores ask: by default one that fails.
+
+    Kafka Streams asks the configured one only if a second setting says so, because programs that
+    were written before that setting existed rely on a failure here.
+    """
+    if settings.on_processing_global:
+        return settings
+    if not isinstance(settings.on_processing, LogAndFailProcessingExceptionHandler):
+        log.warning(
+            "processing.exception.handler is not asked for global stores and tables;"
+            " processing.exception.handler.global.enabled=true changes that"
+        )
+    return replace(settings, on_processing=LogAndFailProcessingExceptionHandler())

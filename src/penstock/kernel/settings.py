@@ -28,6 +28,8 @@ class TaskSettings:
     timestamp_extractor: TimestampExtractor = field(default_factory=FailOnInvalidTimestamp)
     on_deserialization: ExceptionHandler = field(default_factory=LogAndFailExceptionHandler)
     on_processing: ExceptionHandler = field(default_factory=LogAndFailProcessingExceptionHandler)
+    #: Whether ``on_processing`` is also asked for the nodes of global stores.
+    on_processing_global: bool = False
     on_production: ExceptionHandler = field(default_factory=DefaultProductionExceptionHandler)
     dead_letter_topic: str | None = None
     cache_max_bytes: int = 10 * 1024 * 1024

@@ -72,6 +72,7 @@ def task_settings(
         timestamp_extractor=_extractor(config),
         on_deserialization=_handler(config, settings.DESERIALIZATION_HANDLER),
         on_processing=_handler(config, settings.PROCESSING_HANDLER),
+        on_processing_global=config[settings.PROCESSING_HANDLER_GLOBAL],
         on_production=_handler(config, settings.PRODUCTION_HANDLER),
         dead_letter_topic=config[settings.DEAD_LETTER_TOPIC],
         cache_max_bytes=config.cache_max_bytes,
