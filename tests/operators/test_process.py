@@ -4,7 +4,16 @@ from typing import Any
 
 import pytest
 
-from penstock import Processor, PunctuationType, Record, Stores, StreamsBuilder, Topology
+from penstock import (
+    Processor,
+    PunctuationType,
+    Record,
+    Stores,
+    StreamsBuilder,
+    Topology,
+    Window,
+    Windowed,
+)
 from penstock.testing import TopologyTestDriver, rows
 from tests.operators.driver import Driver
 
@@ -114,6 +123,27 @@ def test_record_goes_to_the_child_that_is_named(driver: Driver) -> None:
     driver.pipe("in", "key | value\nk | ab\nk | abc")
     assert driver.read("even") == rows("key | value\nk | ab\nk | abc")
     assert driver.read("odd") == rows("key | value\nk | abc")
+
+
+@pytest.mark.parametrize(
+    "supplier",
+    [Stores.in_memory_session_store("s", "1h"), Stores.persistent_session_store("s", "1h")],
+)
+def test_processor_reads_sessions_backwards(driver: Driver, supplier: Any) -> None:
+    """The newest session of a key comes first."""
+
+    def newest(record: Record[str, str], context: Any) -> Record[str, str]:
+        store = context.get_state_store("s")
+        store.put(Windowed(record.key, Window(record.timestamp, record.timestamp)), record.value)
+        found = [value for _, value in store.backward_fetch(record.key)]
+        return record.with_value("".join(found))
+
+    builder = StreamsBuilder()
+    builder.add_state_store(Stores.session_store_builder(supplier, "string", "string"))
+    builder.stream("in").process(newest, "s").to("out")
+    driver.start(builder.build())
+    driver.pipe("in", "key | value | time\nk | b | 0:20\nk | a | 0:10\nk | c | 0:30")
+    assert driver.read("out") == rows("key | value\nk | b\nk | ba\nk | cba")
 
 
 @pytest.mark.parametrize("value", ["b", "null"])

@@ -49,10 +49,19 @@ def columns_reason(case: Mapping[str, Any]) -> str | None:
     return _OVER_COLUMNS.get(case["name"])
 
 
+#: Recorded from Kafka Streams 4.1, which a later release does otherwise.
+LATER: Mapping[str, str] = {
+    "papi-session-store-backward-fetch-unsupported-in-processors": (
+        "Kafka Streams 4.3 lets processors read session stores backwards"
+    ),
+}
+
+
 def reason_for(case: Mapping[str, Any], plan: Plan | None, *, is_batched: bool) -> str | None:
     """Gives why a case may disagree with its golden, None if it must not."""
-    if case["name"] in NAMED:
-        return NAMED[case["name"]]
+    named = NAMED.get(case["name"]) or LATER.get(case["name"])
+    if named is not None:
+        return named
     if plan is None:
         return None
     parts = {run.subtopology for run in plan.runs}

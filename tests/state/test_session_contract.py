@@ -49,8 +49,7 @@ def run(bench: Bench, one: Step) -> Any:
     """Does one step at its own record time; gives iterators as lists."""
     name, *arguments = one
     bench.task.at(bench.task.context.timestamp + 1)
-    store = bench.store.interactive() if name.startswith("backward") else bench.store
-    result = getattr(store, name)(*arguments)
+    result = getattr(bench.store, name)(*arguments)
     return list(result) if hasattr(result, "peek_next_key") else result
 
 

@@ -115,6 +115,9 @@ class SessionStore(StateStore, Protocol, Generic[K, V]):
         self, key_from: K | None, key_to: K | None
     ) -> StoreIterator[tuple[Windowed[K], V]]: ...
     def backward_fetch(self, key: K) -> StoreIterator[tuple[Windowed[K], V]]: ...
+    def backward_fetch_range(
+        self, key_from: K | None, key_to: K | None
+    ) -> StoreIterator[tuple[Windowed[K], V]]: ...
     def find_sessions(
         self, key: K, earliest_end: int, latest_start: int
     ) -> StoreIterator[tuple[Windowed[K], V]]: ...
@@ -128,6 +131,9 @@ class SessionStore(StateStore, Protocol, Generic[K, V]):
 
     def backward_find_sessions(
         self, key: K, earliest_end: int, latest_start: int
+    ) -> StoreIterator[tuple[Windowed[K], V]]: ...
+    def backward_find_sessions_range(
+        self, key_from: K | None, key_to: K | None, earliest_end: int, latest_start: int
     ) -> StoreIterator[tuple[Windowed[K], V]]: ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from penstock.errors import NullArgumentError, UnsupportedOperationError
+from penstock.errors import NullArgumentError
 from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
 from penstock.model.windowed import Window, Windowed
@@ -29,9 +29,10 @@ V = TypeVar("V")
 
 
 class TypedSessionStore(Generic[K, V]):
-    """Aggregates by key and session. Backward reads are for interactive queries only.
+    """Aggregates by key and session.
 
-    Persistent stores iterate by segment, key and end; in memory it is by end, then key.
+    Persistent stores iterate by segment, key and end; in memory it is by end, then key. Backward
+    reads return the same sessions in the opposite order.
     """
 
     def __init__(
@@ -42,28 +43,19 @@ class TypedSessionStore(Generic[K, V]):
         keys: Codec,
         values: Codec,
         cached: CachedSessions | None = None,
-        interactive: bool = False,
     ) -> None:
         self.name = spec.name
         self.kind: StoreKind = spec.kind
         self.persistent = spec.persistent
-        self._spec = spec
         self._bytes = inner
         self._keys = keys
         self._values = values
         self._cached = cached
-        self._interactive = interactive
         self._is_open = True
 
     @property
     def is_open(self) -> bool:
         return self._is_open
-
-    def interactive(self) -> TypedSessionStore[K, V]:
-        """Gives a view of the same sessions that can also be read backwards."""
-        return TypedSessionStore(
-            self._spec, self._bytes, keys=self._keys, values=self._values, interactive=True
-        )
 
     def put(self, session: Windowed[K], value: V | None) -> None:
         raw_key = self._session_key(session)
@@ -119,14 +111,12 @@ class TypedSessionStore(Generic[K, V]):
     def backward_find_sessions(
         self, key: K, earliest_end: int, latest_start: int
     ) -> PeekingIterator[tuple[Windowed[K], V]]:
-        self._check_interactive("backward_find_sessions")
         raw_key = self._keys.write_key(key)
         return self._scan((raw_key, raw_key), earliest_end, latest_start, reverse=True)
 
     def backward_find_sessions_range(
         self, key_from: K | None, key_to: K | None, earliest_end: int, latest_start: int
     ) -> PeekingIterator[tuple[Windowed[K], V]]:
-        self._check_interactive("backward_find_sessions_range")
         keys = self._key_range(key_from, key_to)
         if keys is None:
             return empty_iterator()
@@ -176,15 +166,6 @@ class TypedSessionStore(Generic[K, V]):
             warn_of_empty_range(self.name, key_from, key_to)
             return None
         return low, high
-
-    def _check_interactive(self, operation: str) -> None:
-        if not self._interactive:
-            raise UnsupportedOperationError(
-                "store-operation-unsupported",
-                f"store {self.name!r}: {operation}() is for interactive queries,"
-                " processors cannot call it",
-                fix="iterate forward, and reverse the list",
-            )
 
     def _scan(
         self, keys: KeyRange, earliest_end: int, latest_start: int, *, reverse: bool

@@ -65,8 +65,8 @@ def test_reads_see_cache_and_store_as_one(persistent: bool) -> None:
         store.remove(at("a", 12, 16))
     assert list(bench.store.fetch("a")) == list(plain.store.fetch("a"))
     assert list(bench.store.fetch_range(None, None)) == list(plain.store.fetch_range(None, None))
-    views = [store.interactive() for store in (bench.store, plain.store)]
-    backward = [view.backward_find_sessions_range(None, "b", 10, 50) for view in views]
+    stores = (bench.store, plain.store)
+    backward = [store.backward_find_sessions_range(None, "b", 10, 50) for store in stores]
     assert list(backward[0]) == list(backward[1])
     assert bench.store.fetch_session("a", 12, 16) is None
     assert bench.store.fetch_session("b", 3, 4) == "1"

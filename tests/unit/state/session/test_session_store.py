@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import InvalidStateError, NullArgumentError, UnsupportedOperationError
+from penstock.errors import InvalidStateError, NullArgumentError
 from penstock.model.windowed import Window, Windowed
 from tests.state.kinds import Bench, session
 
@@ -114,17 +114,15 @@ def test_expired_put_is_dropped_by_end_in_memory_and_by_segment_on_disk() -> Non
 
 
 @BOTH
-def test_backward_reads_are_for_interactive_queries_only(persistent: bool) -> None:
-    """Processors cannot read sessions backwards in Kafka Streams either."""
+def test_sessions_can_be_read_backwards(persistent: bool) -> None:
+    """The opposite order of the same sessions; Kafka Streams allows it in processors from 4.3."""
     store = filled(persistent=persistent).store
-    with pytest.raises(UnsupportedOperationError, match="backward_find_sessions"):
-        store.backward_fetch("a")
-    with pytest.raises(UnsupportedOperationError):
-        store.backward_find_sessions_range(None, None, 0, 100)
-    view = store.interactive()
-    assert keys(view.backward_fetch("a")) == [A3, A2, A1]
-    assert keys(view.backward_fetch_range("a", "a")) == [A3, A2, A1]
-    assert keys(view.backward_fetch_range("b", "a")) == []
+    assert keys(store.backward_fetch("a")) == [A3, A2, A1]
+    assert keys(store.backward_find_sessions("a", 0, A2.start)) == [A2, A1]
+    assert keys(store.backward_fetch_range("a", "a")) == [A3, A2, A1]
+    assert keys(store.backward_fetch_range("b", "a")) == []
+    forward = keys(store.find_sessions_range(None, None, 0, 100))
+    assert keys(store.backward_find_sessions_range(None, None, 0, 100)) == forward[::-1]
 
 
 @BOTH
