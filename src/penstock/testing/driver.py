@@ -15,6 +15,7 @@ from penstock.model.site import caller_site
 from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import InputRecord, ProducedRecord
+from penstock.runtime.local.partitioned import PartitionedApplication
 from penstock.serde.serdes import resolve_serde
 from penstock.state.plain_view import plain_view
 from penstock.state.spec import StoreKind
@@ -53,6 +54,9 @@ class TopologyTestDriver:
             ordered form in memory, which gives the same results and opens at once.
         engine: ``"records"`` takes records one by one, ``"columns"`` over columns where it can;
             ``batches`` says where it did.
+        partitions: How many partitions topics have, for tests of repartitioning, of partitioners
+            or of what tasks do not share; topics that are not named have one. With more than one,
+            each partition has a task, stores and a stream time of its own.
     """
 
     __test__ = False
@@ -65,6 +69,7 @@ class TopologyTestDriver:
         *,
         on_disk: bool = False,
         engine: Literal["records", "columns"] = "records",
+        partitions: Mapping[str, int] | None = None,
     ) -> None:
         if engine not in _ENGINES:
             raise InvalidArgumentError(
@@ -77,10 +82,24 @@ class TopologyTestDriver:
         given.setdefault(APPLICATION_ID.name, "topology-test-driver")
         now = initial_wall_clock
         now_ms = now if isinstance(now, int) else int(now.timestamp() * 1000)
-        self._application = LocalApplication(
-            topology, StreamsConfig(given), now_ms, on_disk=on_disk,
-            over_columns=engine == "columns",
-        )  # fmt: skip
+        self._partitions = dict(partitions or {})
+        self._application: LocalApplication | PartitionedApplication
+        over_columns = engine == "columns"
+        if any(count != 1 for count in self._partitions.values()):
+            if over_columns:
+                raise InvalidArgumentError(
+                    "columns-of-partitions",
+                    "topics with several partitions are tested record by record only",
+                    fix="leave engine out, or leave partitions out",
+                    at=caller_site(),
+                )
+            self._application = PartitionedApplication(
+                topology, StreamsConfig(given), now_ms, self._partitions, on_disk=on_disk
+            )
+        else:
+            self._application = LocalApplication(
+                topology, StreamsConfig(given), now_ms, on_disk=on_disk, over_columns=over_columns
+            )
         self._serdes = TopicSerdes(self._application.graph, self._application.settings)
         self._dead_letters = self._application.settings.dead_letter_topic
         self._unread: dict[str, deque[ProducedRecord]] = {}
@@ -138,15 +157,24 @@ class TopologyTestDriver:
         value: bytes | None,
         timestamp: int,
         headers: Headers = (),
+        partition: int | None = None,
     ) -> None:
         """Pipes a record as raw bytes: poison records, say."""
-        self._application.pipe(topic, key, value, timestamp, tuple(headers))
+        self._check_partition(topic, partition)
+        record = InputRecord(topic, key, value, timestamp, tuple(headers), partition)
+        self._application.pipe_batch([record], commit_every=1)
 
     def pipe_input(
-        self, topic: str, key: Any, value: Any, timestamp: int | None = None, headers: Headers = ()
+        self,
+        topic: str,
+        key: Any,
+        value: Any,
+        timestamp: int | None = None,
+        headers: Headers = (),
+        partition: int | None = None,
     ) -> None:
         """Pipes one record by topic, key and value."""
-        self.pipe_record(topic, TestRecord(key, value, timestamp, headers))
+        self.pipe_record(topic, TestRecord(key, value, timestamp, headers, partition))
 
     def create_input_topic(
         self,
@@ -250,8 +278,11 @@ class TopologyTestDriver:
     def state_store_names(self) -> list[str]:
         return list(self._application.stores)
 
-    def get_state_store(self, name: str) -> Any:
-        """Gives a store by name; an unknown name is an error that lists the stores."""
+    def get_state_store(self, name: str, partition: int | None = None) -> Any:
+        """Gives a store by name; an unknown name is an error that lists the stores.
+
+        Where tasks have a store each, ``partition`` says which one is meant.
+        """
         stores = self._application.stores
         if name not in stores:
             known = ", ".join(map(repr, stores)) or "none"
@@ -261,31 +292,33 @@ class TopologyTestDriver:
                 fix=f"name the store where it is made; the topology has {known}",
                 at=caller_site(),
             )
-        return stores[name]
+        return self._of_partition(name, stores[name], partition)
 
     def get_all_state_stores(self) -> dict[str, Any]:
+        """Gives all stores by name; with several partitions each is a dict by partition."""
         return dict(self._application.stores)
 
-    def get_key_value_store(self, name: str) -> Any:
+    def get_key_value_store(self, name: str, partition: int | None = None) -> Any:
         """Gives a key-value store; a timestamped one is seen without its timestamps."""
         kinds = StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE
-        return plain_view(self._store_of(name, *kinds))
+        return plain_view(self._store_of(name, partition, *kinds))
 
-    def get_timestamped_key_value_store(self, name: str) -> Any:
-        return self._store_of(name, StoreKind.TIMESTAMPED_KEY_VALUE)
+    def get_timestamped_key_value_store(self, name: str, partition: int | None = None) -> Any:
+        return self._store_of(name, partition, StoreKind.TIMESTAMPED_KEY_VALUE)
 
-    def get_window_store(self, name: str) -> Any:
+    def get_window_store(self, name: str, partition: int | None = None) -> Any:
         """Gives a window store; a timestamped one is seen without its timestamps."""
-        return plain_view(self._store_of(name, StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW))
+        kinds = StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW
+        return plain_view(self._store_of(name, partition, *kinds))
 
-    def get_timestamped_window_store(self, name: str) -> Any:
-        return self._store_of(name, StoreKind.TIMESTAMPED_WINDOW)
+    def get_timestamped_window_store(self, name: str, partition: int | None = None) -> Any:
+        return self._store_of(name, partition, StoreKind.TIMESTAMPED_WINDOW)
 
-    def get_session_store(self, name: str) -> Any:
-        return self._store_of(name, StoreKind.SESSION)
+    def get_session_store(self, name: str, partition: int | None = None) -> Any:
+        return self._store_of(name, partition, StoreKind.SESSION)
 
-    def get_versioned_key_value_store(self, name: str) -> Any:
-        return self._store_of(name, StoreKind.VERSIONED_KEY_VALUE)
+    def get_versioned_key_value_store(self, name: str, partition: int | None = None) -> Any:
+        return self._store_of(name, partition, StoreKind.VERSIONED_KEY_VALUE)
 
     @property
     def dropped_records(self) -> Mapping[tuple[str, str], int]:
@@ -305,7 +338,8 @@ class TopologyTestDriver:
         ...     print(*driver.batches)
         sub-topology 0: 2 records over columns
         """
-        return list(self._application.batches)
+        application = self._application
+        return list(application.batches) if isinstance(application, LocalApplication) else []
 
     # Inside
 
@@ -317,7 +351,9 @@ class TopologyTestDriver:
         self._time_ms[topic] = timestamp
         key = written(key_serde, topic, record.key, record.headers, "key")
         value = written(value_serde, topic, record.value, record.headers, "value")
-        return InputRecord(topic, key, value, timestamp, tuple(record.headers))
+        self._check_partition(topic, record.partition)
+        headers, partition = tuple(record.headers), record.partition
+        return InputRecord(topic, key, value, timestamp, headers, partition)
 
     def _records(self, topic: str, value: Any, key: Any) -> Iterable[TestRecord]:
         if isinstance(value, TestRecord):
@@ -334,6 +370,7 @@ class TopologyTestDriver:
             read(value_serde, record.topic, record.value, record.headers, "value"),
             record.timestamp,
             record.headers,
+            record.partition,
         )
 
     def _queue(self, topic: str) -> deque[ProducedRecord]:
@@ -359,8 +396,35 @@ class TopologyTestDriver:
                 at=caller_site(),
             )
 
-    def _store_of(self, name: str, *kinds: StoreKind) -> Any:
-        store = self.get_state_store(name)
+    def _check_partition(self, topic: str, partition: int | None) -> None:
+        count = self._partitions.get(topic, 1)
+        if partition is not None and not 0 <= partition < count:
+            raise InvalidArgumentError(
+                "bad-partition",
+                f"topic {topic!r} has {count} partition{'s' * (count != 1)}, none has the number"
+                f" {partition}",
+                fix=f"say how many it has: TopologyTestDriver(…, partitions={{{topic!r}:"
+                f" {max(partition, 0) + 1}}})",
+                at=caller_site(),
+            )
+
+    def _of_partition(self, name: str, store: Any, partition: int | None) -> Any:
+        by_partition = store if isinstance(store, dict) else {0: store}
+        if partition is None and len(by_partition) == 1:
+            (partition,) = by_partition
+        if partition in by_partition:
+            return by_partition[partition]
+        numbers = ", ".join(map(str, by_partition))
+        asked = "no partition was given" if partition is None else f"not partition {partition}"
+        raise InvalidArgumentError(
+            "store-partition",
+            f"state store {name!r} has the partitions {numbers}; {asked}",
+            fix=f"name one of them: partition={next(iter(by_partition))}",
+            at=caller_site(),
+        )
+
+    def _store_of(self, name: str, partition: int | None, *kinds: StoreKind) -> Any:
+        store = self.get_state_store(name, partition)
         if store.kind not in kinds:
             raise InvalidArgumentError(
                 "wrong-store-kind",

@@ -1,7 +1,8 @@
 """Text tables in tests: a header line, then one record per line, columns separated by ``|``.
 
-Columns: ``key``, ``value``, ``time`` (``1:05`` is minutes and seconds, ``250`` milliseconds) and,
-in expected output, ``window``: its start in the same notation, or start and end (``0:10-1:05``).
+Columns: ``key``, ``value``, ``time`` (``1:05`` is minutes and seconds, ``250`` milliseconds),
+``partition`` and, in expected output, ``window``: its start in the same notation, or start and end
+(``0:10-1:05``).
 ``#`` starts a comment.
 """
 
@@ -19,7 +20,7 @@ from penstock.model.windowed import Windowed
 from penstock.serde.base import Serde
 from penstock.testing.topics import TestRecord
 
-_COLUMNS = {"key", "value", "time", "window"}
+_COLUMNS = {"key", "value", "time", "partition", "window"}
 _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d{2})(?:\.(\d{1,3}))?")
 
 
@@ -51,6 +52,8 @@ def to_row(record: TestRecord) -> Row:
     """Gives a record as a row; a windowed key is split into key and window start."""
     key = record.key
     cells = {"key": key, "value": record.value, "time": record.timestamp}
+    if record.partition is not None:
+        cells["partition"] = record.partition
     if isinstance(key, Windowed):
         cells["key"] = key.key
         cells["window"] = key.window.start, key.window.end
@@ -102,16 +105,25 @@ class TextTable:
                 _fitting(cells.get("key"), key_serde),
                 _fitting(cells.get("value"), value_serde),
                 cells.get("time"),
+                partition=cells.get("partition"),
             )
 
 
 def _cell(column: str, text: str) -> Any:
     if column == "time":
         return _milliseconds(text)
+    if column == "partition":
+        return _number(text)
     if column == "window":
         start, _, end = text.partition("-")
         return _milliseconds(start), _milliseconds(end) if end else None
     return None if text in ("null", "None") else text
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise _bad_table(f"{text!r} is not a partition", "write a number from 0 on")
+    return int(text)
 
 
 def _milliseconds(text: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TestRecord:
-    """A record in a test; without a timestamp the topic's own clock gives one."""
+    """A record in a test; without a timestamp the topic's own clock gives one.
+
+    ``partition`` is where it was written, or where it is to be piped: None lets the key decide.
+    Two records may be equal in different partitions.
+    """
 
     __test__ = False
 
@@ -28,6 +32,7 @@ class TestRecord:
     value: Any
     timestamp: int | None = None
     headers: Headers = ()
+    partition: int | None = field(default=None, compare=False)
 
 
 class TestInputTopic:
@@ -57,6 +62,7 @@ class TestInputTopic:
         key: Any = None,
         timestamp: int | datetime | None = None,
         headers: Headers = (),
+        partition: int | None = None,
     ) -> None:
         """Pipes one record; without a timestamp it gets the topic's time, which then advances."""
         if isinstance(timestamp, datetime):
@@ -66,7 +72,9 @@ class TestInputTopic:
             self._now_ms += self._auto_advance_ms
         key_bytes = written(self._key, self._topic, key, headers, "key")
         value_bytes = written(self._value, self._topic, value, headers, "value")
-        self._driver.pipe_bytes(self._topic, key_bytes, value_bytes, timestamp, headers)
+        self._driver.pipe_bytes(
+            self._topic, key_bytes, value_bytes, timestamp, headers, partition=partition
+        )
 
     def pipe_value_list(self, values: Iterable[Any]) -> None:
         for value in values:
@@ -78,7 +86,9 @@ class TestInputTopic:
 
     def pipe_record_list(self, records: Iterable[TestRecord]) -> None:
         for record in records:
-            self.pipe_input(record.value, record.key, record.timestamp, record.headers)
+            self.pipe_input(
+                record.value, record.key, record.timestamp, record.headers, record.partition
+            )
 
     def advance_time(self, duration: Duration) -> None:
         """Moves the topic's clock; the driver's wall clock stands still."""
@@ -117,6 +127,7 @@ class TestOutputTopic:
             read(self._value, record.topic, record.value, record.headers, "value"),
             record.timestamp,
             record.headers,
+            record.partition,
         )
 
     def read_value(self) -> Any:

@@ -1024,6 +1024,37 @@ def engine_does_not_exist() -> None:
 
 
 @mistake("test driver")
+def run_several_partitions_over_columns() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    TopologyTestDriver(builder.build(), partitions={"in": 2}, engine="columns")  # !
+
+
+@mistake("test driver")
+def pipe_into_a_partition_that_is_not_there() -> None:
+    copy().pipe_input("in", "k", "v", partition=1)  # !
+
+
+@mistake("test driver")
+def give_partitions_to_an_unknown_topic() -> None:
+    builder = StreamsBuilder()
+    builder.stream("orders").to("out")
+    TopologyTestDriver(builder.build(), partitions={"order": 4})  # !
+
+
+@mistake("test driver")
+def ask_for_a_store_of_several_partitions() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").group_by_key().count("counts")
+    TopologyTestDriver(builder.build(), partitions={"in": 2}).get_state_store("counts")  # !
+
+
+@mistake("test driver")
+def text_table_has_a_bad_partition() -> None:
+    rows("key | partition\nann | first")  # !
+
+
+@mistake("test driver")
 def turn_the_clock_back() -> None:
     copy().advance_wall_clock_time(-5)  # !
 

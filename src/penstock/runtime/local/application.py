@@ -98,7 +98,7 @@ class LocalApplication:
         columns after every record if that is 1, else after all records of a sub-topology.
         """
         for record in records:
-            if not self._enqueue(*record):
+            if not self._enqueue(*record[:5]):
                 known = sorted([*self._queue_names(), *self._global_topics()])
                 raise InvalidArgumentError(
                     "unknown-topic",

@@ -11,13 +11,17 @@ from penstock.model.record import Headers
 
 
 class InputRecord(NamedTuple):
-    """A record as it would be read from Kafka; its partition and offset are the driver's."""
+    """A record as it would be read from Kafka; its offset is the driver's.
+
+    ``partition`` None lets the key decide, as a producer does.
+    """
 
     topic: str
     key: bytes | None
     value: bytes | None
     timestamp: int
     headers: Headers = ()
+    partition: int | None = None
 
 
 class ProducedRecord(NamedTuple):

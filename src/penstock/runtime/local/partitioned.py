@@ -1,0 +1,363 @@
+"""Runs a topology over topics with several partitions, in this process: one task per partition.
+
+The counterpart with one partition per topic: ``penstock.runtime.local.application``.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from penstock.config import StreamsConfig
+from penstock.errors import InvalidArgumentError
+from penstock.kernel.global_task import GlobalTask
+from penstock.kernel.record_queue import RawRecord
+from penstock.kernel.stores import (
+    CollectorChangelog,
+    Engine,
+    TaskStores,
+    task_store_specs,
+)
+from penstock.kernel.task import StreamTask
+from penstock.model.partitioning import partition_for
+from penstock.model.record import Headers
+from penstock.model.site import caller_site
+from penstock.model.task_id import TaskId
+from penstock.processor.handlers import LogAndContinueExceptionHandler
+from penstock.runtime.local.outbox import InputRecord, Outbox, ProducedRecord
+from penstock.runtime.settings import task_settings
+from penstock.runtime.spark.exchange.plan import make_plan
+from penstock.state.environment import Changelog
+from penstock.state.memory import MemoryStore
+from penstock.state.rocks import open_rocks
+from penstock.topology.graph import Graph
+from penstock.topology.nodes import Sink, Source
+from penstock.topology.subtopology import SubTopology
+from penstock.topology.topology import Topology, check_runnable
+from penstock.topology.validate import nearest
+
+
+class PartitionedOutbox(Outbox):
+    """Collects sent records and chooses their partitions, by key as Kafka's producer does.
+
+    Records without a key go to the partitions of their topic in turn.
+    """
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        super().__init__()
+        self._sizes = sizes
+        self._turn: Counter[str] = Counter()
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None = None,
+    ) -> None:
+        if partition is None:
+            partition = self.partition_of(topic, key)
+        super().send(topic, key, value, timestamp, headers, partition)
+
+    def partitions(self, topic: str) -> int:
+        return self._sizes.get(topic, 1)
+
+    def partition_of(self, topic: str, key: bytes | None) -> int:
+        if key is not None:
+            return partition_for(key, self.partitions(topic))
+        self._turn[topic] += 1
+        return (self._turn[topic] - 1) % self.partitions(topic)
+
+
+class PartitionedApplication:
+    """Processes each record completely before the next, in the task of its partition.
+
+    Every task has stores and a stream time of its own. A commit follows every record, unless
+    records come as a batch. Topics whose size is not given have one partition; repartition topics
+    are as large as in an application.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig,
+        wall_clock_ms: int,
+        partitions: Mapping[str, int],
+        *,
+        on_disk: bool,
+    ) -> None:
+        self.now_ms = wall_clock_ms
+        _check_sizes(topology.graph, partitions)
+        self.graph = _with_topics(topology.graph, partitions)
+        check_runnable(self.graph)
+        self.settings = task_settings(config, emit_interval_ms=0)
+        self.produced: list[ProducedRecord] = []
+        self._plan = make_plan(self.graph, _source_sizes(self.graph, partitions))
+        self._outbox = PartitionedOutbox(self._topic_sizes(partitions))
+        self._offsets: Counter[tuple[str, int]] = Counter()
+        self._directory = Path(tempfile.mkdtemp(prefix="penstock-test-")) if on_disk else None
+        self._task_stores: dict[TaskId, TaskStores] = {}
+        self._readers: dict[str, int] = {}
+        try:
+            self._global = self._global_task()
+            self.tasks = self._stream_tasks()
+        except BaseException:
+            self._remove_directory()
+            raise
+
+    # Input and time
+
+    def pipe(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None = None,
+    ) -> None:
+        """Takes one record through the whole topology, repartition topics included."""
+        record = InputRecord(topic, key, value, timestamp, headers, partition)
+        self.pipe_batch([record], commit_every=1)
+
+    def pipe_batch(
+        self, records: Iterable[InputRecord], *, commit_every: int = sys.maxsize
+    ) -> None:
+        """Queues all records, then takes them through; each task picks the smallest timestamp."""
+        for record in records:
+            partition = record.partition
+            if partition is None:
+                partition = self._outbox.partition_of(record.topic, record.key)
+            if not self._enqueue(*record[:5], partition):
+                known = sorted({*self._readers, *self._global_topics()})
+                raise InvalidArgumentError(
+                    "unknown-topic",
+                    f"no source of the topology reads topic {record.topic!r}"
+                    f"{nearest(record.topic, known)}",
+                    fix=f"pipe into one of: {', '.join(known)}",
+                    at=caller_site(),
+                )
+        self._run(commit_every)
+
+    def advance(self, milliseconds: int) -> None:
+        """Moves the wall clock, runs the punctuations that are due in every task, and commits."""
+        self.now_ms += milliseconds
+        for task in self.tasks.values():
+            task.punctuate_wall_clock()
+            task.flush()
+        self._run(1)
+
+    # What can be looked at
+
+    @property
+    def stores(self) -> dict[str, Any]:
+        """The stores by name: a dict by partition, and global stores, which have no partitions."""
+        found: dict[str, Any] = {}
+        for task_id, stores in self._task_stores.items():
+            for name, store in stores.own.items():
+                found.setdefault(name, {})[task_id.partition] = store
+        return found if self._global is None else found | dict(self._global.stores.own)
+
+    @property
+    def dropped_records(self) -> Counter[tuple[str, str]]:
+        """How many records each node dropped in all tasks, by (node, reason)."""
+        return sum((task.dropped_records for task in self.tasks.values()), Counter())
+
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has."""
+        return self._outbox.partitions(topic)
+
+    def is_internal_topic(self, topic: str) -> bool:
+        prefix = f"{self.settings.application_id}-"
+        name = topic.removeprefix(prefix)
+        is_changelog = name.removesuffix("-changelog") in self.graph.stores
+        is_own = name in self.graph.internal_topics or (
+            name.endswith("-changelog") and is_changelog
+        )
+        return topic.startswith(prefix) and is_own
+
+    def close(self) -> None:
+        try:
+            for task in self.tasks.values():
+                task.close()
+            if self._global is not None:
+                self._global.close()
+        finally:
+            self._remove_directory()
+
+    # The loop
+
+    def _run(self, commit_every: int) -> None:
+        """Goes on until nothing is left, what a commit lets out of the caches included."""
+        self._capture()
+        while ready := [task for task in self.tasks.values() if task.has_records]:
+            for task in ready:
+                self._process(task, commit_every)
+                task.flush()
+                self._capture()
+
+    def _process(self, task: StreamTask, most: int) -> None:
+        for _ in range(most):
+            task.process_next()
+            task.punctuate_stream_time()
+            self._capture()
+            if not task.has_records:
+                return
+
+    def _capture(self) -> None:
+        """Keeps what was sent, and feeds what went to a topic that is also a source."""
+        for record in self._outbox.take():
+            self.produced.append(record)
+            self._enqueue(*record)
+
+    def _enqueue(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int,
+    ) -> bool:
+        reader, is_global = self._readers.get(topic), topic in self._global_topics()
+        if reader is None and not is_global:
+            return False
+        offset = self._offsets[topic, partition]
+        raw = RawRecord(topic, partition, offset, timestamp, key, value, headers)
+        self._offsets[topic, partition] += 1
+        if reader is not None:
+            self.tasks[TaskId(reader, partition)].add_records(topic, [raw])
+        if is_global and self._global is not None:
+            self._global.update(raw)
+        return True
+
+    def _global_topics(self) -> set[str]:
+        return {store.topic for store in self.graph.global_stores.values()}
+
+    # Construction
+
+    def _topic_sizes(self, declared: Mapping[str, int]) -> dict[str, int]:
+        """The sizes of all topics, by their real names."""
+        sizes = dict(declared)
+        for topic in self.graph.internal_topics:
+            if topic in self._plan.partitions:
+                sizes[self.settings.topic(topic)] = self._plan.partitions[topic]
+        return sizes
+
+    def _stream_tasks(self) -> dict[TaskId, StreamTask]:
+        return {
+            TaskId(part.id, number): self._stream_task(part, number)
+            for part in self._plan.subtopologies.values()
+            if not part.is_global
+            for number in range(self._plan.tasks(part.id))
+        }
+
+    def _stream_task(self, part: SubTopology, number: int) -> StreamTask:
+        task_id = TaskId(part.id, number)
+        nodes = [name for name in self.graph.nodes if name in part.nodes]
+        stores = self._task_stores[task_id] = TaskStores(
+            task_store_specs(self.graph, nodes),
+            settings=self.settings,
+            engine=self._engine(str(task_id)),
+            changelog=lambda store: self._changelog(store, number),
+            global_stores={} if self._global is None else self._global.stores.own,
+        )
+        task = StreamTask(
+            task_id, self.graph, nodes, settings=self.settings, collector=self._outbox,
+            stores=stores, wall_clock=lambda: self.now_ms,
+        )  # fmt: skip
+        for source in part.sources(self.graph):
+            for topic in source.topics:
+                self._readers[task.topic_name(topic)] = part.id
+                if number < self._plan.partitions[topic]:
+                    task.add_queue(task.topic_name(topic), source.name)
+        return task
+
+    def _global_task(self) -> GlobalTask | None:
+        if not self.graph.global_stores:
+            return None
+        stores = TaskStores(
+            [store.spec for store in self.graph.global_stores.values()],
+            settings=self.settings,
+            engine=self._engine("global"),
+            changelog=lambda store: None,
+        )
+        # As with one partition: what global topics cannot decode is skipped.
+        settings = replace(self.settings, on_deserialization=LogAndContinueExceptionHandler())
+        return GlobalTask(
+            self.graph, settings=settings, collector=self._outbox, stores=stores,
+            wall_clock=lambda: self.now_ms,
+        )  # fmt: skip
+
+    def _engine(self, folder: str) -> Engine:
+        if self._directory is None:
+            return lambda store: MemoryStore()
+        base = self._directory / folder
+        return lambda store: open_rocks(base / store, store, self.settings.configs)
+
+    def _changelog(self, store: str, partition: int) -> Changelog | None:
+        if store in self.graph.source_changelogs:
+            return None
+        return CollectorChangelog(self._outbox, self.settings.changelog_topic(store), partition)
+
+    def _remove_directory(self) -> None:
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _check_sizes(graph: Graph, partitions: Mapping[str, int]) -> None:
+    """Refuses sizes below 1, and names that the topology does not know."""
+    sources = [node for node in graph.nodes.values() if isinstance(node, Source)]
+    sinks = [node for node in graph.nodes.values() if isinstance(node, Sink)]
+    patterns = [source.pattern for source in sources if source.pattern is not None]
+    read = [topic for source in sources for topic in source.topics]
+    written = [sink.topic for sink in sinks if sink.topic is not None]
+    known = sorted({*read, *written} - {*graph.internal_topics})
+    is_dynamic = any(sink.topic is None for sink in sinks)
+    for topic, count in partitions.items():
+        if count < 1:
+            raise InvalidArgumentError(
+                "bad-partition-count",
+                f"topic {topic!r} cannot have {count} partitions",
+                fix="give a partition count of 1 or more",
+                at=caller_site(),
+            )
+        if topic in known or is_dynamic or any(each.fullmatch(topic) for each in patterns):
+            continue
+        raise InvalidArgumentError(
+            "unknown-topic",
+            f"the topology neither reads nor writes topic {topic!r}{nearest(topic, known)}",
+            fix=f"give partitions to: {', '.join(known)}",
+            at=caller_site(),
+        )
+
+
+def _with_topics(graph: Graph, partitions: Mapping[str, int]) -> Graph:
+    """Replaces patterns by the topics that were given a size and match them."""
+    nodes = dict(graph.nodes)
+    for name, node in graph.nodes.items():
+        if isinstance(node, Source) and node.pattern is not None:
+            topics = tuple(sorted(topic for topic in partitions if node.pattern.fullmatch(topic)))
+            if not topics:
+                raise InvalidArgumentError(
+                    "missing-source-topic",
+                    f"no topic matches the pattern {node.pattern.pattern!r} of source {name!r}",
+                    fix="name the topics that match it in partitions",
+                    at=node.site,
+                )
+            nodes[name] = replace(node, topics=topics, pattern=None)
+    return replace(graph, nodes=nodes)
+
+
+def _source_sizes(graph: Graph, partitions: Mapping[str, int]) -> dict[str, int]:
+    sources = [node for node in graph.nodes.values() if isinstance(node, Source)]
+    topics = [topic for source in sources for topic in source.topics]
+    return {t: partitions.get(t, 1) for t in topics if t not in graph.internal_topics}
