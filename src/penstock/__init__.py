@@ -80,6 +80,7 @@ from penstock.processor.listeners import (
     SuspendReason,
 )
 from penstock.processor.processor import FixedKeyProcessor, Processor, ValueTransformer
+from penstock.processor.wrapper import ProcessorWrapper
 from penstock.runtime.states import ExceptionResponse, State
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes
@@ -164,6 +165,7 @@ __all__ = [
     "Named",
     "Printed",
     "Processor",
+    "ProcessorWrapper",
     "Produced",
     "PunctuationType",
     "RETRY",

@@ -165,7 +165,7 @@ DSL_STORE_SUPPLIERS = Setting(
 )
 DSL_STORE = older_name("default.dsl.store", DSL_STORE_SUPPLIERS)
 PROCESSOR_WRAPPER = Setting(
-    "processor.wrapper.class", anything, None, "Wraps every processor, for tracing or tests."
+    "processor.wrapper.class", anything, None, "A ProcessorWrapper, which wraps every processor."
 )
 ROCKSDB_CONFIG_SETTER = Setting(
     "rocksdb.config.setter",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from penstock import Topology
+from penstock import Processor, ProcessorWrapper, Record, Topology
 from penstock.testing import Row, TopologyTestDriver
 from tests.pure_functions import declare_pure
 
@@ -77,8 +77,43 @@ class OneBatchColumns(OneBatch):
     engine = "columns"
 
 
+class _Watched(Processor[Any, Any, Any, Any]):
+    """Hands everything on, through a context that is not the node's own."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def init(self, context: Any) -> None:
+        self._inner.init(_WatchedContext(context))
+
+    def process(self, record: Record[Any, Any]) -> None:
+        self._inner.process(record)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class _WatchedContext:
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class _Wrapper(ProcessorWrapper):
+    def wrap_processor_supplier(self, processor_name: str, processor_supplier: Any) -> Any:
+        return lambda: _Watched(processor_supplier())
+
+
+class Wrapped(PerRecord):
+    """Puts a wrapper around every node, which must change nothing."""
+
+    config: ClassVar[Mapping[str, Any]] = {"processor.wrapper.class": _Wrapper}
+
+
 Driver = PerRecord
 ENGINES: dict[str, type[Driver]] = {
-    "per_record": PerRecord, "one_batch": OneBatch,
+    "per_record": PerRecord, "one_batch": OneBatch, "wrapped": Wrapped,
     "per_record_columns": PerRecordColumns, "one_batch_columns": OneBatchColumns,
 }  # fmt: skip

@@ -48,6 +48,10 @@ class Executor(Generic[N]):
     def close(self) -> None:
         """Releases what ``init`` acquired; stores are closed by the task."""
 
+    def child(self, name: str) -> Forward | None:
+        """Return the way to one child, for nodes that choose among their children."""
+        return self.task.child(name)
+
     def forward_at(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         context = self.context
         before = context.timestamp, context.headers

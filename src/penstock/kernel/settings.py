@@ -13,6 +13,7 @@ from penstock.processor.handlers import (
     LogAndFailExceptionHandler,
     LogAndFailProcessingExceptionHandler,
 )
+from penstock.processor.wrapper import ProcessorWrapper
 from penstock.serde.base import SerdeDefaults
 
 #: Below this many records a batch is done sooner than its columns are made.
@@ -39,6 +40,7 @@ class TaskSettings:
     vectorize_from: int | None = None
     #: Raise a fault in the column path; else it is a warning and the batch runs record at a time.
     raises_column_errors: bool = False
+    processor_wrapper: ProcessorWrapper | None = None
     configs: dict[str, Any] = field(default_factory=dict)
 
     def topic(self, name: str) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import PenstockError, StreamsError
 from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.registry import executor_for
+from penstock.kernel.wrapping import wrap
 from penstock.model.record import Headers
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import Sink
+from penstock.topology.nodes import Sink, Source
 
 if TYPE_CHECKING:
     from penstock.kernel.task import StreamTask
@@ -37,6 +38,11 @@ def wire(
     for executor in sinks:
         _init(executor)
         edges[executor.node.name] = executor.process
+    wrapper = task.settings.processor_wrapper
+    if wrapper is not None:
+        for executor in others:
+            if not isinstance(executor.node, Source):
+                wrap(executor, wrapper)
     guards = {e.node.name: task.failures.guard(e) for e in others}
     edges.update({name: guard.enter for name, guard in guards.items()})
     for executor in others:

@@ -26,6 +26,7 @@ from penstock.processor.handlers import (
     LogAndFailExceptionHandler,
     LogAndFailProcessingExceptionHandler,
 )
+from penstock.processor.wrapper import ProcessorWrapper
 from penstock.serde.base import Serde, SerdeDefaults
 from penstock.serde.serdes import resolve_serde
 from penstock.setting import Setting
@@ -63,6 +64,9 @@ def task_settings(
 ) -> TaskSettings:
     """Resolves everything that a task needs from the configuration."""
     interval = config[settings.EMIT_INTERVAL_MS] if emit_interval_ms is None else emit_interval_ms
+    wrapper = _wrapper(config)
+    # A wrapper is handed records, one at a time.
+    vectorize = "off" if wrapper is not None else config[settings.VECTORIZE]
     return TaskSettings(
         application_id=config[settings.APPLICATION_ID],
         defaults=SerdeDefaults(
@@ -78,7 +82,8 @@ def task_settings(
         cache_max_bytes=config.cache_max_bytes,
         emit_interval_ms=interval,
         state_dir=state_dir,
-        vectorize_from=_VECTORIZE_FROM[config[settings.VECTORIZE]],
+        vectorize_from=_VECTORIZE_FROM[vectorize],
+        processor_wrapper=wrapper,
         raises_column_errors=config[settings.VECTORIZE] == "strict",
         configs=dict(config),
     )
@@ -113,6 +118,23 @@ def _handler(config: StreamsConfig, setting: Setting[Any]) -> ExceptionHandler:
         return _named(short, _HANDLERS[setting], setting)()  # type: ignore[no-any-return]
     handler: ExceptionHandler = _made(given, setting)
     return handler
+
+
+def _wrapper(config: StreamsConfig) -> ProcessorWrapper | None:
+    setting = settings.PROCESSOR_WRAPPER
+    given = config[setting]
+    if given is None:
+        return None
+    wrapper = given() if isinstance(given, type) else given
+    if not isinstance(wrapper, ProcessorWrapper):
+        raise ConfigError(
+            "bad-setting",
+            f"setting {setting.name!r} cannot be {given!r}",
+            fix="give a subclass of penstock.ProcessorWrapper, or an instance of one",
+            at=caller_site(),
+        )
+    wrapper.configure(dict(config))
+    return wrapper
 
 
 def _named(name: str, known: dict[str, Any], setting: Setting[Any]) -> Any:

@@ -41,6 +41,8 @@ def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
         # To plan them with the others would make the user's processors and call their ``init``.
         return ColumnForm(part.id, {name: no_form(graph.nodes[name]) for name in may_schedule})
     settings = task_settings(config, emit_interval_ms=0)
+    if settings.processor_wrapper is not None:
+        return ColumnForm(part.id, dict.fromkeys(nodes, "processor.wrapper.class takes records"))
     stores = TaskStores(
         task_store_specs(graph, nodes),
         settings=settings,

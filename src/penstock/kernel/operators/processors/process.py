@@ -9,6 +9,7 @@ from penstock.kernel.context import ForwardingContext
 from penstock.kernel.executor import Executor, executes
 from penstock.model.record import FixedKeyRecord, Headers, Record
 from penstock.processor.processor import FixedKeyProcessor, Processor
+from penstock.processor.supplier import Supplier
 from penstock.topology.nodes.process import Process
 
 _MISSING = (None, Processor.process, FixedKeyProcessor.process)
@@ -22,6 +23,8 @@ class ProcessExecutor(Executor[Process]):
     """
 
     _processor: Any = None
+    #: What makes the processor, if it is not the node's own supplier.
+    supplier: Supplier | None = None
 
     def init(self) -> None:
         record_type: type[Any] = FixedKeyRecord if self.node.fixed_key else Record
@@ -44,12 +47,7 @@ class ProcessExecutor(Executor[Process]):
             self._processor.close()
 
     def _make(self) -> Any:
-        wrapper = self.task.configs.get("processor.wrapper.class")
-        supplier = self.node.supplier
-        if wrapper is not None:
-            made = wrapper() if isinstance(wrapper, type) else wrapper
-            supplier = made.wrap_processor_supplier(self.node.name, supplier)
-        processor = supplier()
+        processor = (self.supplier or self.node.supplier)()
         process = getattr(type(processor), "process", None)
         if process in _MISSING:
             what = "None" if processor is None else f"an instance of {type(processor).__name__}"

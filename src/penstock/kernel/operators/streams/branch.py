@@ -33,7 +33,7 @@ class BranchExecutor(Executor[Branch]):
         self.process = process  # type: ignore[method-assign]
 
     def _way_to(self, child: str) -> Forward:
-        way = self.task.child(child)
+        way = self.child(child)
         if way is None:
             raise StreamsError(
                 "unknown-child",
