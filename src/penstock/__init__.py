@@ -46,7 +46,12 @@ from penstock.expr.expression import (
 )
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Record, RecordMetadata
 from penstock.model.task_id import TaskId
-from penstock.model.versioned import ValueAndTimestamp, VersionedRecord
+from penstock.model.versioned import (
+    AggregationWithHeaders,
+    ValueAndTimestamp,
+    ValueTimestampHeaders,
+    VersionedRecord,
+)
 from penstock.model.windowed import Window, Windowed
 from penstock.model.windows import (
     JoinWindows,
@@ -135,6 +140,7 @@ __all__ = [
     "StateRestoreListener",
     "ExceptionResponse",
     "StoreType",
+    "AggregationWithHeaders",
     "AutoOffsetReset",
     "Branched",
     "BufferConfig",
@@ -191,6 +197,7 @@ __all__ = [
     "UnlimitedWindows",
     "UsePartitionTimeOnInvalidTimestamp",
     "ValueAndTimestamp",
+    "ValueTimestampHeaders",
     "ValueTransformer",
     "VersionedRecord",
     "WallclockTimestampExtractor",

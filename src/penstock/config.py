@@ -163,6 +163,12 @@ EXPLICIT_NAMING = Setting(
 DSL_STORE_SUPPLIERS = Setting(
     "dsl.store.suppliers.class", anything, "rocksdb", "Stores of the DSL: rocksdb or in_memory."
 )
+DSL_STORE_FORMAT = Setting(
+    "dsl.store.format",
+    one_of("DEFAULT", "HEADERS"),
+    "DEFAULT",
+    "HEADERS: stores of the DSL keep the headers of the records that wrote their rows.",
+)
 DSL_STORE = older_name("default.dsl.store", DSL_STORE_SUPPLIERS)
 PROCESSOR_WRAPPER = Setting(
     "processor.wrapper.class", anything, None, "A ProcessorWrapper, which wraps every processor."

@@ -23,9 +23,14 @@ class ListLog:
 
     def __init__(self) -> None:
         self.records: list[Logged] = []
+        #: The headers of each record.
+        self.headers: list[Headers] = []
 
-    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+    def append(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = ()
+    ) -> None:
         self.records.append((key, value, timestamp))
+        self.headers.append(headers)
 
     def append_all(
         self,
@@ -34,6 +39,7 @@ class ListLog:
         timestamps: Sequence[int],
     ) -> None:
         self.records.extend(zip(keys, values, timestamps, strict=True))
+        self.headers.extend(() for _ in keys)
 
     def latest(self) -> dict[bytes, tuple[bytes | None, int]]:
         return {key: (value, timestamp) for key, value, timestamp in self.records}

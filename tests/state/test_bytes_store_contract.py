@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from penstock.errors import InvalidStateError
-from penstock.model.record import RecordContext
+from penstock.model.record import Headers, RecordContext
 from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.engine.memory import MemoryStore
 from penstock.state.layers.changelogged import ChangeLogged
@@ -29,7 +29,9 @@ bounds = st.none() | keys
 class Silent:
     """Takes changelog records and measurements, and keeps neither."""
 
-    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None: ...
+    def append(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = ()
+    ) -> None: ...
 
     def append_all(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.errors import UnknownStoreError
 from penstock.kernel.collector import Collector
 from penstock.kernel.settings import TaskSettings
-from penstock.model.record import RecordContext
+from penstock.model.record import Headers, RecordContext
 from penstock.state.bytes_store import BytesStore
 from penstock.state.environment import Changelog, StoreEnvironment
 from penstock.state.layers.cache import RecordCache
@@ -31,8 +31,10 @@ class CollectorChangelog:
         self._topic = topic
         self._partition = partition
 
-    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
-        self._send(self._topic, key, value, timestamp, (), self._partition)
+    def append(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = ()
+    ) -> None:
+        self._send(self._topic, key, value, timestamp, headers, self._partition)
 
     def append_all(
         self,

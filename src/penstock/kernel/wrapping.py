@@ -7,7 +7,7 @@ from typing import Any
 from penstock.errors import StreamsError
 from penstock.kernel.context import ForwardingContext
 from penstock.kernel.executor import Executor, Forward
-from penstock.kernel.process import ProcessExecutor
+from penstock.kernel.operators.processors.process import ProcessExecutor
 from penstock.model.record import Headers, Record
 from penstock.processor.processor import FixedKeyProcessor, Processor
 from penstock.processor.supplier import Supplier

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
+from penstock.model.record import Headers
+
 V = TypeVar("V")
 
 #: What a versioned ``put`` returns when the record is the newest version of its key.
@@ -18,6 +20,21 @@ class ValueAndTimestamp(NamedTuple):
 
     value: object
     timestamp: int
+
+
+class ValueTimestampHeaders(NamedTuple):
+    """A value, the event time of the update that made it, and the headers it came with."""
+
+    value: object
+    timestamp: int
+    headers: Headers = ()
+
+
+class AggregationWithHeaders(NamedTuple):
+    """The aggregation of a session, and the headers that are kept with it."""
+
+    aggregation: object
+    headers: Headers = ()
 
 
 @dataclass(frozen=True, slots=True)

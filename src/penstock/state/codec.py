@@ -10,7 +10,11 @@ from struct import Struct
 from typing import Any
 
 from penstock.errors import ConfigError, NullArgumentError, SerializationError, StreamsError
-from penstock.model.versioned import ValueAndTimestamp
+from penstock.model.versioned import (
+    AggregationWithHeaders,
+    ValueAndTimestamp,
+    ValueTimestampHeaders,
+)
 from penstock.serde.base import Serde
 from penstock.serde.primitives import DoubleSerde, LongSerde
 from penstock.state.environment import StoreEnvironment
@@ -41,8 +45,8 @@ class Codec:
 
     def unfit(self, value: object, error: Exception) -> SerializationError:
         """The error for a value that the serde cannot write."""
-        if isinstance(value, ValueAndTimestamp):
-            value = value.value
+        if isinstance(value, ValueAndTimestamp | ValueTimestampHeaders | AggregationWithHeaders):
+            value = value[0]
         return SerializationError(
             "store-serde-mismatch",
             f"store {self.store!r}: {self.part} {_short(value)} of type {type(value).__name__!r}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from penstock.model.record import RecordContext
+from penstock.model.record import Headers, RecordContext
 from penstock.serde.base import SerdeDefaults
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 class Changelog(Protocol):
     """Where a logged store mirrors its writes; ``None`` as value is a tombstone."""
 
-    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None: ...
+    def append(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = ()
+    ) -> None: ...
 
     def append_all(
         self,

@@ -12,12 +12,14 @@ from typing import Any
 from penstock.state.buffer.outer_join import open_outer_join_store
 from penstock.state.buffer.time_ordered_buffer import open_time_ordered_buffer
 from penstock.state.bytes_store import BytesStore, Write
-from penstock.state.codec import key_codec, timestamped, value_codec
+from penstock.state.codec import Codec, key_codec, timestamped, value_codec
 from penstock.state.engine.lru import LruStore
 from penstock.state.engine.memory import MemoryStore
 from penstock.state.environment import Changelog, StoreEnvironment
+from penstock.state.header_rows import HeadersChangelog, row_codecs
 from penstock.state.key_value.key_value_store import (
     TypedKeyValueStore,
+    headers_restore,
     plain_restore,
     timestamped_restore,
 )
@@ -27,7 +29,7 @@ from penstock.state.layers.changelogged import ChangeLogged, TimestampedChangelo
 from penstock.state.layers.metered import Metered, Metrics
 from penstock.state.protocols import StateStore
 from penstock.state.session.session_store import open_session_store
-from penstock.state.spec import StoreKind, StoreSpec
+from penstock.state.spec import StoreHeaders, StoreKind, StoreSpec
 from penstock.state.versioned.versioned_store import open_versioned_store
 from penstock.state.window.window_store import open_window_store
 
@@ -60,27 +62,38 @@ def open_key_value_store(
     changelog = env.changelog(spec.name) if spec.logging else None
     engine, apply = _engine(spec, env, changelog, is_timestamped)
     store = engine
+    keeps_headers = spec.headers is not StoreHeaders.NONE
     if changelog is not None:
-        log = TimestampedChangelog(changelog) if is_timestamped else changelog
+        log = changelog
+        if keeps_headers:
+            log = HeadersChangelog(changelog, env.context, is_timestamped=True)
+        elif is_timestamped:
+            log = TimestampedChangelog(changelog)
         store = ChangeLogged(store, log, env.context)
     cached = None
     if spec.caching and env.cache is not None:
         store = cached = CachedKeyValue(spec.name, store, env.cache, env.context)
     if metrics is not None:
         store = Metered(store, spec.name, metrics)
-    if is_timestamped:
-        values = timestamped(values)
+    codecs: dict[StoreHeaders, Codec] = {}
+    restore: Callable[[Iterable[Any]], None] = plain_restore(apply)
     bulk = None
-    if is_timestamped and spec.max_entries is None and metrics is None:
-        bulk = BulkRows(engine, changelog, cached, keys, values)
+    if keeps_headers:
+        codecs = row_codecs(values, spec, env, is_timestamped=True)
+        values, restore = codecs[spec.headers], headers_restore(apply)
+    elif is_timestamped:
+        values, restore = timestamped(values), timestamped_restore(apply)
+        if spec.max_entries is None and metrics is None:
+            bulk = BulkRows(engine, changelog, cached, keys, values)
     return TypedKeyValueStore(
         spec,
         store,
         keys=keys,
         values=values,
-        restore=timestamped_restore(apply) if is_timestamped else plain_restore(apply),
+        restore=restore,
         cached=cached,
         bulk=bulk,
+        codecs=codecs,
     )
 
 

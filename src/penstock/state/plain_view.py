@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from penstock.model.versioned import ValueAndTimestamp
+from penstock.state.header_rows import face
 from penstock.state.iterators import PeekingIterator
-from penstock.state.spec import StoreKind
+from penstock.state.spec import StoreHeaders, StoreKind
 
 #: What a value written through the view has for its time, as in Kafka Streams' test driver.
 NO_TIMESTAMP = -1
@@ -129,7 +130,8 @@ class PlainWindowView:
 
 
 def plain_view(store: Any) -> Any:
-    """Gives a timestamped store without timestamps, and any other store as it is."""
+    """Gives a store without timestamps and headers; one that has neither as it is."""
+    store = face(store, StoreHeaders.KEPT) if hasattr(store, "headers") else store
     if store.kind is StoreKind.TIMESTAMPED_KEY_VALUE:
         return PlainKeyValueView(store)
     if store.kind is StoreKind.TIMESTAMPED_WINDOW:

@@ -28,6 +28,18 @@ class StoreKind(StrEnum):
     FOREIGN_KEY_SUBSCRIPTION = "foreign_key_subscription"
 
 
+class StoreHeaders(StrEnum):
+    """What a store does with record headers.
+
+    ``KEPT`` rows have the headers of the record that wrote them; ``SHOWN`` are those whose values
+    have them too, as ``ValueTimestampHeaders`` or ``AggregationWithHeaders``.
+    """
+
+    NONE = "none"
+    KEPT = "kept"
+    SHOWN = "shown"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSpec:
     """Everything that decides a store's bytes and topics. Also what ``*_store_builder`` returns.
@@ -52,6 +64,7 @@ class StoreSpec:
     max_entries: int | None = None
     #: Keeps a window or session store on disk in order of time, for final emission.
     time_ordered: bool = False
+    headers: StoreHeaders = StoreHeaders.NONE
     #: Only for joins: the value serde of the other side (outer-join store).
     other_value_serde: Serde[Any] | None = None
     #: The user's line that made the store; two stores are the same wherever they were made.
@@ -60,6 +73,15 @@ class StoreSpec:
     @property
     def is_window(self) -> bool:
         return self.kind in (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW)
+
+    @property
+    def folder(self) -> str:
+        """The name of the store's folder on disk: another format of its rows is another folder.
+
+        So a program that begins to keep headers restores the store from its changelog instead of
+        misreading old rows.
+        """
+        return self.name if self.headers is StoreHeaders.NONE else f"{self.name}.headers"
 
     def with_logging_enabled(self, config: Mapping[str, Any] | None = None) -> StoreSpec:
         topic_config = tuple(sorted((key, str(value)) for key, value in (config or {}).items()))

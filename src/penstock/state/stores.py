@@ -5,7 +5,7 @@ A builder is a ``StoreSpec``. How a spec becomes a store: ``penstock.state.open`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, NullArgumentError
@@ -13,7 +13,7 @@ from penstock.model.duration import Duration, to_ms
 from penstock.model.site import caller_site
 from penstock.serde.serdes import SerdeLike, resolve_serde
 from penstock.state.engine.segments import default_segment_interval_ms
-from penstock.state.spec import StoreKind, StoreSpec
+from penstock.state.spec import StoreHeaders, StoreKind, StoreSpec
 from penstock.state.versioned.versioned_bytes import default_versioned_interval_ms
 
 __all__ = [
@@ -31,11 +31,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyValueBytesStoreSupplier:
-    """Where a key-value store keeps its bytes. ``max_entries`` makes it an LRU map."""
+    """Where a key-value store keeps its bytes. ``max_entries`` makes it an LRU map.
+
+    ``headers`` says that rows keep the headers of the record that wrote them.
+    """
 
     name: str
     persistent: bool
     max_entries: int | None = None
+    headers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,7 @@ class WindowBytesStoreSupplier:
     window_size_ms: int
     segment_interval_ms: int
     retain_duplicates: bool
+    headers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,7 @@ class SessionBytesStoreSupplier:
     persistent: bool
     retention_ms: int
     segment_interval_ms: int
+    headers: bool = False
 
 
 StoreSupplier = (
@@ -97,6 +103,13 @@ class Stores:
     def persistent_timestamped_key_value_store(name: str) -> KeyValueBytesStoreSupplier:
         """A key-value store in RocksDB; its builder decides whether values carry timestamps."""
         return KeyValueBytesStoreSupplier(name=_named(name), persistent=True)
+
+    @staticmethod
+    def persistent_timestamped_key_value_store_with_headers(
+        name: str,
+    ) -> KeyValueBytesStoreSupplier:
+        """A key-value store in RocksDB whose rows keep record headers, also in the DSL."""
+        return KeyValueBytesStoreSupplier(name=_named(name), persistent=True, headers=True)
 
     @staticmethod
     def in_memory_key_value_store(name: str) -> KeyValueBytesStoreSupplier:
@@ -172,6 +185,19 @@ class Stores:
         )
 
     @staticmethod
+    def persistent_timestamped_window_store_with_headers(
+        name: str,
+        retention_period: Duration,
+        window_size: Duration,
+        retain_duplicates: bool = False,
+    ) -> WindowBytesStoreSupplier:
+        """A window store in RocksDB whose rows keep record headers, also in the DSL."""
+        supplier = Stores.persistent_window_store(
+            name, retention_period, window_size, retain_duplicates
+        )
+        return replace(supplier, headers=True)
+
+    @staticmethod
     def in_memory_window_store(
         name: str,
         retention_period: Duration,
@@ -204,6 +230,13 @@ class Stores:
         )
 
     @staticmethod
+    def persistent_session_store_with_headers(
+        name: str, retention_period: Duration
+    ) -> SessionBytesStoreSupplier:
+        """A session store in RocksDB whose rows keep record headers, also in the DSL."""
+        return replace(Stores.persistent_session_store(name, retention_period), headers=True)
+
+    @staticmethod
     def in_memory_session_store(name: str, retention_period: Duration) -> SessionBytesStoreSupplier:
         """A session store in memory; sessions are kept for the retention after their end."""
         retention_ms = _not_negative(_named(name), retention_period, "retention_period")
@@ -230,6 +263,20 @@ class Stores:
         """A key-value store of ``ValueAndTimestamp``."""
         _supplied(supplier, KeyValueBytesStoreSupplier)
         return key_value_spec(supplier, StoreKind.TIMESTAMPED_KEY_VALUE, key_serde, value_serde)
+
+    @staticmethod
+    def timestamped_key_value_store_with_headers_builder(
+        supplier: KeyValueBytesStoreSupplier,
+        key_serde: SerdeLike = None,
+        value_serde: SerdeLike = None,
+    ) -> StoreSpec:
+        """A key-value store of ``ValueTimestampHeaders``, in RocksDB or in memory.
+
+        Headers are in the changelog too, and are restored from it. A changelog of a store without
+        headers can be read: its rows have none until they are written again.
+        """
+        spec = Stores.timestamped_key_value_store_builder(supplier, key_serde, value_serde)
+        return replace(spec, headers=StoreHeaders.SHOWN)
 
     @staticmethod
     def versioned_key_value_store_builder(
@@ -271,6 +318,26 @@ class Stores:
         return window_spec(supplier, StoreKind.TIMESTAMPED_WINDOW, key_serde, value_serde)
 
     @staticmethod
+    def timestamped_window_store_with_headers_builder(
+        supplier: WindowBytesStoreSupplier,
+        key_serde: SerdeLike = None,
+        value_serde: SerdeLike = None,
+    ) -> StoreSpec:
+        """A window store of ``ValueTimestampHeaders``, in RocksDB or in memory."""
+        spec = Stores.timestamped_window_store_builder(supplier, key_serde, value_serde)
+        return replace(spec, headers=StoreHeaders.SHOWN)
+
+    @staticmethod
+    def session_store_with_headers_builder(
+        supplier: SessionBytesStoreSupplier,
+        key_serde: SerdeLike = None,
+        value_serde: SerdeLike = None,
+    ) -> StoreSpec:
+        """A session store of ``AggregationWithHeaders``, in RocksDB or in memory."""
+        spec = Stores.session_store_builder(supplier, key_serde, value_serde)
+        return replace(spec, headers=StoreHeaders.SHOWN)
+
+    @staticmethod
     def session_store_builder(
         supplier: SessionBytesStoreSupplier,
         key_serde: SerdeLike = None,
@@ -286,6 +353,7 @@ class Stores:
             value_serde=resolve_serde(value_serde),
             retention_ms=supplier.retention_ms,
             segment_interval_ms=supplier.segment_interval_ms,
+            headers=_headers_of(supplier),
             site=caller_site(),
         )
 
@@ -304,8 +372,15 @@ def key_value_spec(
         key_serde=resolve_serde(key_serde),
         value_serde=resolve_serde(value_serde),
         max_entries=supplier.max_entries,
+        headers=_headers_of(supplier) if kind is not StoreKind.KEY_VALUE else StoreHeaders.NONE,
         site=caller_site(),
     )
+
+
+def _headers_of(
+    supplier: KeyValueBytesStoreSupplier | WindowBytesStoreSupplier | SessionBytesStoreSupplier,
+) -> StoreHeaders:
+    return StoreHeaders.KEPT if supplier.headers else StoreHeaders.NONE
 
 
 def window_spec(
@@ -328,6 +403,7 @@ def window_spec(
         window_size_ms=supplier.window_size_ms,
         segment_interval_ms=supplier.segment_interval_ms,
         retain_duplicates=supplier.retain_duplicates,
+        headers=_headers_of(supplier) if kind is not StoreKind.WINDOW else StoreHeaders.NONE,
         site=caller_site(),
     )
 

@@ -17,8 +17,9 @@ from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import InputRecord, ProducedRecord
 from penstock.runtime.local.partitioned import PartitionedApplication
 from penstock.serde.serdes import resolve_serde
+from penstock.state.header_rows import face
 from penstock.state.plain_view import plain_view
-from penstock.state.spec import StoreKind
+from penstock.state.spec import StoreHeaders, StoreKind
 from penstock.testing.rows import Row, TextTable, to_row
 from penstock.testing.topic_serdes import TopicSerdes, read, written
 from penstock.testing.topics import TestInputTopic, TestOutputTopic, TestRecord
@@ -304,7 +305,15 @@ class TopologyTestDriver:
         return plain_view(self._store_of(name, partition, *kinds))
 
     def get_timestamped_key_value_store(self, name: str, partition: int | None = None) -> Any:
-        return self._store_of(name, partition, StoreKind.TIMESTAMPED_KEY_VALUE)
+        """Gives a store of ``ValueAndTimestamp``; headers are not seen."""
+        store = self._store_of(name, partition, StoreKind.TIMESTAMPED_KEY_VALUE)
+        return face(store, StoreHeaders.KEPT)
+
+    def get_timestamped_key_value_store_with_headers(
+        self, name: str, partition: int | None = None
+    ) -> Any:
+        """Gives a store of ``ValueTimestampHeaders``, that of a DSL operator too."""
+        return self._with_headers(name, partition, StoreKind.TIMESTAMPED_KEY_VALUE)
 
     def get_window_store(self, name: str, partition: int | None = None) -> Any:
         """Gives a window store; a timestamped one is seen without its timestamps."""
@@ -312,10 +321,23 @@ class TopologyTestDriver:
         return plain_view(self._store_of(name, partition, *kinds))
 
     def get_timestamped_window_store(self, name: str, partition: int | None = None) -> Any:
-        return self._store_of(name, partition, StoreKind.TIMESTAMPED_WINDOW)
+        """Gives a store of ``ValueAndTimestamp``; headers are not seen."""
+        store = self._store_of(name, partition, StoreKind.TIMESTAMPED_WINDOW)
+        return face(store, StoreHeaders.KEPT)
+
+    def get_timestamped_window_store_with_headers(
+        self, name: str, partition: int | None = None
+    ) -> Any:
+        """Gives a store of ``ValueTimestampHeaders``, that of a DSL operator too."""
+        return self._with_headers(name, partition, StoreKind.TIMESTAMPED_WINDOW)
 
     def get_session_store(self, name: str, partition: int | None = None) -> Any:
-        return self._store_of(name, partition, StoreKind.SESSION)
+        """Gives a session store; headers are not seen."""
+        return face(self._store_of(name, partition, StoreKind.SESSION), StoreHeaders.KEPT)
+
+    def get_session_store_with_headers(self, name: str, partition: int | None = None) -> Any:
+        """Gives a store of ``AggregationWithHeaders``, that of a DSL operator too."""
+        return self._with_headers(name, partition, StoreKind.SESSION)
 
     def get_versioned_key_value_store(self, name: str, partition: int | None = None) -> Any:
         return self._store_of(name, partition, StoreKind.VERSIONED_KEY_VALUE)
@@ -422,6 +444,18 @@ class TopologyTestDriver:
             fix=f"name one of them: partition={next(iter(by_partition))}",
             at=caller_site(),
         )
+
+    def _with_headers(self, name: str, partition: int | None, kind: StoreKind) -> Any:
+        store = self._store_of(name, partition, kind)
+        if store.headers is StoreHeaders.NONE:
+            raise InvalidArgumentError(
+                "store-without-headers",
+                f"state store {name!r} does not keep headers",
+                fix="make it with a builder of Stores whose name has with_headers, or build the"
+                " topology with dsl.store.format=HEADERS",
+                at=caller_site(),
+            )
+        return face(store, StoreHeaders.SHOWN)
 
     def _store_of(self, name: str, partition: int | None, *kinds: StoreKind) -> Any:
         store = self.get_state_store(name, partition)

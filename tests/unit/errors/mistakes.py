@@ -1031,6 +1031,14 @@ def run_several_partitions_over_columns() -> None:
 
 
 @mistake("test driver")
+def ask_a_store_without_headers_for_them() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").group_by_key().count("counts")
+    driver = TopologyTestDriver(builder.build())
+    driver.get_timestamped_key_value_store_with_headers("counts")  # !
+
+
+@mistake("test driver")
 def pipe_into_a_partition_that_is_not_there() -> None:
     copy().pipe_input("in", "k", "v", partition=1)  # !
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import heapq
 import itertools
 
-from penstock.config import DSL_STORE, DSL_STORE_SUPPLIERS, EXPLICIT_NAMING, StreamsConfig
+from penstock.config import (
+    DSL_STORE,
+    DSL_STORE_FORMAT,
+    DSL_STORE_SUPPLIERS,
+    EXPLICIT_NAMING,
+    StreamsConfig,
+)
 from penstock.dsl.operators.topics.source import StreamSource
 from penstock.dsl.options.store_type import StoreType, configured_store_type
 from penstock.dsl.plan.logical import GeneratedNames, LogicalGraph, LogicalNode
@@ -40,6 +46,7 @@ def build_graph(program: LogicalGraph, config: StreamsConfig) -> GraphBuilder:
         GraphBuilder(),
         store_type=store_type_in(config) or StoreType.ROCKS_DB,
         reuses_source_topics=REUSE_SOURCE_TOPICS in rules,
+        keeps_headers=config[DSL_STORE_FORMAT] == "HEADERS",
     )
     _lower(graph, lowering)
     _check_copartitioned_topics(lowering.graph)

@@ -50,10 +50,12 @@ class PlannedStore:
     """A store that operators bring along. Two operators share a store only by sharing this object.
 
     ``has_type`` is false while ``dsl.store.suppliers.class`` still decides what it is made of.
+    ``has_format`` is false while ``dsl.store.format`` still decides whether it keeps headers.
     """
 
     spec: StoreSpec
     has_type: bool = True
+    has_format: bool = False
 
     @property
     def name(self) -> str:

@@ -7,8 +7,15 @@ from dataclasses import dataclass, field, replace
 from penstock.dsl.options.store_type import StoreType
 from penstock.dsl.plan.logical import PlannedStore
 from penstock.errors import TopologyError
-from penstock.state.spec import StoreSpec
+from penstock.state.spec import StoreHeaders, StoreKind, StoreSpec
 from penstock.topology.graph import GraphBuilder
+
+#: The stores that ``dsl.store.format`` is about; those of joins and buffers are not.
+_WITH_HEADERS = (
+    StoreKind.TIMESTAMPED_KEY_VALUE,
+    StoreKind.TIMESTAMPED_WINDOW,
+    StoreKind.SESSION,
+)
 
 
 @dataclass(slots=True)
@@ -21,6 +28,7 @@ class Lowering:
     graph: GraphBuilder
     store_type: StoreType = StoreType.ROCKS_DB
     reuses_source_topics: bool = False
+    keeps_headers: bool = False
     _owners: dict[str, PlannedStore | StoreSpec] = field(default_factory=dict)
 
     def add_store(self, store: PlannedStore | StoreSpec, *processors: str) -> None:
@@ -41,7 +49,10 @@ class Lowering:
         """Gives the spec to add, with the configured store type where none was chosen."""
         if isinstance(store, StoreSpec):
             return store
-        return store.spec if store.has_type else typed_spec(store.spec, self.store_type)
+        spec = store.spec if store.has_type else typed_spec(store.spec, self.store_type)
+        if self.keeps_headers and not store.has_format and spec.kind in _WITH_HEADERS:
+            return replace(spec, headers=StoreHeaders.KEPT)
+        return spec
 
 
 def _site(store: PlannedStore | StoreSpec) -> str | None:

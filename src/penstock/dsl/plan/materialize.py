@@ -199,7 +199,7 @@ def _planned(
     )
     cached = replace(logged, caching=options.caching if caching is None else caching)
     if options.store is not None:
-        return PlannedStore(cached)
+        return PlannedStore(cached, has_format=True)
     if wanted.store_type is not None:
         return PlannedStore(typed_spec(cached, wanted.store_type))
     return PlannedStore(cached, has_type=False)

@@ -33,9 +33,9 @@ from penstock.processor.handlers import LogAndContinueExceptionHandler
 from penstock.runtime.local.outbox import InputRecord, Outbox, ProducedRecord
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.plan import make_plan
+from penstock.state.engine.memory import MemoryStore
+from penstock.state.engine.rocks import open_rocks
 from penstock.state.environment import Changelog
-from penstock.state.memory import MemoryStore
-from penstock.state.rocks import open_rocks
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source
 from penstock.topology.subtopology import SubTopology

@@ -6,7 +6,7 @@ What lies underneath is composed in ``penstock.state.open``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from penstock.errors import InvalidArgumentError, NullArgumentError
@@ -15,11 +15,12 @@ from penstock.serde.base import Serde
 from penstock.state.bytes_store import BytesStore, Entry, Write
 from penstock.state.codec import Codec
 from penstock.state.engine.closed import ClosedStore
+from penstock.state.header_rows import LoggedWithHeaders, restored_rows
 from penstock.state.iterators import PeekingIterator, empty_iterator
 from penstock.state.layers.bulk import BulkRows
 from penstock.state.layers.cached_key_value import CachedKeyValue
 from penstock.state.protocols import FlushListener
-from penstock.state.spec import StoreKind, StoreSpec
+from penstock.state.spec import StoreHeaders, StoreKind, StoreSpec
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -43,24 +44,32 @@ class TypedKeyValueStore(Generic[K, V]):
         *,
         keys: Codec,
         values: Codec,
-        restore: Callable[[Iterable[Restored]], None],
+        restore: Callable[[Iterable[Any]], None],
         cached: CachedKeyValue | None = None,
         bulk: BulkRows | None = None,
+        codecs: Mapping[StoreHeaders, Codec] | None = None,
     ) -> None:
         self.name = spec.name
         #: The rows for whole batches; None where the store has to see them one by one.
         self.bulk = bulk
         self.kind: StoreKind = spec.kind
         self.persistent = spec.persistent
+        self.headers: StoreHeaders = spec.headers
+        #: How rows with headers are read, with and without showing them; empty without headers.
+        self.codecs: Mapping[StoreHeaders, Codec] = codecs or {}
         self._keys = keys
-        self._values = values
         self._restore = restore
         self._cached = cached
         self._is_open = True
         self._write_key = keys.write
+        self.use_values(values)
+        self._bind(inner)
+
+    def use_values(self, values: Codec) -> None:
+        """Write and read values with this codec from now on."""
+        self._values = values
         self._write_value = values.write
         self._read_value = values.read
-        self._bind(inner)
 
     def _bind(self, inner: BytesStore) -> None:
         self._inner = inner
@@ -200,7 +209,8 @@ class TypedKeyValueStore(Generic[K, V]):
         self._bind(ClosedStore(self.name))
         inner.close()
 
-    def restore(self, records: Iterable[Restored]) -> None:
+    def restore(self, records: Iterable[Any]) -> None:
+        """Apply changelog records; those of a store that keeps headers have them as a fourth."""
         self._restore(records)
 
     def set_flush_listener(self, listener: FlushListener, *, send_old: bool) -> bool:
@@ -302,5 +312,17 @@ def timestamped_restore(
             (key, None if value is None else timestamp.to_bytes(8, "big", signed=True) + value)
             for key, value, timestamp in records
         )
+
+    return restore
+
+
+def headers_restore(
+    apply: Callable[[Iterable[Write]], None],
+) -> Callable[[Iterable[LoggedWithHeaders]], None]:
+    """Restores a store that keeps headers: the record's headers and time go in front."""
+
+    def restore(records: Iterable[LoggedWithHeaders]) -> None:
+        rows = restored_rows(records, is_timestamped=True)
+        apply((key, value) for key, value, _ in rows)
 
     return restore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 
-from penstock.model.record import RecordContext
+from penstock.model.record import Headers, RecordContext
 from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.environment import Changelog
 
@@ -69,11 +69,13 @@ class TimestampedChangelog:
     def __init__(self, inner: Changelog) -> None:
         self._append = inner.append
 
-    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+    def append(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = ()
+    ) -> None:
         if value is None:
-            self._append(key, None, timestamp)
+            self._append(key, None, timestamp, headers)
         else:
-            self._append(key, value[8:], _long_at(value)[0])
+            self._append(key, value[8:], _long_at(value)[0], headers)
 
     def append_all(
         self,

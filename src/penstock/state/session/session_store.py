@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from penstock.errors import NullArgumentError
@@ -12,16 +12,21 @@ from penstock.model.windowed import Window, Windowed
 from penstock.state.codec import Codec, key_codec, value_codec
 from penstock.state.engine.closed_bytes import ClosedBytes
 from penstock.state.environment import StoreEnvironment
+from penstock.state.header_rows import HeadersChangelog, restored_rows, row_codecs
 from penstock.state.iterators import PeekingIterator, empty_iterator
 from penstock.state.key_value.key_value_store import warn_of_empty_range
 from penstock.state.layers.cached_session import CachedSessions
 from penstock.state.protocols import FlushListener
 from penstock.state.session.memory_session import MemorySessions
 from penstock.state.session.segmented_session import SegmentedSessions
-from penstock.state.session.session_bytes import LoggedSessions, SessionBytes, SessionEntry
+from penstock.state.session.session_bytes import (
+    LoggedSessions,
+    SessionBytes,
+    SessionEntry,
+)
 from penstock.state.session.time_ordered_session import TimeOrderedSessions
-from penstock.state.spec import StoreKind, StoreSpec
-from penstock.state.window.window_bytes import ChangelogRecord, KeyRange
+from penstock.state.spec import StoreHeaders, StoreKind, StoreSpec
+from penstock.state.window.window_bytes import KeyRange
 from penstock.state.window.window_store import is_time_ordered, window_rules
 
 K = TypeVar("K")
@@ -43,19 +48,27 @@ class TypedSessionStore(Generic[K, V]):
         keys: Codec,
         values: Codec,
         cached: CachedSessions | None = None,
+        codecs: Mapping[StoreHeaders, Codec] | None = None,
     ) -> None:
         self.name = spec.name
         self.kind: StoreKind = spec.kind
         self.persistent = spec.persistent
+        self.headers: StoreHeaders = spec.headers
+        #: How rows with headers are read, with and without showing them; empty without headers.
+        self.codecs: Mapping[StoreHeaders, Codec] = codecs or {}
         self._bytes = inner
         self._keys = keys
-        self._values = values
+        self.use_values(values)
         self._cached = cached
         self._is_open = True
 
     @property
     def is_open(self) -> bool:
         return self._is_open
+
+    def use_values(self, values: Codec) -> None:
+        """Write and read values with this codec from now on."""
+        self._values = values
 
     def put(self, session: Windowed[K], value: V | None) -> None:
         raw_key = self._session_key(session)
@@ -131,7 +144,10 @@ class TypedSessionStore(Generic[K, V]):
         self._bytes = closed
         inner.close()
 
-    def restore(self, records: Iterable[ChangelogRecord]) -> None:
+    def restore(self, records: Iterable[Any]) -> None:
+        """Apply changelog records; those of a store that keeps headers have them as a fourth."""
+        if self.headers is not StoreHeaders.NONE:
+            records = restored_rows(records, is_timestamped=False)
         self._bytes.restore(records)
 
     def set_flush_listener(self, listener: FlushListener, *, send_old: bool) -> bool:
@@ -190,6 +206,12 @@ def open_session_store(spec: StoreSpec, env: StoreEnvironment) -> TypedSessionSt
     else:
         inner = SegmentedSessions(env.engine(spec.name), rules)
     changelog = env.changelog(spec.name) if spec.logging else None
+    values, codecs = value_codec(spec, env), dict[StoreHeaders, Codec]()
+    if spec.headers is not StoreHeaders.NONE:
+        codecs = row_codecs(values, spec, env, is_timestamped=False)
+        values = codecs[spec.headers]
+        if changelog is not None:
+            changelog = HeadersChangelog(changelog, env.context, is_timestamped=False)
     if changelog is not None:
         inner = LoggedSessions(inner, changelog, env.context)
     cached = None
@@ -203,5 +225,5 @@ def open_session_store(spec: StoreSpec, env: StoreEnvironment) -> TypedSessionSt
             in_memory=not spec.persistent,
         )
     return TypedSessionStore(
-        spec, inner, keys=key_codec(spec, env), values=value_codec(spec, env), cached=cached
+        spec, inner, keys=key_codec(spec, env), values=values, cached=cached, codecs=codecs
     )

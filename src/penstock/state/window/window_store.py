@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from penstock.model.duration import MAX_LONG
@@ -12,13 +12,14 @@ from penstock.state.codec import Codec, key_codec, timestamped, value_codec
 from penstock.state.engine.closed_bytes import ClosedBytes
 from penstock.state.engine.segments import default_segment_interval_ms
 from penstock.state.environment import Changelog, StoreEnvironment
+from penstock.state.header_rows import HeadersChangelog, restored_rows, row_codecs
 from penstock.state.iterators import PeekingIterator, empty_iterator
 from penstock.state.key_value.key_value_store import warn_of_empty_range
 from penstock.state.layers.bulk import BulkWindows
 from penstock.state.layers.cached_window import BY_KEY, BY_TIME, IN_MEMORY, CachedWindows
 from penstock.state.layers.changelogged import TimestampedChangelog
 from penstock.state.protocols import FlushListener
-from penstock.state.spec import StoreKind, StoreSpec
+from penstock.state.spec import StoreHeaders, StoreKind, StoreSpec
 from penstock.state.window.memory_window import MemoryWindows
 from penstock.state.window.segmented_window import SegmentedWindows
 from penstock.state.window.time_ordered_window import TimeOrderedWindows
@@ -52,6 +53,7 @@ class TypedWindowStore(Generic[K, V]):
         values: Codec,
         cached: CachedWindows | None = None,
         bulk: BulkWindows | None = None,
+        codecs: Mapping[StoreHeaders, Codec] | None = None,
     ) -> None:
         self.name = spec.name
         #: The rows for whole batches; None where the store has to see them one by one.
@@ -59,17 +61,24 @@ class TypedWindowStore(Generic[K, V]):
         self.kind: StoreKind = spec.kind
         self.persistent = spec.persistent
         self.window_size_ms = spec.window_size_ms
+        self.headers: StoreHeaders = spec.headers
+        #: How rows with headers are read, with and without showing them; empty without headers.
+        self.codecs: Mapping[StoreHeaders, Codec] = codecs or {}
         self._bytes = inner
         self._keys = keys
-        self._values = values
         self._cached = cached
         self._is_open = True
         self._find: Callable[[bytes, int], tuple[bytes, bytes | None]] = self._find_plainly
         self._replace: Callable[[bytes, bytes | None, int], None] = inner.put
         if cached is not None:
             self._find, self._replace = cached.find, cached.replace
-        self._write_key, self._write_value = keys.write, values.write
-        self._read_value = values.read
+        self._write_key = keys.write
+        self.use_values(values)
+
+    def use_values(self, values: Codec) -> None:
+        """Write and read values with this codec from now on."""
+        self._values = values
+        self._write_value, self._read_value = values.write, values.read
 
     @property
     def is_open(self) -> bool:
@@ -155,8 +164,11 @@ class TypedWindowStore(Generic[K, V]):
         self._find, self._replace = self._find_plainly, closed.put
         inner.close()
 
-    def restore(self, records: Iterable[ChangelogRecord]) -> None:
-        if self.kind is StoreKind.TIMESTAMPED_WINDOW:
+    def restore(self, records: Iterable[Any]) -> None:
+        """Apply changelog records; those of a store that keeps headers have them as a fourth."""
+        if self.headers is not StoreHeaders.NONE:
+            records = restored_rows(records, is_timestamped=True)
+        elif self.kind is StoreKind.TIMESTAMPED_WINDOW:
             records = with_timestamps(records)
         self._bytes.restore(records)
 
@@ -223,7 +235,11 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
     """Composes a window store: where its bytes live, then logging, then caching, then serdes."""
     is_timestamped = spec.kind is StoreKind.TIMESTAMPED_WINDOW
     keys, values = key_codec(spec, env), value_codec(spec, env)
-    if is_timestamped:
+    codecs: dict[StoreHeaders, Codec] = {}
+    if spec.headers is not StoreHeaders.NONE:
+        codecs = row_codecs(values, spec, env, is_timestamped=True)
+        values = codecs[spec.headers]
+    elif is_timestamped:
         values = timestamped(values)
     store = _open_bytes(spec, env)
     changelog = env.changelog(spec.name) if spec.logging else None
@@ -240,9 +256,12 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
             layout=BY_TIME if is_time_ordered(spec) else BY_KEY if spec.persistent else IN_MEMORY,
         )
     bulk = None
-    if is_timestamped and isinstance(store, SegmentedWindows) and not spec.retain_duplicates:
+    is_bulk = is_timestamped and not codecs and not spec.retain_duplicates
+    if is_bulk and isinstance(store, SegmentedWindows):
         bulk = BulkWindows(store, changelog, cached, keys, values)
-    return TypedWindowStore(spec, inner, keys=keys, values=values, cached=cached, bulk=bulk)
+    return TypedWindowStore(
+        spec, inner, keys=keys, values=values, cached=cached, bulk=bulk, codecs=codecs
+    )
 
 
 def window_rules(spec: StoreSpec, env: StoreEnvironment) -> WindowRules:
@@ -280,6 +299,8 @@ def _logged(
 ) -> WindowBytes:
     if changelog is None:
         return inner
-    if spec.kind is StoreKind.TIMESTAMPED_WINDOW:
+    if spec.headers is not StoreHeaders.NONE:
+        changelog = HeadersChangelog(changelog, env.context, is_timestamped=True)
+    elif spec.kind is StoreKind.TIMESTAMPED_WINDOW:
         changelog = TimestampedChangelog(changelog)
     return LoggedWindows(inner, changelog, env.context)

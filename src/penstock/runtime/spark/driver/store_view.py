@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import PenstockError, StreamsError, UnknownStoreError
 from penstock.kernel.serdes import required_serde
 from penstock.model.partitioning import partition_for
-from penstock.model.versioned import ValueAndTimestamp
+from penstock.model.versioned import AggregationWithHeaders, ValueAndTimestamp
 from penstock.model.windowed import Windowed
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.channel import ask
@@ -140,9 +140,8 @@ class StoreView:
 
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> list[Any]:
         """Sessions of a key that end no earlier and start no later than these times."""
-        return list(
-            self._ask(self.partition_of(key), "find_sessions", key, earliest_end, latest_start)
-        )
+        found = self._ask(self.partition_of(key), "find_sessions", key, earliest_end, latest_start)
+        return [(session, self._plain(value)) for session, value in found]
 
     # Inside
 
@@ -183,4 +182,7 @@ class StoreView:
     def _plain(self, value: Any) -> Any:
         if self._spec.kind in _TIMESTAMPED and isinstance(value, ValueAndTimestamp | tuple):
             return value[0]
+        # What users see here is the value alone, as in Kafka Streams; headers stay in the store.
+        if isinstance(value, AggregationWithHeaders):
+            return value.aggregation
         return value

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
+
+from penstock.model.record import Headers
 
 Entry = tuple[bytes, bytes | None, int]
 
 
 class LoggedColumns(NamedTuple):
-    """Changelog records of one store, in the order in which they are written."""
+    """Changelog records of one store, in the order in which they are written.
+
+    ``headers`` is None if no record has any.
+    """
 
     keys: Sequence[bytes]
     values: Sequence[bytes | None]
     timestamps: Sequence[int]
+    headers: Sequence[Headers] | None = None
 
     def at(self, place: int) -> Entry:
         return self.keys[place], self.values[place], self.timestamps[place]
 
-    def between(self, first: int, after: int) -> LoggedColumns:
-        span = slice(first, after)
-        return LoggedColumns(self.keys[span], self.values[span], self.timestamps[span])
+    def until(self, after: int) -> tuple[Any, Any, Any]:
+        """Return keys, values and timestamps of the first records."""
+        return self.keys[:after], self.values[:after], self.timestamps[:after]
 
 
 class ChangelogBuffer:
@@ -28,16 +35,23 @@ class ChangelogBuffer:
 
     def __init__(self, versioned: set[str]) -> None:
         self._versioned = versioned
-        self._entries: dict[str, dict[Any, Entry]] = {}
+        self._entries: dict[str, dict[Any, tuple[Any, Any, Any, Headers]]] = {}
         self._columns: dict[str, LoggedColumns] = {}
 
-    def log(self, store: str, key: bytes, value: bytes | None, timestamp: int) -> None:
+    def log(
+        self,
+        store: str,
+        key: bytes,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers = (),
+    ) -> None:
         if store in self._columns:
             self._open(store)
         entries = self._entries.setdefault(store, {})
         # What a versioned put does depends on those before it; elsewhere the last value counts.
         place = len(entries) if store in self._versioned else key
-        entries[place] = (key, value, timestamp)
+        entries[place] = (key, value, timestamp, headers)
 
     def log_all(
         self,
@@ -62,7 +76,8 @@ class ChangelogBuffer:
 
     def _add(self, store: str, columns: LoggedColumns) -> None:
         entries = self._entries.setdefault(store, {})
-        entries.update(zip(columns.keys, zip(*columns, strict=True), strict=True))
+        rows = zip(columns.keys, columns.values, columns.timestamps, repeat(()), strict=False)
+        entries.update(zip(columns.keys, rows, strict=True))
 
     def take(self) -> Iterator[tuple[str, LoggedColumns]]:
         """Gives what is there by store, and forgets it."""
@@ -71,7 +86,11 @@ class ChangelogBuffer:
         yield from columns.items()
         for store, logged in entries.items():
             if logged:
-                yield store, LoggedColumns(*zip(*logged.values(), strict=True))
+                keys, values, timestamps, headers = zip(*logged.values(), strict=True)
+                yield (
+                    store,
+                    LoggedColumns(keys, values, timestamps, headers if any(headers) else None),
+                )
 
     def clear(self) -> None:
         self._entries.clear()

@@ -159,8 +159,13 @@ class TaskOutput:
             topic, last = self._settings.changelog_topic(store), len(logged.keys) - 1
             count += last + 1
             headers = self._versions.get(store, ())
-            if last > 0:
-                self.writer.send_all(topic, *logged.between(0, last), headers, partition)
+            if logged.headers is not None:
+                for place in range(last):
+                    record, own = logged.at(place), logged.headers[place]
+                    self.writer.send(topic, *record, own, partition)
+                headers = logged.headers[last]
+            elif last > 0:
+                self.writer.send_all(topic, *logged.until(last), headers, partition)
             noted = _noting(ends, store)
             self.writer.send(topic, *logged.at(last), headers, partition, noted)
         return count

@@ -19,6 +19,7 @@ from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores, open_cache, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.kernel.vector.column_task import column_task
+from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.bundles import Sent
 from penstock.runtime.spark.exchange.plan import Plan
@@ -30,6 +31,7 @@ from penstock.state.engine.damaged import DAMAGED, set_aside
 from penstock.state.engine.pending import Checkpoint, PendingStore
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.state.layers.cache import RecordCache
+from penstock.state.spec import StoreHeaders
 from penstock.state.task_directory import TaskDirectory
 from penstock.topology.nodes import Source
 
@@ -55,8 +57,10 @@ class _OutputChangelog:
         self._log_all = output.log_all
         self._store = store
 
-    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
-        self._log(self._store, key, value, timestamp)
+    def append(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = ()
+    ) -> None:
+        self._log(self._store, key, value, timestamp, headers)
 
     def append_all(
         self,
@@ -150,7 +154,8 @@ class TaskState:
         return self._engines[store]
 
     def _folder(self, store: str) -> Path:
-        return self._directory / str(self.task_id) / "rocksdb" / store
+        folder = self._plan.graph.stores[store].folder
+        return self._directory / str(self.task_id) / "rocksdb" / folder
 
     def _opened(self, folder: Path, store: str) -> BytesStore:
         """Open a database; wait for a former owner that is ending, put a damaged one aside."""
@@ -214,7 +219,7 @@ class TaskState:
         for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
             stop = min(start + _RESTORE_CHUNK, offsets.stop)
             columns = reader.read_columns({part: (start, stop)}).columns[part]
-            fitting = _restorable(columns, as_read)
+            fitting = _restorable(columns, as_read, keeps_headers=_keeps_headers(store))
             store.restore(fitting)
             # A store's own time goes to disk with what it was restored from.
             store.flush()
@@ -372,12 +377,23 @@ class TaskState:
         return self._engines
 
 
+def _keeps_headers(store: Any) -> bool:
+    return getattr(store, "headers", StoreHeaders.NONE) is not StoreHeaders.NONE
+
+
 def _restorable(
-    columns: RawColumns, as_read: Callable[[RawRecord], RawRecord | None] | None
-) -> list[tuple[bytes, bytes | None, int]]:
-    """Return key, value and timestamp of every record with a key."""
-    if as_read is None:
+    columns: RawColumns,
+    as_read: Callable[[RawRecord], RawRecord | None] | None,
+    *,
+    keeps_headers: bool = False,
+) -> list[Any]:
+    """Return key, value and timestamp of every record with a key, and headers if they are kept."""
+    if as_read is None and not keeps_headers:
         rows = zip(columns.keys, columns.values, listed(columns.timestamps), strict=True)
-        return [row for row in rows if row[0] is not None]  # type: ignore[misc]
-    read = (as_read(RawRecord(*record)) for record in columns)
-    return [(r.key, r.value, r.timestamp) for r in read if r is not None and r.key is not None]
+        return [row for row in rows if row[0] is not None]
+    raw = (RawRecord(*record) for record in columns)
+    read = raw if as_read is None else map(as_read, raw)
+    kept = [record for record in read if record is not None and record.key is not None]
+    if keeps_headers:
+        return [(r.key, r.value, r.timestamp, tuple(r.headers)) for r in kept]
+    return [(r.key, r.value, r.timestamp) for r in kept]
