@@ -146,6 +146,45 @@ def test_processor_reads_sessions_backwards(driver: Driver, supplier: Any) -> No
     assert driver.read("out") == rows("key | value\nk | b\nk | ba\nk | cba")
 
 
+def deduplicated(store: Any) -> Topology:
+    """Forwards a key once per life of its row in the store."""
+
+    def once(record: Record[str, str], context: Any) -> Record[str, str] | None:
+        seen = context.get_state_store("seen")
+        return record if seen.put_if_absent(record.key, record.value) is None else None
+
+    builder = StreamsBuilder()
+    builder.add_state_store(store)
+    builder.stream("in").process(once, "seen").to("out")
+    return builder.build()
+
+
+SEEN = Stores.key_value_store_builder(Stores.persistent_key_value_store("seen"))
+
+
+def test_row_past_its_ttl_is_gone(driver: Driver) -> None:
+    """AW-10: by stream time, so also while batches are large; a tombstone is logged."""
+    driver.start(deduplicated(SEEN.with_ttl("10s")))
+    driver.pipe("in", "key | value | time\nk | a | 0:01\nk | b | 0:10\nk | c | 0:11\nx | d | 0:30")
+    assert driver.read("out") == rows("key | value\nk | a\nk | c\nx | d")
+    driver.pipe("in", "key | value | time\nx | e | 0:31")
+    assert [key for key, _ in driver.store("seen").all()] == ["x"]
+    changelog = [(r.key, r.value) for r in driver.inner.outputs() if "changelog" in r.topic]
+    assert (b"k", None) in changelog
+
+
+def test_row_past_its_ttl_by_the_wall_clock_is_gone(driver: Driver) -> None:
+    """No record has to come for that."""
+    driver.start(deduplicated(SEEN.with_ttl("10s", by_wall_clock=True)))
+    driver.pipe("in", "key | value | time\nk | a | 9:00")
+    driver.advance("9s")
+    assert driver.store("seen").get("k") == "a"
+    driver.advance("1s")
+    assert driver.store("seen").get("k") is None
+    changelog = [(r.key, r.value) for r in driver.inner.outputs() if "changelog" in r.topic]
+    assert changelog == [(b"k", b"a"), (b"k", None)]
+
+
 @pytest.mark.parametrize("value", ["b", "null"])
 def test_store_remembers_between_records(driver: Driver, value: str) -> None:
     """A processor reads what it has written, at once."""

@@ -92,6 +92,11 @@ class TaskStores:
     def own(self) -> Mapping[str, Any]:
         return self._own
 
+    def use_clocks(self, stream_time: Callable[[], int], wall_clock: Callable[[], int]) -> None:
+        """Have rows that expire do so by these clocks."""
+        self._environment.stream_time = stream_time
+        self._environment.wall_clock = wall_clock
+
     def flush(self) -> None:
         for store in self._own.values():
             store.flush()

@@ -93,6 +93,7 @@ class StreamTask:
         self._edges: dict[str, Forward] = {}
         #: The same nodes over columns, if whoever owns the task has planned them.
         self.columns: ColumnTask | None = None
+        stores.use_clocks(self.stream_time, wall_clock)
         wire(self, graph, nodes, self._executors, self._edges)
 
     # Input

@@ -34,6 +34,10 @@ def _ignore(store: str) -> None:
     return None
 
 
+def _unknown_time() -> int:
+    return -1
+
+
 @dataclass(slots=True, kw_only=True)
 class StoreEnvironment:
     """One per task. ``context`` is the task's current record context, changed in place."""
@@ -48,6 +52,9 @@ class StoreEnvironment:
     cache: RecordCache | None = None
     #: Called with the store's name for each record that is older than what the store keeps.
     expired: Callable[[str], None] = _ignore
+    #: The task's clocks in milliseconds, -1 while unknown; the task sets them.
+    stream_time: Callable[[], int] = _unknown_time
+    wall_clock: Callable[[], int] = _unknown_time
     #: The topic name serdes see for a store's bytes.
     changelog_topic: Callable[[str], str] = field(default=lambda store: f"{store}-changelog")
     configs: dict[str, Any] = field(default_factory=dict)

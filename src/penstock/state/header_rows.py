@@ -62,6 +62,12 @@ def split_row(row: bytes) -> tuple[Headers, bytes]:
     return tuple(headers), row[end:]
 
 
+def timestamp_place(row: bytes) -> int:
+    """Return where the timestamp of a row begins: after its headers."""
+    size, at = _read_varint(row, 0)
+    return at + size
+
+
 def row_codecs(
     codec: Codec, spec: StoreSpec, env: StoreEnvironment, *, is_timestamped: bool
 ) -> dict[StoreHeaders, Codec]:

@@ -1,6 +1,7 @@
 """From a spec to an open store: chooses the engine and puts the layers on top of it.
 
-typed (serdes) -> metered, if asked -> cached -> change-logged -> engine (memory, RocksDB, LRU).
+typed (serdes) -> expiring, if asked -> metered, if asked -> cached -> change-logged -> engine
+(memory, RocksDB, LRU).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from penstock.state.codec import Codec, key_codec, timestamped, value_codec
 from penstock.state.engine.lru import LruStore
 from penstock.state.engine.memory import MemoryStore
 from penstock.state.environment import Changelog, StoreEnvironment
+from penstock.state.expiring import expiring, is_stamped, stamped
 from penstock.state.header_rows import HeadersChangelog, row_codecs
 from penstock.state.key_value.key_value_store import (
     TypedKeyValueStore,
@@ -59,6 +61,8 @@ def open_key_value_store(
     """Opens a plain or a timestamped key-value store."""
     keys, values = key_codec(spec, env), value_codec(spec, env)
     is_timestamped = spec.kind != StoreKind.KEY_VALUE
+    # Rows that only have a timestamp because they expire lie as those of a timestamped store.
+    has_time = is_timestamped or is_stamped(spec)
     changelog = env.changelog(spec.name) if spec.logging else None
     engine, apply = _engine(spec, env, changelog, is_timestamped)
     store = engine
@@ -67,7 +71,7 @@ def open_key_value_store(
         log = changelog
         if keeps_headers:
             log = HeadersChangelog(changelog, env.context, is_timestamped=True)
-        elif is_timestamped:
+        elif has_time:
             log = TimestampedChangelog(changelog)
         store = ChangeLogged(store, log, env.context)
     cached = None
@@ -75,15 +79,20 @@ def open_key_value_store(
         store = cached = CachedKeyValue(spec.name, store, env.cache, env.context)
     if metrics is not None:
         store = Metered(store, spec.name, metrics)
+    aging = None
+    if spec.ttl_ms is not None:
+        store = aging = expiring(spec, env, store)
     codecs: dict[StoreHeaders, Codec] = {}
     restore: Callable[[Iterable[Any]], None] = plain_restore(apply)
     bulk = None
     if keeps_headers:
         codecs = row_codecs(values, spec, env, is_timestamped=True)
         values, restore = codecs[spec.headers], headers_restore(apply)
+    elif is_stamped(spec):
+        values, restore = stamped(values, spec, env), timestamped_restore(apply)
     elif is_timestamped:
         values, restore = timestamped(values), timestamped_restore(apply)
-        if spec.max_entries is None and metrics is None:
+        if spec.max_entries is None and metrics is None and aging is None:
             bulk = BulkRows(engine, changelog, cached, keys, values)
     return TypedKeyValueStore(
         spec,
@@ -94,6 +103,7 @@ def open_key_value_store(
         cached=cached,
         bulk=bulk,
         codecs=codecs,
+        aging=aging,
     )
 
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from penstock.errors import InvalidArgumentError
+from penstock.model.duration import Duration, to_ms
+from penstock.model.site import caller_site
 from penstock.serde.base import Serde
 
 
@@ -65,6 +68,9 @@ class StoreSpec:
     #: Keeps a window or session store on disk in order of time, for final emission.
     time_ordered: bool = False
     headers: StoreHeaders = StoreHeaders.NONE
+    #: For how long a row of a key-value store lives, by stream time or by the wall clock.
+    ttl_ms: int | None = None
+    ttl_by_wall_clock: bool = False
     #: Only for joins: the value serde of the other side (outer-join store).
     other_value_serde: Serde[Any] | None = None
     #: The user's line that made the store; two stores are the same wherever they were made.
@@ -78,10 +84,14 @@ class StoreSpec:
     def folder(self) -> str:
         """The name of the store's folder on disk: another format of its rows is another folder.
 
-        So a program that begins to keep headers restores the store from its changelog instead of
-        misreading old rows.
+        So a program that begins to keep headers, or to let rows expire, restores the store from
+        its changelog instead of misreading old rows.
         """
-        return self.name if self.headers is StoreHeaders.NONE else f"{self.name}.headers"
+        if self.headers is not StoreHeaders.NONE:
+            return f"{self.name}.headers"
+        # Timestamped rows age by their own timestamps, plain ones are given one.
+        is_stamped = self.ttl_ms is not None and self.kind is StoreKind.KEY_VALUE
+        return f"{self.name}.ttl" if is_stamped else self.name
 
     def with_logging_enabled(self, config: Mapping[str, Any] | None = None) -> StoreSpec:
         topic_config = tuple(sorted((key, str(value)) for key, value in (config or {}).items()))
@@ -89,6 +99,38 @@ class StoreSpec:
 
     def with_logging_disabled(self) -> StoreSpec:
         return replace(self, logging=False, changelog_config=())
+
+    def with_ttl(self, ttl: Duration, *, by_wall_clock: bool = False) -> StoreSpec:
+        """Let rows of a key-value store expire.
+
+        A row expires when stream time reaches its timestamp plus ``ttl``. Readers do not see it
+        from then on; it leaves the store and, with a tombstone, the changelog at a commit soon
+        after. The timestamp is that of the row or, if rows have none, that of the record which
+        wrote it.
+
+        Args:
+            ttl: For how long a row lives: a timedelta, milliseconds, or text such as ``"30d"``.
+            by_wall_clock: Measure against the system's clock instead of stream time. Rows without
+                a timestamp then age from the moment in which they are written.
+        """
+        ttl_ms = to_ms(ttl, "ttl")
+        if ttl_ms < 1:
+            raise InvalidArgumentError(
+                "bad-ttl",
+                f"store {self.name!r}: ttl {ttl!r} is shorter than 1 ms",
+                fix="give a ttl of 1 ms or more",
+                at=caller_site(),
+            )
+        if self.kind not in (StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE):
+            raise InvalidArgumentError(
+                "bad-ttl",
+                f"store {self.name!r} is of the kind {self.kind.value!r}: only rows of key-value"
+                " stores have a ttl",
+                fix="give a window or session store a retention_period, a versioned store a"
+                " history_retention",
+                at=caller_site(),
+            )
+        return replace(self, ttl_ms=ttl_ms, ttl_by_wall_clock=by_wall_clock)
 
     def with_caching_enabled(self) -> StoreSpec:
         return replace(self, caching=True)

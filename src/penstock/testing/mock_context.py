@@ -183,6 +183,8 @@ class MockProcessorContext:
                 defaults=SerdeDefaults(),
                 engine=lambda name: MemoryStore(),
                 changelog=lambda name: None,
+                stream_time=lambda: -1 if self._stream_time is None else self._stream_time,
+                wall_clock=lambda: -1 if self._system_time is None else self._system_time,
             )
             store = open_store(store, environment)
         self._stores[store.name] = store

@@ -517,6 +517,12 @@ def punctuation_raises() -> None:
     run(builder, "v")
 
 
+@mistake("time")
+def ttl_of_a_window_store() -> None:
+    supplier = Stores.persistent_window_store("windows", "1h", "1m")
+    Stores.window_store_builder(supplier).with_ttl("1h")  # !
+
+
 # Names, parents, stores
 
 

@@ -15,6 +15,7 @@ from penstock.serde.base import Serde
 from penstock.state.bytes_store import BytesStore, Entry, Write
 from penstock.state.codec import Codec
 from penstock.state.engine.closed import ClosedStore
+from penstock.state.expiring import Expiring
 from penstock.state.header_rows import LoggedWithHeaders, restored_rows
 from penstock.state.iterators import PeekingIterator, empty_iterator
 from penstock.state.layers.bulk import BulkRows
@@ -48,6 +49,7 @@ class TypedKeyValueStore(Generic[K, V]):
         cached: CachedKeyValue | None = None,
         bulk: BulkRows | None = None,
         codecs: Mapping[StoreHeaders, Codec] | None = None,
+        aging: Expiring | None = None,
     ) -> None:
         self.name = spec.name
         #: The rows for whole batches; None where the store has to see them one by one.
@@ -60,6 +62,7 @@ class TypedKeyValueStore(Generic[K, V]):
         self._keys = keys
         self._restore = restore
         self._cached = cached
+        self._aging = aging
         self._is_open = True
         self._write_key = keys.write
         self.use_values(values)
@@ -200,7 +203,12 @@ class TypedKeyValueStore(Generic[K, V]):
         return (read_key(key) for key, _ in self._inner.scan(None, None))
 
     def flush(self) -> None:
-        """Empties the cache. What the engine does with its own buffers is its owner's business."""
+        """Deletes rows that have expired and empties the cache.
+
+        What the engine does with its own buffers is its owner's business.
+        """
+        if self._aging is not None and self._is_open:
+            self._aging.sweep()
         if self._cached is not None and self._is_open:
             self._cached.flush_cache()
 
@@ -212,6 +220,8 @@ class TypedKeyValueStore(Generic[K, V]):
     def restore(self, records: Iterable[Any]) -> None:
         """Apply changelog records; those of a store that keeps headers have them as a fourth."""
         self._restore(records)
+        if self._aging is not None:
+            self._aging.forget()
 
     def set_flush_listener(self, listener: FlushListener, *, send_old: bool) -> bool:
         """Has the cache call the listener, with ``ValueAndTimestamp`` if the store has those."""

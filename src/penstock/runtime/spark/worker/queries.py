@@ -68,4 +68,8 @@ def _view(slot: Slot, state: TaskState, store: str) -> Any:
         engine=opened,
         changelog=lambda name: None,
     )
+    kernel = state.kernel
+    if kernel is not None:
+        # Rows that have expired are not shown, whether or not they have been deleted yet.
+        environment.stream_time, environment.wall_clock = kernel.stream_time, kernel.system_time
     return open_store(spec.with_caching_disabled(), environment)
