@@ -164,10 +164,7 @@ DSL_STORE_SUPPLIERS = Setting(
     "dsl.store.suppliers.class", anything, "rocksdb", "Stores of the DSL: rocksdb or in_memory."
 )
 DSL_STORE_FORMAT = Setting(
-    "dsl.store.format",
-    one_of("DEFAULT", "HEADERS"),
-    "DEFAULT",
-    "HEADERS: stores of the DSL keep the headers of the records that wrote their rows.",
+    "dsl.store.format", one_of("DEFAULT", "HEADERS"), "DEFAULT", "HEADERS: stores keep headers."
 )
 DSL_STORE = older_name("default.dsl.store", DSL_STORE_SUPPLIERS)
 PROCESSOR_WRAPPER = Setting(
@@ -209,10 +206,13 @@ APPLICATION_SERVER = Setting(
     unused="State is asked in process, through streams.store(name).",
 )
 STATE_CLEANUP_DELAY_MS = Setting(
-    "state.cleanup.delay.ms",
-    at_least(0),
-    600_000,
-    "How long the state of a task that moved away is kept.",
+    "state.cleanup.delay.ms", at_least(0), 600_000, "How long state of a moved task is kept."
+)
+STATE_CLEANUP_DIR_MAX_AGE_MS = Setting(
+    "state.cleanup.dir.max.age.ms",
+    at_least(-1),
+    -1,
+    "State that was not used for so long is deleted at the start and restored; -1: none is.",
 )
 WINDOW_CHANGELOG_RETENTION_MS = Setting(
     "windowstore.changelog.additional.retention.ms",

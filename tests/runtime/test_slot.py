@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -348,3 +350,21 @@ def test_slot_reports_faults_of_the_column_path(staged: Staged) -> None:
         ((fault, count),) = report.column_errors.items()
         assert (fault.split(":")[0], count) == ("ZeroDivisionError at test_slot.py", 1)
     assert [store.get("a") for store in application.stores()["counts"]] == [(2, 0)]
+
+
+@pytest.mark.parametrize(("max_age_ms", "left"), [(60_000, ["0_1"]), (-1, ["0_0", "0_1"])])
+def test_state_that_is_too_old_is_deleted_at_the_start(
+    staged: Staged, tmp_path: Path, max_age_ms: int, left: list[str]
+) -> None:
+    """KIP-1259: what was not used for longer is restored from the changelog; -1 keeps all."""
+    for task, age_s in (("0_0", 61), ("0_1", 30)):
+        folder = tmp_path / "app" / task
+        folder.mkdir(parents=True)
+        for name in (".lock", "data"):
+            (folder / name).touch()
+            os.utime(folder / name, times=(time.time() - age_s,) * 2)
+    made = staged(counting).application
+    config = {**made.config, "state.cleanup.dir.max.age.ms": max_age_ms}
+    application = replace(made, id="app", config=config, state_dir=str(tmp_path))
+    Slot(application, 0, "one", MemoryClients(new_kafka(1), "batches"), Disk().open)
+    assert sorted(path.name for path in (tmp_path / "app").iterdir()) == left

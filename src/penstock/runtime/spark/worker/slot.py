@@ -15,7 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from penstock.config import REPARTITION_FORMAT, STATE_CLEANUP_DELAY_MS, StreamsConfig
+from penstock.config import (
+    REPARTITION_FORMAT,
+    STATE_CLEANUP_DELAY_MS,
+    STATE_CLEANUP_DIR_MAX_AGE_MS,
+    StreamsConfig,
+)
 from penstock.errors import StoreError, StreamsError
 from penstock.kernel.clocks import Clocks
 from penstock.kernel.settings import TaskSettings
@@ -81,6 +86,11 @@ class Slot:
         self._settings = task_settings(self._config, emit_interval_ms=0, state_dir=self._directory)
         self._cleanup_s = self._config[STATE_CLEANUP_DELAY_MS] / 1000
         self._cleaned = time.monotonic()
+        max_age_ms = self._config[STATE_CLEANUP_DIR_MAX_AGE_MS]
+        if max_age_ms >= 0:
+            # Before any task opens its folder. Old state may have rows whose tombstones the
+            # changelog no longer has; it is restored from the changelog as a whole instead.
+            remove_unused(self._directory, max_age_ms / 1000, keep=set())
         self._tasks: dict[TaskId, TaskState] = {}
         self._clients = clients or KafkaClients(application)
         self._open_engine = open_engine
