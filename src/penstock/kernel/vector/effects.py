@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -91,13 +91,16 @@ class Effects:
 
     def read(self, store: str, rows: BulkRows, keys: Sequence[bytes]) -> list[bytes | None]:
         """Rows as the batch sees them at this point."""
-        found = rows.read(keys)
-        for writes in self._unread.pop(store, ()):
-            self._rows.setdefault(store, {}).update(writes)
-        written = self._rows.get(store)
+        found, written = rows.read(keys), self.written(store)
         if not written:
             return found
         return [written.get(key, row) for key, row in zip(keys, found, strict=True)]
+
+    def written(self, store: str) -> Mapping[bytes, bytes | None]:
+        """The rows that the batch has decided on so far; None for one that it deletes."""
+        for writes in self._unread.pop(store, ()):
+            self._rows.setdefault(store, {}).update(writes)
+        return self._rows.get(store, {})
 
     def write(
         self,

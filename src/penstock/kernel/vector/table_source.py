@@ -74,9 +74,13 @@ class TableSourceColumns(Step[TableSource]):
             records.origins,
         ).take(np.sort(grouped(records.keys).last_places()))
         if rows.is_cached and last.values.has_nulls():
-            stored = effects.read(store, rows, last.keys.encoded(key_serde))  # type: ignore[arg-type]
-            known = zip(stored, last.values.are_known(), strict=True)
-            last = last.keep([row is not None or is_new for row, is_new in known])
+            keys = last.keys.encoded(key_serde)
+            # A row that an earlier turn of the batch has deleted gets the time of this tombstone.
+            changed = effects.written(store)
+            stored = zip(keys, rows.read(keys), last.values.are_known(), strict=True)  # type: ignore[arg-type]
+            last = last.keep(
+                [row is not None or is_new or key in changed for key, row, is_new in stored]
+            )
         values = last.values.encoded(serde)
         present = [b"" if value is None else value for value in values]
         written = [
