@@ -29,6 +29,16 @@ def stateless(builder: ps.StreamsBuilder) -> None:
     numbers.filter_not(ps.value.is_null()).map_values(str).to("other", value_serde="string")
 
 
+def arithmetic(builder: ps.StreamsBuilder) -> None:
+    """Operands that are null or zero, as constants and as fields."""
+    numbers = builder.stream("in", key="string", value="json").map_values(
+        ps.struct(
+            a=amount / 0, b=amount + ps.col("m"), c=amount % (amount - 1), d=amount > ps.col("m")
+        )
+    )
+    numbers.to("out", key_serde="string", value_serde="json")
+
+
 def divided(builder: ps.StreamsBuilder) -> None:
     arms = (
         builder.stream("in", key="string", value="json")
@@ -81,6 +91,13 @@ def sums(builder: ps.StreamsBuilder) -> None:
         )
         .to("out", key_serde="string", value_serde="json")
     )  # fmt: skip
+
+
+def least(builder: ps.StreamsBuilder) -> None:
+    """The least of no number is None, which deletes a row."""
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    table = grouped.aggregate(ps.min_(amount), materialized="least", value_serde="json")
+    table.to_stream().to("out", key_serde="string", value_serde="json")
 
 
 def doubles(builder: ps.StreamsBuilder) -> None:
@@ -275,8 +292,8 @@ WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
 #: Programs that leave the results of a fold to its cache, and run by record without one.
 BEHIND_A_CACHE = [one_by_one, regrouped, suppressed]
 BUILDS = [
-    stateless, typed, divided, merged, moved, counts, repartitioned, sums, doubles, windows,
-    one_by_one, having, regrouped, suppressed, hopping, kept_windows, kept_counts, reduced, joined,
-    left_joined, table, table_filtered, table_mapped, global_joined, global_left_joined, mapped,
-    reduced_by_functions, joined_by_a_function,
+    stateless, arithmetic, typed, divided, merged, moved, counts, repartitioned, sums, least,
+    doubles, windows, one_by_one, having, regrouped, suppressed, hopping, kept_windows, kept_counts,
+    reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
+    global_left_joined, mapped, reduced_by_functions, joined_by_a_function,
 ]  # fmt: skip

@@ -11,7 +11,15 @@ from hypothesis import given
 from penstock.kernel.vector import source as column_source
 from penstock.kernel.vector.forms import forms
 from penstock.topology.nodes import Source
-from tests.properties.column_programs import BEHIND_A_CACHE, BUILDS, Build, built, counts, joined
+from tests.properties.column_programs import (
+    BEHIND_A_CACHE,
+    BUILDS,
+    Build,
+    built,
+    counts,
+    joined,
+    least,
+)
 from tests.properties.column_runs import (
     CONFIGS,
     EVENTS,
@@ -101,3 +109,12 @@ def test_row_that_comes_and_goes_within_a_batch_was_never_there(*, was_there: bo
     assert [time for _, _, time, _ in outcome.records["out", b"k1"]] == [2]
     logged = [time for _, _, time, _ in outcome.records.get(("app-rows-changelog", b"k1"), [])]
     assert logged == ([0, 3] if was_there else [])
+
+
+def test_aggregate_that_is_none_for_a_moment_forgets_its_time() -> None:
+    """It deletes the row: the next record of the batch starts a new one, with its own time."""
+    values = [(b'{"s":"a"}', 9), (b'{"n":4}', 5)]
+    events = [Event("in", b"k1", value, time) for value, time in values]
+    outcome = assert_same(built(least).graph, events, [2], ONE_SLOT)
+    assert outcome.records["out", b"k1"] == [(0, b"4", 5, [])]
+    assert dict(outcome.reasons) == {"an aggregate is None": 1}

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.kernel.vector.batch import Batch, Column, NotProvenError, Times
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.fold_forms import fold_of
-from penstock.kernel.vector.folds import ColumnFold, ReduceFold, Through
+from penstock.kernel.vector.folds import ColumnFold, ReduceFold, Through, check_known
 from penstock.kernel.vector.functions import PURE_REDUCERS
 from penstock.kernel.vector.gathered import Gathered
 from penstock.kernel.vector.grouping import Groups, grouped_in_order
@@ -200,8 +200,7 @@ def running_changes(
 ) -> Batch:
     """Every change on its own, each with the highest time of its group so far."""
     values = fold.running(records.items, groups, states, through)
-    if any(value is None for value in values):
-        raise NotProvenError("an aggregate is None")
+    check_known(values)
     newest = times.tolist()
     at = []
     for code, timestamp in zip(groups.codes.tolist(), records.timestamps.tolist(), strict=True):

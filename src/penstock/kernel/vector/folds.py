@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from penstock.expr.aggregates import Aggregate, NamedAggregates, SingleAggregate
-from penstock.kernel.vector.batch import Batch
+from penstock.kernel.vector.batch import Batch, NotProvenError
 from penstock.kernel.vector.functions import evaluated
 from penstock.kernel.vector.grouping import Groups
 from penstock.model.user_code import user_code
@@ -88,10 +88,10 @@ class ExpressionFold:
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> Sequence[Any]:
-        if through is None:
+        if through is None and (self.start() is not None or None not in items[0]):
             _fold(self.single.only, items[0], groups, states)
         else:
-            _fold_running(self.single.only, items[0], groups, states, through)
+            check_known(_fold_running(self.single.only, items[0], groups, states, through))
         return states
 
     def running(
@@ -156,7 +156,7 @@ class ReduceFold:
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> Sequence[Any]:
-        self.running(items, groups, states, through)
+        check_known(self.running(items, groups, states, through))
         return states
 
     def running(
@@ -193,11 +193,7 @@ class PureFold:
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> Sequence[Any]:
-        step = self.step
-        with user_code("an aggregator"):
-            for code, item in zip(groups.codes.tolist(), items[0], strict=True):
-                state = step(None, item, states[code])
-                states[code] = state if through is None else through(state)
+        check_known(self.running(items, groups, states, through))
         return states
 
     def running(
@@ -210,6 +206,15 @@ class PureFold:
                 result.append(state)
                 states[code] = state if through is None else through(state)
         return result
+
+
+def check_known(states: Sequence[Any]) -> None:
+    """Raise if a state is None: that deletes its row, and the next record starts a new one.
+
+    The new row has the time of that record, whatever the times of the records before it are.
+    """
+    if any(state is None for state in states):
+        raise NotProvenError("an aggregate is None")
 
 
 def _fold(aggregate: Aggregate, items: Sequence[Any], groups: Groups, states: list[Any]) -> None:
