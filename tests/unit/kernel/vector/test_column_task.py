@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
+from penstock.errors import StreamsError
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.vector.batch import Batch
 from penstock.kernel.vector.effects import Effects
@@ -117,3 +118,14 @@ def test_an_error_of_an_expression_or_of_data_is_no_fault() -> None:
     assert (tried.take_errors(), tried.batches) == ({}, 1)
     out = [value for topic, _, value, *_ in run.sent if topic == "out"]
     assert out == [b'{"n":2}', b'{"n":3}']
+
+
+def test_a_negative_timestamp_is_left_to_its_extractor() -> None:
+    """It fails the task or skips the record, which columns do not decide."""
+    run = run_of_counts("strict", is_faulty=False)
+    numbers = [b'{"n":2}', b'{"n":3}']
+    given = RawColumns("in", 0, range(2), [5, -1], [b"k", b"k"], numbers)
+    with pytest.raises(StreamsError, match="negative"):
+        run.task.run_batch([("in", given)])
+    assert run.task.columns is not None
+    assert dict(run.task.columns.reasons) == {"a record has a negative timestamp": 1}
