@@ -38,7 +38,7 @@ class CachedSessions:
         in_memory: bool,
     ) -> None:
         self._name = name
-        self._inner = inner
+        self.inner = inner
         self._in_memory = in_memory
         self._listener: SessionListener | None = None
         self._sends_old = False
@@ -60,12 +60,12 @@ class CachedSessions:
 
     def get(self, key: bytes, start: int, end: int) -> bytes | None:
         entry = self._cached.get(session_key(key, start, end), end)
-        return self._inner.get(key, start, end) if entry is None else entry[VALUE]
+        return self.inner.get(key, start, end) if entry is None else entry[VALUE]
 
     def scan(
         self, keys: KeyRange, earliest_end: int, latest_start: int, *, reverse: bool = False
     ) -> Iterator[SessionEntry]:
-        stored = self._inner.scan(keys, earliest_end, latest_start, reverse=reverse)
+        stored = self.inner.scan(keys, earliest_end, latest_start, reverse=reverse)
         cached = self._matching(keys, earliest_end, latest_start, reverse)
         if self._in_memory:
             cached = iter(sorted(cached, key=lambda item: item[0], reverse=reverse))
@@ -103,27 +103,27 @@ class CachedSessions:
         key, start, end = split_session_key(stored_key(cache_key))
         new, old = entry[VALUE], None
         if self._listener is None:
-            self._inner.put(key, start, end, new)
+            self.inner.put(key, start, end, new)
             return
         if new is None or self._sends_old:
-            old = self._inner.get(key, start, end)
+            old = self.inner.get(key, start, end)
             # Written and removed between two flushes: nobody has seen it, nobody needs to.
             if new is None and old is None:
                 return
-        self._inner.put(key, start, end, new)
+        self.inner.put(key, start, end, new)
         shown = old if self._sends_old else None
         self._listener(key, start, end, new, shown, entry[TIMESTAMP], entry[HEADERS])
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
-        self._inner.restore(records)
+        self.inner.restore(records)
 
     def flush(self) -> None:
         self._cache.flush()
-        self._inner.flush()
+        self.inner.flush()
 
     def close(self) -> None:
         try:
             self._cache.flush()
         finally:
             self._cache.close()
-            self._inner.close()
+            self.inner.close()

@@ -69,7 +69,7 @@ class CachedWindows:
         interval_ms: int,
         layout: WindowLayout,
     ) -> None:
-        self._inner = inner
+        self.inner = inner
         self._layout = layout
         self._listener: WindowListener | None = None
         self._sends_old = False
@@ -82,7 +82,7 @@ class CachedWindows:
 
     @property
     def sequence(self) -> int:
-        return self._inner.sequence
+        return self.inner.sequence
 
     def is_dirty(self) -> bool:
         return self._cache.is_dirty
@@ -101,14 +101,14 @@ class CachedWindows:
 
     def get(self, key: bytes, start: int) -> bytes | None:
         entry = self._cache.get(self._cache_key(key, start))
-        return self._inner.get(key, start) if entry is None else entry[VALUE]
+        return self.inner.get(key, start) if entry is None else entry[VALUE]
 
     def find(self, key: bytes, start: int) -> tuple[bytes, bytes | None]:
         """Gives the value and its place, for the ``replace`` that follows."""
         around = self._around.get(start) or self._note_around(start)
         place = around[0] + key + around[1]
         entry = self._cache.get(place)
-        return place, self._inner.get(key, start) if entry is None else entry[VALUE]
+        return place, self.inner.get(key, start) if entry is None else entry[VALUE]
 
     def replace(self, place: bytes, value: bytes | None, start: int) -> None:
         """Puts a value where ``find`` has looked."""
@@ -132,7 +132,7 @@ class CachedWindows:
     def scan(
         self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
     ) -> Iterator[WindowEntry]:
-        stored = self._inner.scan(keys, time_from, time_to, reverse=reverse)
+        stored = self.inner.scan(keys, time_from, time_to, reverse=reverse)
         cached = self._scan_cached(keys, time_from, time_to, reverse)
         if self._layout is IN_MEMORY and not _is_one(keys):
             cached = iter(sorted(cached, key=lambda item: item[0], reverse=reverse))
@@ -174,33 +174,33 @@ class CachedWindows:
         key, start, _ = self._layout.from_key(stored)
         new, old = entry[VALUE], None
         if self._listener is None:
-            self._inner.put(key, new, start)
+            self.inner.put(key, new, start)
             return
         if new is None or self._sends_old:
-            old = self._inner.get(key, start)
+            old = self.inner.get(key, start)
             # Written and deleted between two flushes: nobody has seen it, nobody needs to.
             if new is None and old is None:
                 return
         if self._put_stored is None:
-            self._inner.put(key, new, start)
+            self.inner.put(key, new, start)
         else:
             self._put_stored(stored, new, start)
         shown = old if self._sends_old else None
         self._listener(key, start, new, shown, entry[TIMESTAMP], entry[HEADERS])
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
-        self._inner.restore(records)
+        self.inner.restore(records)
 
     def flush(self) -> None:
         self._cache.flush()
-        self._inner.flush()
+        self.inner.flush()
 
     def close(self) -> None:
         try:
             self._cache.flush()
         finally:
             self._cache.close()
-            self._inner.close()
+            self.inner.close()
 
 
 def _is_one(keys: KeyRange) -> bool:

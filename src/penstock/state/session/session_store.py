@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -65,6 +66,16 @@ class TypedSessionStore(Generic[K, V]):
     @property
     def is_open(self) -> bool:
         return self._is_open
+
+    def without_cache(self) -> TypedSessionStore[K, V]:
+        """Return a view of what the cache has written back; retention hides what has expired.
+
+        The cache keeps what it has written, and shows it for as long as there is room.
+        """
+        view = copy.copy(self)
+        if self._cached is not None:
+            view._bytes, view._cached = self._cached.inner, None
+        return view
 
     def use_values(self, values: Codec) -> None:
         """Write and read values with this codec from now on."""

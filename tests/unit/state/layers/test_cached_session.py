@@ -85,3 +85,16 @@ def test_without_a_listener_the_flush_writes_tombstones_too() -> None:
     bench.store.remove(at("a", 0, 1))
     bench.store.close()
     assert [value for _, value, _ in bench.logged] == [None]
+
+
+def test_view_without_the_cache_hides_sessions_that_have_expired() -> None:
+    """The cache keeps what it has written back, and shows it for as long as there is room."""
+    bench, _ = cached(persistent=False)
+    for end in (0, 500):
+        bench.store.put(at("a", end, end), str(end))
+        bench.store.flush()
+    seen = [
+        [value for _, value in store.fetch("a")]
+        for store in (bench.store, bench.store.without_cache())
+    ]
+    assert seen == [["0", "500"], ["500"]]

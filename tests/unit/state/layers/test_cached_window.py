@@ -143,3 +143,15 @@ def test_cache_forgets_segments_that_it_has_emptied() -> None:
     segments = bench.store._cached._cached._written
     assert len(segments) < 200
     assert len(list(bench.store.fetch("a", 0, 2_000))) == 1_000
+
+
+def test_view_without_the_cache_hides_windows_that_have_expired() -> None:
+    """The cache keeps what it has written back, and shows it for as long as there is room."""
+    bench, _ = cached(persistent=False)
+    for start in (0, 500):
+        bench.store.put("a", str(start), start)
+        bench.store.flush()
+    seen = [
+        [value for _, value in store.all()] for store in (bench.store, bench.store.without_cache())
+    ]
+    assert seen == [["0", "500"], ["500"]]

@@ -14,6 +14,8 @@ from penstock.state.bytes_store import BytesStore
 from penstock.state.engine.pending import CommittedView
 from penstock.state.environment import StoreEnvironment
 from penstock.state.open import open_store
+from penstock.state.session.session_store import TypedSessionStore
+from penstock.state.window.window_store import TypedWindowStore
 
 _MOST_ROWS = 1_000_000
 _METHODS = frozenset(
@@ -59,7 +61,9 @@ def _view(slot: Slot, state: TaskState, store: str) -> Any:
     """
     engine = state.engines.get(store)
     if engine is None:
-        return state.store(store)
+        found = state.store(store)
+        is_windowed = isinstance(found, TypedWindowStore | TypedSessionStore)
+        return found.without_cache() if is_windowed else found
     spec = slot.application.plan.graph.stores[store].with_logging_disabled()
     opened: Callable[[str], BytesStore] = lambda name: CommittedView(engine)  # noqa: E731
     environment = StoreEnvironment(
