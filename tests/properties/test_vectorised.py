@@ -70,6 +70,17 @@ def test_large_batches_change_nothing(
 
 
 @for_each_build
+def test_a_batch_that_is_given_up_late_leaves_nothing_behind(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last piece has a value that an expression cannot take; the next batch has none."""
+    monkeypatch.setattr(column_source, "_PIECE", 20)
+    events = grid_events(Random(build.__name__), 160, slowness=30)
+    events[75] = Event("in", b"k1", b'{"n":"x"}', events[74].timestamp)
+    assert_same(built(build).graph, events, [80], ONE_SLOT, may_raise=True)
+
+
+@for_each_build
 def test_these_topologies_do_run_over_columns(build: Build) -> None:
     """The property would hold of itself if none of them did."""
     events = [Event("in", b"k1", b'{"n":1,"s":"a"}', n) for n in range(3)]
