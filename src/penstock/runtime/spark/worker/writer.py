@@ -35,6 +35,8 @@ FAST_WRITING: dict[str, Any] = {
 #: Limits for the steps of a commit. A partition whose leader was killed has another one after
 #: ten seconds; a client that takes longer has lost its way, and a new one is sooner there.
 _OFFSETS_S, _DELIVERY_S, _COMMIT_S, _ABORT_S = 15.0, 30.0, 30.0, 5.0
+#: A topic that is just being made appears within this time.
+_PATIENCE_S = 5.0
 #: What a call of the client may take beyond its own limit.
 _GRACE_S = 3.0
 #: How often a commit that waits for records looks whether the transaction has failed meanwhile.
@@ -194,12 +196,13 @@ class KafkaWriter:
                 self._in_time(lambda: send_offsets(positions, group, _OFFSETS_S), _OFFSETS_S)
             self._wait_for_delivery()
             self._in_time(lambda: self._producer.commit_transaction(_COMMIT_S), _COMMIT_S)
-        except KafkaException:
+        except KafkaException as error:
             # A call may only say that the transaction has failed, not why.
-            self._check_transaction()
-            # The client only counts the records that did not arrive.
-            self._check_topics()
-            raise
+            failure = self._transaction_error() or error
+            if verdict(failure.args[0]) in (Verdict.WAIT, Verdict.RENEW):
+                # The client only counts the records that did not arrive.
+                self._check_topics()
+            raise failure from error
 
     def _wait_for_delivery(self) -> None:
         """Wait until all records have arrived, or the transaction has failed.
@@ -207,18 +210,23 @@ class KafkaWriter:
         The client's own commit waits for its whole time also when a record was refused: it
         does not send the others any more, and waits for them.
         """
-        deadline = time.monotonic() + _DELIVERY_S
+        began = time.monotonic()
         while left := self._producer.flush(_LOOK_S):
-            self._check_transaction()
-            if time.monotonic() > deadline:
+            failure = self._transaction_error()
+            if failure is not None:
+                raise failure
+            waited_s = time.monotonic() - began
+            if waited_s > _PATIENCE_S:
+                self._check_topics()
+            if waited_s > _DELIVERY_S:
                 raise StreamsError(
                     "broker-away",
                     f"Kafka did not take {left} records within {_DELIVERY_S:.0f} s",
                     fix="check the broker; the batch runs again when it is back",
                 )
 
-    def _check_transaction(self) -> None:
-        """Raise the error with which the transaction has failed, if it has."""
+    def _transaction_error(self) -> KafkaException | None:
+        """Return the error with which the transaction has failed, if it has."""
         try:
             # In a transaction this is always refused: with its error, if there is one.
             self._producer.begin_transaction()
@@ -226,7 +234,8 @@ class KafkaWriter:
             if error.args[0].txn_requires_abort() or error.args[0].fatal():
                 # The reports of refused records may be a moment behind.
                 self._producer.poll(0.1)
-                raise
+                return error
+        return None
 
     def _refused(self, error: KafkaException, report: Any) -> None:
         """Note a record that the client itself does not take; the commit fails for it."""
