@@ -1,7 +1,9 @@
 """One batch of a task, over columns or record at a time, and where it is cut: ``kernel.task``.
 
 A batch may end before its records do. Then the next batch begins with the records that are left,
-and sees them as if for the first time: nothing that was decoded ahead has left a trace.
+and sees them as if for the first time: nothing that was decoded ahead has left a trace. One order
+is not kept: which of several topics with equal timestamps comes first, where a topic ends in
+records that are skipped.
 """
 
 from __future__ import annotations
