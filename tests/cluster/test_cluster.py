@@ -13,19 +13,18 @@ from tests.cluster.run import ClusterRun, Options
 SCRIPT = ("slot", "broker", "executor", "driver", "pause")
 
 
-@pytest.mark.chaos
 @pytest.mark.spark
 @pytest.mark.kafka
 def test_faults_of_every_kind_change_no_result(tmp_path: Path, needs_java: None) -> None:
     """Three brokers, two workers, five faults: every output and store is as computed."""
     options = Options(
-        minutes=6.0,
+        minutes=10.0,
         seed=4,
         faults=SCRIPT,
         is_script=True,
         pause_s=(1.0, 3.0),
         rate=200,
-        drain_s=120.0,
+        drain_s=300.0,
     )
     try:
         with ClusterRun(options, tmp_path) as run:
