@@ -50,21 +50,21 @@ def kafka() -> MemoryKafka:
     return made
 
 
-Staged = Callable[[Handler], StagedApplication]
+Staged = Callable[..., StagedApplication]
 
 
 @pytest.fixture
 def staged(kafka: MemoryKafka) -> Iterator[Staged]:
     made: list[StagedApplication] = []
 
-    def make(handler: Handler, **config: Any) -> StagedApplication:
-        builder = ps.StreamsBuilder()
+    def make(handler: Handler, store_format: str = "DEFAULT") -> StagedApplication:
+        builder = ps.StreamsBuilder({"dsl.store.format": store_format})
         shouting(builder)
         settings = {
             "application.id": "app", "bootstrap.servers": "memory:9092",
             "statestore.cache.max.bytes": 0, "production.exception.handler": handler,
         }  # fmt: skip
-        made.append(StagedApplication(builder.build().graph, {**settings, **config}, kafka))
+        made.append(StagedApplication(builder.build().graph, settings, kafka))
         return made[-1]
 
     yield make
@@ -182,15 +182,21 @@ def test_retry_writes_the_record_when_the_topic_takes_it(
     assert values(kafka, "out") == [b"A", b"B" * 30, b"C"]
 
 
-def test_refused_changelog_record_is_never_skipped(kafka: MemoryKafka, staged: Staged) -> None:
+@pytest.mark.parametrize("store_format", ["DEFAULT", "HEADERS"])
+def test_refused_changelog_record_is_never_skipped(
+    kafka: MemoryKafka, staged: Staged, store_format: str
+) -> None:
     """A store would differ from its changelog; the handler is not even asked."""
     asked = []
-    kafka.refusal = lambda topic, *_: (
-        KafkaError(KafkaError.MSG_SIZE_TOO_LARGE) if topic == "app-counts-changelog" else None
+    kafka.refusal = lambda topic, key, *_: (
+        KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)
+        if (topic, key) == ("app-counts-changelog", b"k")
+        else None
     )
-    feed(kafka, "a")
+    for key in (b"k", b"other"):
+        kafka.append("in", key, b"a", 0, (("trace", b"1"),))
     with pytest.raises(StreamsError, match="app-counts-changelog") as failure:
-        run_until_decided(staged(lambda *given: asked.append(given) or CONTINUE))
+        run_until_decided(staged(lambda *given: asked.append(given) or CONTINUE, store_format))
     assert failure.value.code == "record-refused"
     assert asked == []
 

@@ -158,15 +158,15 @@ class TaskOutput:
         for store, logged in self._logged.take():
             topic, last = self._settings.changelog_topic(store), len(logged.keys) - 1
             count += last + 1
-            headers = self._versions.get(store, ())
+            headers, noted = self._versions.get(store, ()), _noting(ends, store)
             if logged.headers is not None:
                 for place in range(last):
                     record, own = logged.at(place), logged.headers[place]
-                    self.writer.send(topic, *record, own, partition)
+                    # With a report, as all that is not the program's own output.
+                    self.writer.send(topic, *record, own, partition, noted)
                 headers = logged.headers[last]
             elif last > 0:
                 self.writer.send_all(topic, *logged.until(last), headers, partition)
-            noted = _noting(ends, store)
             self.writer.send(topic, *logged.at(last), headers, partition, noted)
         return count
 
