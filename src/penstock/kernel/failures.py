@@ -123,7 +123,7 @@ class Failures:
         """Returns true if the record is to be skipped, false if the error stands."""
         if isinstance(error, UnavailableError):
             return False
-        handler, context = self._settings.on_production, self._context(node)
+        handler, context = self._settings.on_production, self.context(node.name)
         response = self._ask(handler, node, context, record, error)
         if response.result is not CONTINUE:
             return False
@@ -133,7 +133,7 @@ class Failures:
     def _processing(self, node: Node, record: Record[Any, Any] | None, error: Exception) -> None:
         if isinstance(error, UnavailableError):
             raise self._failed(node, error) from error
-        context = self._context(node)
+        context = self.context(node.name)
         response = self._ask(self._settings.on_processing, node, context, record, error)
         if response.result is not CONTINUE:
             raise self._failed(node, error) from error
@@ -142,12 +142,13 @@ class Failures:
     def _failed(self, node: Node, error: Exception) -> FailedProcessingError:
         return FailedProcessingError(node, error, self._task.context, is_global=self._is_global)
 
-    def _context(self, node: Node) -> ErrorHandlerContext:
+    def context(self, node: str) -> ErrorHandlerContext:
+        """Return where the task is now, for the handler of a failure in that node."""
         at: RecordContext = self._task.context
         current = self._task.current
         raw_key, raw_value = (None, None) if current is None else current[4:6]
         return ErrorHandlerContext(
-            at.topic, at.partition, at.offset, at.headers, at.timestamp, node.name,
+            at.topic, at.partition, at.offset, at.headers, at.timestamp, node,
             self._task.task_id, raw_key, raw_value, self._settings.dead_letter_topic,
         )  # fmt: skip
 
@@ -162,7 +163,8 @@ class Failures:
         try:
             response = as_response(handler(context, record, error))
         except Exception as failure:
-            broken = _broken_handler(handler, node, error, failure)
+            what = f"{_said(error)} of node {node.name!r}"
+            broken = broken_handler(handler, what, failure, node.site)
             raise self._failed(node, broken) from failure
         for letter in response.dead_letters:
             timestamp = context.timestamp if letter.timestamp is None else letter.timestamp
@@ -211,15 +213,16 @@ def _shown(raw_key: bytes) -> str:
     return repr(text) if text.isprintable() else repr(raw_key)
 
 
-def _broken_handler(
-    handler: ExceptionHandler, node: Node, error: Exception, failure: Exception
+def broken_handler(
+    handler: ExceptionHandler, what: str, failure: Exception, at: str | None = None
 ) -> StreamsError:
+    """Return the error for a handler that fails itself when it is asked about ``what``."""
     name = getattr(handler, "__qualname__", type(handler).__qualname__)
     return StreamsError(
         "exception-handler",
-        f"exception handler {name!r} failed on {_said(error)} of node {node.name!r}: {failure}",
+        f"exception handler {name!r} failed on {what}: {failure}",
         "make the handler return FAIL, CONTINUE, RETRY or a Response for every error",
-        node.site,
+        at,
     )
 
 

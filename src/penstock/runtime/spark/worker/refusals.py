@@ -14,6 +14,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from penstock.errors import StreamsError
 from penstock.kafka.error_table import Verdict, reason, verdict
+from penstock.kernel.failures import broken_handler
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers, Record
@@ -139,15 +140,8 @@ class RefusalWatch:
 
     def context(self, topic: str) -> ErrorHandlerContext:
         """Where the task is now, for the handler."""
-        task = self.task
-        assert task is not None
-        at, current = task.context, task.current
-        raw_key, raw_value = (None, None) if current is None else current[4:6]
-        return ErrorHandlerContext(
-            at.topic, at.partition, at.offset, at.headers, at.timestamp,
-            self._sinks.get(topic, topic), task.task_id, raw_key, raw_value,
-            self._settings.dead_letter_topic,
-        )  # fmt: skip
+        assert self.task is not None
+        return self.task.failures.context(self._sinks.get(topic, topic))
 
     def _skip(self, output: Output) -> None:
         assert self.task is not None
@@ -164,12 +158,7 @@ class RefusalWatch:
         try:
             response = as_response(handler(context, record, failure))
         except Exception as broken:
-            name = getattr(handler, "__qualname__", type(handler).__qualname__)
-            raise StreamsError(
-                "exception-handler",
-                f"exception handler {name!r} failed on {_said(refused)}: {broken}",
-                fix="make the handler return FAIL, CONTINUE, RETRY or a Response for every error",
-            ) from broken
+            raise broken_handler(handler, _said(refused), broken) from broken
         if response.result not in (CONTINUE, RETRY):
             raise StreamsError("record-refused", _said(refused), fix=_FIX) from failure
         return response
