@@ -52,14 +52,14 @@ from penstock.model.versioned import (
     ValueTimestampHeaders,
     VersionedRecord,
 )
-from penstock.model.windowed import Window, Windowed
-from penstock.model.windows import (
+from penstock.model.windows.definitions import (
     JoinWindows,
     SessionWindows,
     SlidingWindows,
     TimeWindows,
     UnlimitedWindows,
 )
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.processor.context import PunctuationType
 from penstock.processor.functions import (
     FailOnInvalidTimestamp,

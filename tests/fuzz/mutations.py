@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from penstock.sql.parser import keywords, split_statements
+from penstock.sql.syntax.parser import keywords, split_statements
 from tests.fuzz.target import SOURCES
 
 _ROOT = Path(__file__).resolve().parents[1]

@@ -6,8 +6,8 @@ import logging
 from contextlib import suppress
 
 from penstock.sql import SqlEngine, SqlError
-from penstock.sql.format import format_statement
-from penstock.sql.parser import parse, parse_statement
+from penstock.sql.syntax.format import format_statement
+from penstock.sql.syntax.parser import parse, parse_statement
 
 SOURCES = """
 CREATE STREAM s (k VARCHAR KEY, a INT, b VARCHAR, d DOUBLE, c ARRAY<INT>, m MAP<VARCHAR, INT>,

@@ -10,7 +10,7 @@ from penstock.sql.ast import expressions as x
 from penstock.sql.ast import queries as q
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.types import ArrayOf, FieldType, MapOf, NamedType, StructOf
-from penstock.sql.parser import keywords
+from penstock.sql.syntax.parser import keywords
 
 Some = st.SearchStrategy[Any]
 

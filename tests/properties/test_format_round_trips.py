@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.formats.rows import serde_for
-from penstock.model.sql_types import (
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

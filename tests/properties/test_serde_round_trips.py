@@ -16,7 +16,7 @@ from penstock.model.subscription import (
     SubscriptionResponseWrapper,
     SubscriptionWrapper,
 )
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.serde.base import Serde
 from penstock.serde.change import ChangeSerde, read_varint, write_varint
 from penstock.serde.combined_key import combined_key, combined_key_prefix, split_combined_key

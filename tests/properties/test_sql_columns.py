@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.model import java
-from penstock.model.sql_errors import SqlError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import SqlError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
@@ -26,7 +26,7 @@ from penstock.sql.arrow import to_array, to_values
 from penstock.sql.ast import expressions as x
 from penstock.sql.expressions import Column, Scope, compile_columns, compile_expression
 from penstock.sql.functions.library import built_in_functions
-from penstock.sql.parser import parse_expression
+from penstock.sql.syntax.parser import parse_expression
 from tests.properties.sql_strategies import Some, compound, literals, tuples
 
 small = st.integers(-3, 3)

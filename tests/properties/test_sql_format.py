@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.model.sql_errors import SqlError
-from penstock.sql.format import format_expression, format_statement
-from penstock.sql.parser import keywords, parse, parse_expression, parse_statement
+from penstock.model.sql.errors import SqlError
+from penstock.sql.syntax.format import format_expression, format_statement
+from penstock.sql.syntax.parser import keywords, parse, parse_expression, parse_statement
 from tests.properties.sql_strategies import administration, definitions, expressions, queries
 
 

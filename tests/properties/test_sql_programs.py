@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import PenstockError
 from penstock.sql import SqlEngine, SqlError
-from penstock.sql.format import format_statement
+from penstock.sql.syntax.format import format_statement
 from tests.fuzz.target import new_engine
 from tests.properties.sql_programs import statements
 from tests.properties.sql_strategies import administration, definitions

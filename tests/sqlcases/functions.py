@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from penstock.model.sql_types import INTEGER, STRING, ArrayType, Field, StructType
+from penstock.model.sql.types import INTEGER, STRING, ArrayType, Field, StructType
 from penstock.sql import UserFunction, udaf, udf, udtf
 
 _STRUCT = StructType((Field("A", STRING),))

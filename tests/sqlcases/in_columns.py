@@ -12,7 +12,7 @@ from penstock.errors import PenstockError
 from penstock.registry.registry import MemoryRegistry
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql import SqlEngine
-from penstock.sql.local import QUERY_CONFIG, LocalQuery
+from penstock.sql.queries.local import QUERY_CONFIG, LocalQuery
 from penstock.testing.sql.script import ScriptTopics
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink

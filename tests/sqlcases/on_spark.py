@@ -26,7 +26,7 @@ from penstock.registry.registry import MemoryRegistry
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.runtime.spark.driver.session import spark_session
 from penstock.sql import SqlEngine
-from penstock.sql.running import SparkQueries
+from penstock.sql.queries.spark_queries import SparkQueries
 from penstock.testing.sql.script import ScriptTopics
 from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions

@@ -11,10 +11,10 @@ from penstock.formats.rows import RowFormat
 from penstock.registry.registry import subject_of
 from penstock.sql import SqlEngine
 from penstock.sql.ast.statements import CreateSource
-from penstock.sql.catalog import DataSource, FormatSpec
-from penstock.sql.parser import parse_statement
-from penstock.sql.schema import SourceColumn
-from penstock.sql.type_names import resolve
+from penstock.sql.catalog.catalog import DataSource, FormatSpec
+from penstock.sql.catalog.schema import SourceColumn
+from penstock.sql.catalog.type_names import resolve
+from penstock.sql.syntax.parser import parse_statement
 from penstock.testing.sql.records import load
 from penstock.topology.nodes import Sink
 from tests.sqlcases.cases import Case

@@ -11,7 +11,7 @@ from penstock.errors import PenstockError
 from penstock.registry.registry import MemoryRegistry, Schema, SchemaReference, subject_of
 from penstock.sql import SqlEngine
 from penstock.sql.ast.statements import CreateSource, CreateType
-from penstock.sql.parser import parse_statement
+from penstock.sql.syntax.parser import parse_statement
 from penstock.testing.sql.records import json_text
 from penstock.topology.java_order import hash_order
 from tests.sqlcases.cases import Case

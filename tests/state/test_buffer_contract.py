@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.model.change import Change
-from penstock.model.duration import MAX_LONG
 from penstock.model.record import RecordContext
+from penstock.model.time.duration import MAX_LONG
 from penstock.state.buffer.buffered import Eviction
 from penstock.state.spec import StoreKind, StoreSpec
 from tests.state.kinds import Bench, on_disk

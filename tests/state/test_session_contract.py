@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed
 from tests.state.kinds import Bench, OrderedSpec, on_disk, session
 
 Step = tuple[Any, ...]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.model.versioned import ValueAndTimestamp
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.state.spec import StoreKind
 from tests.state.kinds import Bench, OrderedSpec, on_disk, window
 

@@ -12,14 +12,14 @@ import penstock
 from penstock.cli.broker import app as broker
 from penstock.cli.command_group import CommandGroup
 from penstock.cli.consume import consume
-from penstock.cli.demo import demo
+from penstock.cli.demo.command import demo
 from penstock.cli.describe import describe
 from penstock.cli.doctor import doctor
 from penstock.cli.produce import produce
 from penstock.cli.registry import registry
-from penstock.cli.reset import reset
+from penstock.cli.reset.command import reset
 from penstock.cli.run import run
-from penstock.cli.sql import app as sql
+from penstock.cli.sql.commands import app as sql
 from penstock.cli.topics import app as topics
 from penstock.kafka.distribution import KAFKA_VERSION
 

@@ -16,8 +16,8 @@ from penstock.cli.private_broker import private_broker
 from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.quiet import configure_logging, java_log
 from penstock.cli.snapshot import Snapshot, Watch
+from penstock.cli.supervise import run_watched
 from penstock.cli.top_rows import TopRows, store_to_show
-from penstock.cli.watched import run_watched
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
 from penstock.kafka.broker_registry import running_project_broker
 

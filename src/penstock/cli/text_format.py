@@ -12,7 +12,7 @@ import orjson
 import typer
 
 from penstock.errors import InvalidArgumentError, PenstockError
-from penstock.model.windowed import Windowed
+from penstock.model.windows.windowed import Windowed
 from penstock.serde.base import Serde
 from penstock.serde.json import JsonSerde
 from penstock.serde.primitives import (

@@ -12,12 +12,12 @@ from operator import itemgetter
 from typing import Any
 
 from penstock.kernel.vector.codecs import Encoded
-from penstock.model.rows import Rows
+from penstock.model.columns.row_columns import RowColumns
 
 #: Gives rows for the bytes of each; none of them is None.
-DecodeColumn = Callable[[Encoded], Rows | None]
+DecodeColumn = Callable[[Encoded], RowColumns | None]
 #: Gives the bytes of rows.
-EncodeColumn = Callable[[Rows], Encoded | None]
+EncodeColumn = Callable[[RowColumns], Encoded | None]
 
 
 def _never(_: Encoded) -> bool:
@@ -36,11 +36,11 @@ class ColumnCodec:
     keeps_bytes: Callable[[Encoded], bool] = _never
 
 
-def rows_of(values: Sequence[Any], width: int) -> Rows:
+def rows_of(values: Sequence[Any], width: int) -> RowColumns:
     """The same rows as columns."""
-    if isinstance(values, Rows):
+    if isinstance(values, RowColumns):
         return values
-    return Rows([partial(_column, values, place) for place in range(width)], len(values))
+    return RowColumns([partial(_column, values, place) for place in range(width)], len(values))
 
 
 def _column(values: Sequence[Any], place: int) -> list[Any]:

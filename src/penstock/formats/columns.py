@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from penstock.model.sql_types import ArrayType, MapType, SqlType, StructType
+from penstock.model.sql.types import ArrayType, MapType, SqlType, StructType
 
 
 class ColumnLike(Protocol):

@@ -11,8 +11,8 @@ import orjson
 from penstock.formats.column_codec import ColumnCodec
 from penstock.formats.delimited import Read, delimited_reader, delimited_writer
 from penstock.kernel.vector.codecs import Encoded
-from penstock.model.rows import Items, Rows
-from penstock.model.sql_types import (
+from penstock.model.columns.row_columns import Items, RowColumns
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -35,11 +35,11 @@ def delimited_columns(columns: Sequence[Field], delimiter: str) -> ColumnCodec:
     return ColumnCodec(wire, _decoder(columns, delimiter), _encoder(columns, delimiter))
 
 
-def _decoder(columns: Sequence[Field], delimiter: str) -> Callable[[Encoded], Rows | None]:
+def _decoder(columns: Sequence[Field], delimiter: str) -> Callable[[Encoded], RowColumns | None]:
     readers = [None if c.type == STRING else delimited_reader(c.type) for c in columns]
     width = len(readers)
 
-    def decode(data: Encoded) -> Rows | None:
+    def decode(data: Encoded) -> RowColumns | None:
         joined = b"\n".join(data)  # type: ignore[arg-type]
         if not _are_plain_lines(joined, len(data)):
             return None
@@ -50,12 +50,12 @@ def _decoder(columns: Sequence[Field], delimiter: str) -> Callable[[Encoded], Ro
         if text.count(delimiter) != len(data) * (width - 1):
             return None
         if width == 1 and readers[0] is None:
-            return Rows([partial(str.split, text, "\n")], len(data))
+            return RowColumns([partial(str.split, text, "\n")], len(data))
         cells = [line.split(delimiter) for line in text.split("\n")]
         if set(map(len, cells)) != {width}:
             return None
         texts = zip(*cells, strict=True)
-        return Rows([_read(c, r) for c, r in zip(texts, readers, strict=True)], len(data))
+        return RowColumns([_read(c, r) for c, r in zip(texts, readers, strict=True)], len(data))
 
     return decode
 
@@ -100,12 +100,14 @@ def _numbers(column: Items) -> list[str]:
     return orjson.dumps([*column])[1:-1].decode().split(",")
 
 
-def _encoder(columns: Sequence[Field], delimiter: str) -> Callable[[Rows], Encoded | None] | None:
+def _encoder(
+    columns: Sequence[Field], delimiter: str
+) -> Callable[[RowColumns], Encoded | None] | None:
     if any(c.type not in _PLAIN for c in columns) or delimiter.isalnum() or delimiter in ".-":
         return None
     writers = [_column_writer(column.type) for column in columns]
 
-    def encode(rows: Rows) -> Encoded | None:
+    def encode(rows: RowColumns) -> Encoded | None:
         texts = []
         for write, column in zip(writers, rows.columns(), strict=True):
             if None in column:

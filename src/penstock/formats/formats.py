@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from penstock.formats.columns import ColumnLike, kind_of, parts
 from penstock.formats.properties import FormatProperties
 from penstock.formats.protobuf.protobuf_schema import check_nesting
-from penstock.model.sql_errors import AnalysisError, SqlTypeError, did_you_mean
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import AnalysisError, SqlTypeError, did_you_mean
+from penstock.model.sql.types import (
     BIGINT,
     BYTES,
     DOUBLE,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from penstock.formats.language import has_language, language_of
 from penstock.formats.registered import imports_of
 from penstock.formats.wire import Wire, WireStruct, sql_fields, sql_type
-from penstock.model.sql_errors import AnalysisError
-from penstock.model.sql_types import Field
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.types import Field
 from penstock.registry.registry import Schema, SchemaRegistry, subject_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.model.sql_types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
+from penstock.model.sql.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 from penstock.serde.base import Serde
 from penstock.serde.primitives import (
     BytesSerde,

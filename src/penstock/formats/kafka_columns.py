@@ -14,10 +14,10 @@ from penstock.kernel.vector.codecs import (
     takes_all,
     tells_apart,
 )
-from penstock.model.coded import Coded
-from penstock.model.coded_bytes import CodedBytes
-from penstock.model.rows import Rows
-from penstock.model.sql_types import SqlType
+from penstock.model.columns.dictionary_bytes import DictionaryBytes
+from penstock.model.columns.dictionary_column import DictionaryColumn
+from penstock.model.columns.row_columns import RowColumns
+from penstock.model.sql.types import SqlType
 from penstock.serde.base import Serde
 from penstock.serde.primitives import IntegerSerde, LongSerde
 
@@ -26,14 +26,14 @@ def kafka_columns(type_: SqlType) -> ColumnCodec:
     """Gives the functions of rows with one column, which are those of Kafka's own serde."""
     serde = KAFKA_SERDES[type_]
 
-    def decode(data: Encoded) -> Rows | None:
+    def decode(data: Encoded) -> RowColumns | None:
         if takes_all(serde):
-            return Rows([lambda: decode_all(serde, data)], len(data))
-        return Rows([decode_all(serde, data)], len(data))
+            return RowColumns([lambda: decode_all(serde, data)], len(data))
+        return RowColumns([decode_all(serde, data)], len(data))
 
-    def encode(rows: Rows) -> Encoded | None:
+    def encode(rows: RowColumns) -> Encoded | None:
         values = rows.column(0)
-        found = _coded(values, serde) if isinstance(values, Coded) else None
+        found = _coded(values, serde) if isinstance(values, DictionaryColumn) else None
         return encode_all(serde, values) if found is None else found
 
     def keeps(data: Encoded) -> bool:
@@ -45,8 +45,8 @@ def kafka_columns(type_: SqlType) -> ColumnCodec:
     )
 
 
-def _coded(values: Coded[Any], serde: Serde[Any]) -> CodedBytes | None:
+def _coded(values: DictionaryColumn[Any], serde: Serde[Any]) -> DictionaryBytes | None:
     different = encode_all(serde, values.different)
     if None in different or len(set(different)) < len(different):
         return None
-    return CodedBytes(values.codes, list(different))  # type: ignore[arg-type]
+    return DictionaryBytes(values.codes, list(different))  # type: ignore[arg-type]

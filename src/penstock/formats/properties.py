@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql.errors import AnalysisError
 
 Nullable = Literal["OPTIONAL", "WRAPPER"]
 

@@ -19,11 +19,11 @@ from penstock.formats.language import language_of, protobuf_codec
 from penstock.formats.properties import FormatProperties
 from penstock.formats.registered import registered_codec
 from penstock.kernel.vector.codecs import Encoded
-from penstock.model.coded_bytes import CodedBytes
+from penstock.model.columns.dictionary_bytes import DictionaryBytes
+from penstock.model.columns.row_columns import RowColumns
 from penstock.model.record import Headers
-from penstock.model.rows import Rows
-from penstock.model.sql_errors import AnalysisError
-from penstock.model.sql_types import Field
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.types import Field
 from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
 
@@ -69,7 +69,7 @@ class RowFormat:
 
 @dataclass(frozen=True)
 class RowSerde(Serde[Row]):
-    """Rows as tuples with one SQL value per column; None is a record without bytes.
+    """RowColumns as tuples with one SQL value per column; None is a record without bytes.
 
     ``encode`` and ``decode`` of an instance are the functions made for its columns, so that a
     record costs no further call.
@@ -108,12 +108,12 @@ class RowSerde(Serde[Row]):
     def keeps_bytes(self, data: Encoded) -> bool:
         return self._columns.keeps_bytes(data)
 
-    def decode_column(self, data: Encoded) -> Rows | None:
-        """Rows as columns; bytes that come again and again are decoded once."""
+    def decode_column(self, data: Encoded) -> RowColumns | None:
+        """RowColumns as columns; bytes that come again and again are decoded once."""
         decode = self._columns.decode
         if decode is None or not len(data) or None in data:
             return None
-        if isinstance(data, CodedBytes):
+        if isinstance(data, DictionaryBytes):
             different = decode(data.different)
             return None if different is None else different.coded(data.codes)
         return decode(data)

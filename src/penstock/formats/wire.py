@@ -16,7 +16,7 @@ from typing import Any, assert_never
 
 from penstock.formats.text_numbers import fitter
 from penstock.model import java
-from penstock.model.sql_types import (
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

@@ -15,10 +15,10 @@ from penstock.errors import (
     UnsupportedOperationError,
 )
 from penstock.kernel.read_only_store import ReadOnlyStore
-from penstock.model.duration import Duration, to_ms
-from penstock.model.instant import Instant, to_epoch_ms
 from penstock.model.record import FixedKeyRecord, Record, RecordMetadata
 from penstock.model.task_id import TaskId
+from penstock.model.time.duration import Duration, to_ms
+from penstock.model.time.instant import Instant, to_epoch_ms
 from penstock.processor.context import Cancellable, PunctuationType, Punctuator
 from penstock.topology.validate import nearest
 

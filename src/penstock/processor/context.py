@@ -7,10 +7,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from penstock.model.duration import Duration
-from penstock.model.instant import Instant
 from penstock.model.record import FixedKeyRecord, Record, RecordMetadata
 from penstock.model.task_id import TaskId
+from penstock.model.time.duration import Duration
+from penstock.model.time.instant import Instant
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.model.windowed import Windowed
+from penstock.model.windows.windowed import Windowed
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes
 

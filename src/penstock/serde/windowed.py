@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from penstock.errors import InvalidArgumentError
-from penstock.model.duration import MAX_LONG, Duration, to_ms
 from penstock.model.record import Headers
 from penstock.model.site import caller_site
-from penstock.model.windowed import Window, Windowed
+from penstock.model.time.duration import MAX_LONG, Duration, to_ms
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.serde.base import Serde, SerdeDefaults
 from penstock.serde.inner import filled, inner_bytes, required
 from penstock.serde.serdes import SerdeLike, resolve_serde

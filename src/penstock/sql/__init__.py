@@ -29,11 +29,11 @@ Text becomes a tree, the tree is checked against columns and types, expressions 
     ``SqlEngine`` runs scripts; an ``Execution`` runs one on a copy of the catalog.
 ``local``, ``running``, ``push``, ``pull``
     Queries in this process or on Spark, and the rows of SELECT.
-``penstock.model.sql_errors``
+``penstock.model.sql.errors``
     ``SqlError`` and its kinds: code, message, fix, line, column and a caret line.
 """
 
-from penstock.model.sql_errors import (
+from penstock.model.sql.errors import (
     AnalysisError,
     FunctionError,
     ParseError,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.model.sql_errors import SqlTypeError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import SqlTypeError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

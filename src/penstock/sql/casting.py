@@ -7,17 +7,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from penstock.model import java
-from penstock.model.calendar import (
-    DAY_MS,
-    format_date,
-    format_time,
-    format_timestamp,
-    parse_date,
-    parse_time,
-    parse_timestamp,
-)
-from penstock.model.sql_errors import SqlTypeError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import SqlTypeError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -32,6 +23,15 @@ from penstock.model.sql_types import (
     SqlType,
     StructType,
     can_widen,
+)
+from penstock.model.time.calendar import (
+    DAY_MS,
+    format_date,
+    format_time,
+    format_timestamp,
+    parse_date,
+    parse_time,
+    parse_timestamp,
 )
 
 Convert = Callable[[Any], Any]

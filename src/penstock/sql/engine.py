@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.formats.inference import register
-from penstock.model.sql_errors import AnalysisError, SqlError, did_you_mean
+from penstock.model.sql.errors import AnalysisError, SqlError, did_you_mean
 from penstock.registry.registries import registry_for
 from penstock.registry.registry import SchemaRegistry
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
-from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
+from penstock.sql.catalog.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.execution import Execution
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
-from penstock.sql.local import LocalQueries, LocalQuery
-from penstock.sql.parser import StatementText, parse_statement, split_statements
-from penstock.sql.pull import PullQuery
-from penstock.sql.push import PushQuery
+from penstock.sql.queries.local import LocalQueries, LocalQuery
+from penstock.sql.queries.pull import PullQuery
+from penstock.sql.queries.push import PushQuery
+from penstock.sql.queries.spark_queries import SparkQueries
 from penstock.sql.results import OutgoingRecord, StatementResult
-from penstock.sql.running import SparkQueries
+from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
 from penstock.topology.topology import Topology
 
 SERVICE_ID = "ksql.service.id"

@@ -8,30 +8,30 @@ from typing import Any
 from uuid import uuid4
 
 from penstock.formats.rows import RowFormat
-from penstock.model.sql_errors import AnalysisError, did_you_mean
+from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.registry.registry import SchemaRegistry
-from penstock.sql.assertions import assert_schema, assert_topic
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
-from penstock.sql.catalog import Catalog, DataSource, PersistentQuery
-from penstock.sql.ddl import Definitions
-from penstock.sql.ddl_changes import Changes
+from penstock.sql.catalog.catalog import Catalog, DataSource, PersistentQuery
+from penstock.sql.catalog.ddl import Definitions
+from penstock.sql.catalog.ddl_changes import Changes
+from penstock.sql.catalog.properties import INSERT_PROPERTIES, read_properties
+from penstock.sql.catalog.schema_inference import checked_rows, internal_rows, is_registered
 from penstock.sql.functions.registry import FunctionRegistry
-from penstock.sql.inferring import checked_rows, internal_rows, is_registered
-from penstock.sql.insert_values import record_of, tombstone_of
-from penstock.sql.listing import Listing
 from penstock.sql.planner.lowering import topology_of
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.planner.query import Planner
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.upgrade import check_upgrade
-from penstock.sql.properties import INSERT_PROPERTIES, read_properties
-from penstock.sql.pull import PullQuery, as_push_query, pulled_catalog
+from penstock.sql.queries.pull import PullQuery, as_push_query, pulled_catalog
 from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
-from penstock.sql.session import CATALOG_HANDLERS
+from penstock.sql.statements.assertions import assert_schema, assert_topic
+from penstock.sql.statements.insert_values import record_of, tombstone_of
+from penstock.sql.statements.listing import Listing
+from penstock.sql.statements.session import CATALOG_HANDLERS
 from penstock.topology.topology import Topology
 
 _SHORT = {"STREAM": "CSAS", "TABLE": "CTAS"}

@@ -6,8 +6,8 @@ import difflib
 
 from penstock.config import APPLICATION_ID, PREFIXES, SETTINGS, StreamsConfig
 from penstock.errors import ConfigError
-from penstock.model.span import Span
-from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.span import Span
 
 STREAMS_PREFIX = "ksql.streams."
 _KSQL_PREFIX = "ksql."

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.model.calendar import to_ms
-from penstock.model.span import Span
-from penstock.model.sql_errors import AnalysisError, FunctionError, did_you_mean
-from penstock.model.sql_types import BIGINT, STRING, TIMESTAMP
-from penstock.sql.catalog import TimestampColumn
-from penstock.sql.functions.date_patterns import pieces_of
-from penstock.sql.functions.date_reading import read
-from penstock.sql.schema import Schema
+from penstock.model.sql.errors import AnalysisError, FunctionError, did_you_mean
+from penstock.model.sql.span import Span
+from penstock.model.sql.types import BIGINT, STRING, TIMESTAMP
+from penstock.model.time.calendar import to_ms
+from penstock.sql.catalog.catalog import TimestampColumn
+from penstock.sql.catalog.schema import Schema
+from penstock.sql.functions.dates.patterns import pieces_of
+from penstock.sql.functions.dates.reading import read
 
 
 def check_timestamp(

@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from penstock.model.record import Headers
 from penstock.model.versioned import ValueAndTimestamp, VersionedRecord
-from penstock.model.windowed import Windowed
+from penstock.model.windows.windowed import Windowed
 from penstock.state.spec import StoreKind
 
 K = TypeVar("K")

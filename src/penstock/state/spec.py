@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Any
 
 from penstock.errors import InvalidArgumentError
-from penstock.model.duration import Duration, to_ms
 from penstock.model.site import caller_site
+from penstock.model.time.duration import Duration, to_ms
 from penstock.serde.base import Serde
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, NullArgumentError
-from penstock.model.duration import Duration, to_ms
 from penstock.model.site import caller_site
+from penstock.model.time.duration import Duration, to_ms
 from penstock.serde.serdes import SerdeLike, resolve_serde
 from penstock.state.engine.segments import default_segment_interval_ms
 from penstock.state.spec import StoreHeaders, StoreKind, StoreSpec

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.errors import InvalidArgumentError
-from penstock.model.duration import Duration, to_ms
 from penstock.model.record import Headers
 from penstock.model.site import caller_site
+from penstock.model.time.duration import Duration, to_ms
 from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import InputRecord, ProducedRecord

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, InvalidStateError, UnknownStoreError
-from penstock.model.duration import Duration, to_ms
-from penstock.model.instant import Instant, to_epoch_ms
 from penstock.model.record import FixedKeyRecord, Record, RecordContext, RecordMetadata
 from penstock.model.site import caller_site
 from penstock.model.task_id import TaskId
+from penstock.model.time.duration import Duration, to_ms
+from penstock.model.time.instant import Instant, to_epoch_ms
 from penstock.processor.context import PunctuationType, Punctuator
 from penstock.serde.base import SerdeDefaults
 from penstock.state.engine.memory import MemoryStore

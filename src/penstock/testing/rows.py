@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.errors import InvalidArgumentError
 from penstock.model.site import caller_site
-from penstock.model.windowed import Windowed
+from penstock.model.windows.windowed import Windowed
 from penstock.serde.base import Serde
 from penstock.testing.topics import TestRecord
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InvalidStateError
-from penstock.model.duration import Duration, to_ms
 from penstock.model.record import Headers
 from penstock.model.site import caller_site
+from penstock.model.time.duration import Duration, to_ms
 from penstock.serde.base import Serde
 from penstock.testing.topic_serdes import read, written
 

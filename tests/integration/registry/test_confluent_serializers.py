@@ -9,7 +9,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from penstock.formats.protobuf.protobuf_file import ProtoFile
 from penstock.formats.rows import serde_for
-from penstock.model.sql_types import (
+from penstock.model.sql.types import (
     BIGINT,
     DOUBLE,
     STRING,

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from penstock.formats.rows import serde_for
-from penstock.model.sql_types import STRING, Field
+from penstock.model.sql.types import STRING, Field
 from penstock.registry.http_registry import HttpRegistry
 from penstock.registry.registries import registry_for
 from penstock.registry.registry import (

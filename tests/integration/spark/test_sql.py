@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from penstock.sql import SqlEngine
-from penstock.sql.running import SparkQueries
+from penstock.sql.queries.spark_queries import SparkQueries
 from tests.sqlcases.cases import Case, cases_in
 from tests.sqlcases.on_spark import problems_on_spark, skip_reason
 

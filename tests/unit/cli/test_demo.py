@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from penstock.cli.demo import TEXT, _check, build
-from penstock.cli.demo_view import demo_picture
+from penstock.cli.demo.command import TEXT, _check, build
+from penstock.cli.demo.view import demo_picture
 from penstock.cli.snapshot import Snapshot
 from penstock.errors import StreamsError
 from penstock.runtime.states import State

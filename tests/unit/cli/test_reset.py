@@ -7,10 +7,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from penstock.cli import reset_position as position
 from penstock.cli.main import app
-from penstock.cli.reset_plan import ResetPlan, internal_topics
-from penstock.cli.reset_position import Places
+from penstock.cli.reset import position
+from penstock.cli.reset.plan import ResetPlan, internal_topics
+from penstock.cli.reset.position import Places
 from penstock.errors import InvalidArgumentError
 
 A, B = ("orders", 0), ("orders", 1)

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from penstock.cli import sql as command
 from penstock.cli.main import app
-from penstock.cli.sql_results import RowLines, json_of, plain
-from penstock.cli.sql_run import _samples
+from penstock.cli.sql import commands as command
+from penstock.cli.sql.results import RowLines, json_of, plain
+from penstock.cli.sql.run import _samples
 from penstock.errors import StreamsError
-from penstock.model.sql_types import BIGINT, BYTES, DATE, STRING, ArrayType
+from penstock.model.sql.types import BIGINT, BYTES, DATE, STRING, ArrayType
 from penstock.sql import SqlEngine
-from penstock.sql.schema import SourceColumn
+from penstock.sql.catalog.schema import SourceColumn
 
 CLICKS = """
 CREATE STREAM clicks (usr VARCHAR KEY, page VARCHAR)
@@ -151,7 +151,7 @@ def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(command.importlib, "import_module", fail)
     with pytest.raises(StreamsError, match="'lark'") as failure:
-        command.needing_sql("penstock.cli.sql_run")
+        command.needing_sql("penstock.cli.sql.run")
     assert failure.value.fix == "pip install 'penstock[sql]'"
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from penstock.formats.properties import FormatProperties
 from penstock.formats.rows import RowSerde, serde_for
-from penstock.model.sql_errors import SqlError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import SqlError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

@@ -14,8 +14,8 @@ from penstock.formats.inference import InferredColumns, infer_columns, register
 from penstock.formats.properties import FormatProperties, Nullable
 from penstock.formats.protobuf.protobuf_file import encoded
 from penstock.formats.rows import RowSerde, serde_for
-from penstock.model.sql_errors import AnalysisError, SqlError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import AnalysisError, SqlError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

@@ -12,7 +12,7 @@ from penstock.kernel.services import JoinClock
 from penstock.model.change import Change
 from penstock.model.record import Headers, RecordContext
 from penstock.model.task_id import TaskId
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.processor.context import Cancellable, PunctuationType, Punctuator
 from penstock.serde.base import SerdeDefaults
 from penstock.serde.serdes import Serdes

@@ -8,7 +8,7 @@ from penstock.errors import StoreError, UnsupportedOperationError
 from penstock.kernel.value_getter import value_getter_for
 from penstock.model.change import Change
 from penstock.model.versioned import ValueAndTimestamp
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.nodes import Suppress, TableGroupBy, TableNode, TablePassThrough
 from tests.unit.kernel.several_nodes import SeveralNodes, rows, source, versions

@@ -4,16 +4,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.model.coded_bytes import CodedBytes, joined_columns
+from penstock.model.columns.dictionary_bytes import DictionaryBytes, joined_columns
 
 ITEMS = st.lists(st.none() | st.sampled_from([b"", b"a", b"b", b"c"]), max_size=8)
 
 
-def coded(items: list[bytes | None], spare: bytes = b"spare") -> CodedBytes:
+def coded(items: list[bytes | None], spare: bytes = b"spare") -> DictionaryBytes:
     """With bytes that are in no row, as after a cut."""
     different = [spare, *dict.fromkeys(item for item in items if item is not None)]
     codes = [-1 if item is None else different.index(item) for item in items]
-    return CodedBytes(np.array(codes, np.int64), different)
+    return DictionaryBytes(np.array(codes, np.int64), different)
 
 
 @given(items=ITEMS, at=st.integers(0, 8))
@@ -27,10 +27,10 @@ def test_coded_column_reads_like_a_list(items: list[bytes | None], at: int) -> N
 
 @given(parts=st.lists(ITEMS, min_size=1, max_size=4))
 def test_joined_columns_follow_each_other(parts: list[list[bytes | None]]) -> None:
-    """Coded ones stay coded, with one number for the same bytes."""
+    """DictionaryColumn ones stay coded, with one number for the same bytes."""
     whole = [item for part in parts for item in part]
     joined = joined_columns([coded(part) for part in parts])
-    assert isinstance(joined, CodedBytes)
+    assert isinstance(joined, DictionaryBytes)
     assert list(joined) == whole
     assert len(set(joined.different)) == len(joined.different)
     assert list(joined_columns([*parts, coded([])])) == whole
@@ -44,5 +44,5 @@ def test_joined_columns_are_coded_if_most_rows_are(
     whole = [item for part in parts for item in part]
     joined = joined_columns([*map(coded, parts), rest])
     assert list(joined) == [*whole, *rest]
-    assert isinstance(joined, CodedBytes) == (len(whole) >= len(rest))
-    assert not isinstance(joined_columns([*parts, rest]), CodedBytes)
+    assert isinstance(joined, DictionaryBytes) == (len(whole) >= len(rest))
+    assert not isinstance(joined_columns([*parts, rest]), DictionaryBytes)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import InvalidArgumentError
-from penstock.model.instant import to_epoch_ms
+from penstock.model.time.instant import to_epoch_ms
 
 
 def test_a_datetime_counts_from_1970_in_its_own_zone() -> None:

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.model.columns.partitioning import murmur2_all, partitions_for
 from penstock.model.partitioning import murmur2, partition_for
-from penstock.model.partitioning_columns import murmur2_all, partitions_for
 
 KEYS = st.lists(st.binary(max_size=20))
 

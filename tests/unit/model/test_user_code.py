@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.model.rows import Rows
+from penstock.model.columns.row_columns import RowColumns
 from penstock.model.user_code import UserCodeError, user_code
 
 
@@ -30,6 +30,6 @@ def test_an_error_that_is_known_already_stays_as_it_is() -> None:
 
 def test_a_column_that_is_made_later_fails_as_user_code() -> None:
     """The first reader gets the error of the expression that makes the column."""
-    rows = Rows([lambda: [1 // 0]], 1)
+    rows = RowColumns([lambda: [1 // 0]], 1)
     with pytest.raises(UserCodeError, match="an expression raised ZeroDivisionError"):
         rows.columns()

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import TimeWindows, UnlimitedWindows
-from penstock.model.window_rule import WindowRule
-from penstock.model.windows import rule_of
+from penstock.model.windows.definitions import rule_of
+from penstock.model.windows.rule import WindowRule
 
 
 @st.composite

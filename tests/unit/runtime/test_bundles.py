@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from penstock.kernel.raw_columns import RawColumns, columns_of, listed
 from penstock.kernel.record_queue import RawRecord
-from penstock.model.coded_bytes import CodedBytes
+from penstock.model.columns.dictionary_bytes import DictionaryBytes
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange import bundles as module
 from penstock.runtime.spark.exchange.bundles import (
@@ -73,7 +73,7 @@ def test_a_bundle_comes_back_as_it_was_packed(rows: list[tuple[object, ...]], co
     if coded:
         different = sorted({key for key in keys if key is not None})
         codes = [-1 if key is None else different.index(key) for key in keys]
-        column = CodedBytes(np.array(codes, np.int64), different)
+        column = DictionaryBytes(np.array(codes, np.int64), different)
     bundle = Bundle(0, times, column, values, headers if any(headers) else None)  # type: ignore[arg-type]
     ((_, data),) = bundle.packed()
     assert rows_of(unpacked(data)) == rows_of(bundle) == rows

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kernel.raw_columns import listed
-from penstock.model.coded_bytes import CodedBytes
+from penstock.model.columns.dictionary_bytes import DictionaryBytes
 from penstock.model.partitioning import partition_for
 from penstock.runtime.spark.worker import repartition_topic as module
 from penstock.runtime.spark.worker.repartition_topic import RepartitionTopic
@@ -33,10 +33,10 @@ def rows(repartition: RepartitionTopic) -> Rows:
     return dict(found)
 
 
-def coded(keys: list[bytes | None]) -> CodedBytes:
+def coded(keys: list[bytes | None]) -> DictionaryBytes:
     different = sorted({key for key in keys if key is not None})
     codes = [-1 if key is None else different.index(key) for key in keys]
-    return CodedBytes(np.array(codes, np.int64), different)
+    return DictionaryBytes(np.array(codes, np.int64), different)
 
 
 @given(keys=KEYS, partitions=st.integers(1, 5), is_coded=st.booleans())

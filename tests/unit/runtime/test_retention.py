@@ -10,8 +10,8 @@ from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import ConfigValue
 from penstock.kernel.clocks import Clocks
-from penstock.model.duration import MAX_LONG
 from penstock.model.task_id import TaskId
+from penstock.model.time.duration import MAX_LONG
 from penstock.runtime.spark.driver.retention import ChangelogRetention
 from penstock.runtime.spark.driver.topics import changelog_config
 from penstock.runtime.spark.exchange.plan import make_plan

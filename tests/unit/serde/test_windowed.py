@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import InvalidArgumentError
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.serde.base import Serde, SerdeDefaults
 from penstock.serde.primitives import LongSerde, StringSerde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde, WindowedSerdes

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from penstock.model.sql_types import SqlType
+from penstock.model.sql.types import SqlType
+from penstock.sql.catalog.type_names import resolve
 from penstock.sql.expressions import Column, Compiled, Scope, compile_expression
 from penstock.sql.functions.library import built_in_functions
-from penstock.sql.parser import parse_expression, parse_type
-from penstock.sql.type_names import resolve
+from penstock.sql.syntax.parser import parse_expression, parse_type
 
 FUNCTIONS = built_in_functions()
 

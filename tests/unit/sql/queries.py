@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.sql import SqlEngine, SqlError
-from penstock.sql.local import LocalQueries
+from penstock.sql.queries.local import LocalQueries
 
 ORDERS = (
     "CREATE STREAM orders (id INT KEY, item VARCHAR, price INT)"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from penstock.model.sql_errors import AnalysisError, SqlTypeError
-from penstock.sql.functions.exact import exact_count_distinct
+from penstock.model.sql.errors import AnalysisError, SqlTypeError
+from penstock.sql.functions.aggregates.count_distinct import exact_count_distinct
 from penstock.sql.functions.registry import Aggregator
 from tests.unit.sql.kit import FUNCTIONS, sql_type
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from penstock.model.sql_errors import SqlTypeError
+from penstock.model.sql.errors import SqlTypeError
 from penstock.sql.casting import caster, coercer
 from tests.unit.sql.kit import sql_type
 

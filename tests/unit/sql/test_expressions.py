@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from penstock.model.sql_errors import AnalysisError, SqlError, SqlTypeError
-from penstock.model.sql_types import BIGINT
+from penstock.model.sql.errors import AnalysisError, SqlError, SqlTypeError
+from penstock.model.sql.types import BIGINT
 from penstock.sql.expressions import Column, Scope, compile_condition, compile_expression
-from penstock.sql.parser import parse_expression
+from penstock.sql.syntax.parser import parse_expression
 from tests.unit.sql.kit import FUNCTIONS, compiled, evaluate, scope_of, type_of, value_of
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.model.sql_errors import ParseError
+from penstock.model.sql.errors import ParseError
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.expressions import (
@@ -36,7 +36,7 @@ from penstock.sql.ast.queries import (
     Within,
 )
 from penstock.sql.ast.types import ArrayOf, NamedType, StructOf
-from penstock.sql.parser import (
+from penstock.sql.syntax.parser import (
     parse,
     parse_expression,
     parse_statement,

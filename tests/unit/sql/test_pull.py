@@ -7,7 +7,7 @@ import pytest
 
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql import SqlEngine, SqlError
-from penstock.sql.local import LocalQueries
+from penstock.sql.queries.local import LocalQueries
 
 PEOPLE = [
     ("1", b'{"TOWN":"Ulm","AGE":30}'),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.sql import AnalysisError, SqlEngine
-from penstock.sql.running import topic_config
+from penstock.sql.queries.spark_queries import topic_config
 
 STREAM = "CREATE STREAM s (k INT KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', {});"
 TABLE = "CREATE TABLE t (k INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', {});"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.model.sql_errors import SqlTypeError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import SqlTypeError
+from penstock.model.sql.types import (
     BIGINT,
     DOUBLE,
     INTEGER,
@@ -14,8 +14,8 @@ from penstock.model.sql_types import (
     common_type,
     merge,
 )
-from penstock.sql.parser import parse_type
-from penstock.sql.type_names import resolve
+from penstock.sql.catalog.type_names import resolve
+from penstock.sql.syntax.parser import parse_type
 from tests.unit.sql.kit import sql_type
 
 

@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 import pyarrow.compute as pc
 import pytest
 
-from penstock.model.sql_errors import AnalysisError
-from penstock.model.sql_types import ArrayType
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.types import ArrayType
 from penstock.sql import udaf, udf, udtf
 from penstock.sql.arrow import to_array
 from penstock.sql.expressions import Column, Scope, compile_columns, compile_expression
 from penstock.sql.functions.extensions import load_extensions
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.user import UserFunction
-from penstock.sql.parser import parse_expression
+from penstock.sql.syntax.parser import parse_expression
 from tests.unit.sql.kit import FUNCTIONS, sql_type
 
 T = TypeVar("T")

@@ -3,8 +3,8 @@
 from penstock.sql.ast.expressions import ColumnRef, FunctionCall
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.walk import rewrite, walk
-from penstock.sql.format import format_expression, format_statement
-from penstock.sql.parser import parse_expression, parse_statement
+from penstock.sql.syntax.format import format_expression, format_statement
+from penstock.sql.syntax.parser import parse_expression, parse_statement
 
 
 def test_walk_finds_every_node() -> None:

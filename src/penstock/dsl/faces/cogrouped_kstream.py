@@ -20,8 +20,13 @@ from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.options.stream_options import not_none
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.table import Table
-from penstock.model.windowed import Windowed
-from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from penstock.model.windows.definitions import (
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
+from penstock.model.windows.windowed import Windowed
 
 if TYPE_CHECKING:
     from penstock.dsl.faces.kgrouped_stream import KGroupedStream

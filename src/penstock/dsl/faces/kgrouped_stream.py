@@ -28,7 +28,12 @@ from penstock.dsl.operators.aggregations.group_by import Grouping
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.expr.aggregates import Aggregate
-from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from penstock.model.windows.definitions import (
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
 
 if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable

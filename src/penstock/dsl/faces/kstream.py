@@ -42,7 +42,7 @@ from penstock.dsl.options.stream_options import (
 )
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.stream import Stream
-from penstock.model.windows import JoinWindows
+from penstock.model.windows.definitions import JoinWindows
 from penstock.processor.functions import StreamPartitioner, TopicNameExtractor
 from penstock.topology.nodes import JoinKind
 

@@ -29,8 +29,13 @@ from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.expr.aggregates import Aggregate
 from penstock.model.site import caller_site
-from penstock.model.windowed import Windowed
-from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from penstock.model.windows.definitions import (
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
+from penstock.model.windows.windowed import Windowed
 
 if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable

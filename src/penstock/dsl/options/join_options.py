@@ -9,7 +9,7 @@ from typing import Any, Generic, Self
 from penstock.dsl.generics import K, KOther, SerdeLike, V, VOther
 from penstock.dsl.options.store_type import StoreType, store_type_of
 from penstock.dsl.options.stream_options import SerdeOptions, check_options
-from penstock.model.duration import Duration, to_ms
+from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.functions import StreamPartitioner
 from penstock.state.stores import WindowBytesStoreSupplier
 

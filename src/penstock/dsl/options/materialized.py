@@ -10,8 +10,8 @@ from penstock.dsl.generics import K, SerdeLike, V
 from penstock.dsl.options.store_type import StoreType, store_type_of
 from penstock.dsl.options.stream_options import SerdeOptions, check_options
 from penstock.errors import InvalidArgumentError
-from penstock.model.duration import Duration, to_ms
 from penstock.model.site import caller_site
+from penstock.model.time.duration import Duration, to_ms
 from penstock.state.stores import StoreSupplier
 
 

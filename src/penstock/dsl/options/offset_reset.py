@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from penstock.errors import InvalidArgumentError
-from penstock.model.duration import Duration, to_ms
 from penstock.model.site import caller_site
+from penstock.model.time.duration import Duration, to_ms
 
 _FIXED = ("earliest", "latest", "none")
 _BY_DURATION = "by_duration:"

@@ -8,8 +8,8 @@ from typing import Self
 
 from penstock.dsl.options.stream_options import check_options
 from penstock.errors import InvalidArgumentError
-from penstock.model.duration import Duration, to_ms
 from penstock.model.site import caller_site
+from penstock.model.time.duration import Duration, to_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,12 @@ from penstock.dsl.plan.logical import LogicalGraph, PlannedStore
 from penstock.dsl.plan.lowering import typed_spec
 from penstock.errors import InvalidArgumentError
 from penstock.model.site import caller_site
-from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from penstock.model.windows.definitions import (
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
 from penstock.serde.base import Serde
 from penstock.serde.serdes import resolve_serde
 from penstock.state.spec import StoreSpec

@@ -12,7 +12,7 @@ from fastavro import parse_schema, schemaless_reader, schemaless_writer
 
 from penstock.formats.avro.avro_schema import AvroSchema, Node, is_map_entry
 from penstock.model import java
-from penstock.model.sql_types import (
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

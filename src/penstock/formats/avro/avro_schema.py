@@ -17,7 +17,7 @@ from penstock.formats.wire import (
     WireScalar,
     WireStruct,
 )
-from penstock.model.sql_types import (
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

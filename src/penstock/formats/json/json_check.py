@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from penstock.formats.json.json_read import sources_of
 from penstock.kernel.vector.codecs import Encoded
-from penstock.model.rows import Rows
-from penstock.model.sql_types import (
+from penstock.model.columns.row_columns import RowColumns
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
@@ -30,7 +30,7 @@ from penstock.model.sql_types import (
     SqlType,
 )
 
-Decode = Callable[[Encoded], Rows | None]
+Decode = Callable[[Encoded], RowColumns | None]
 
 _TEXT = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*"'
 #: Short enough to be finite.
@@ -59,7 +59,7 @@ def checking_decoder(fields: Sequence[Field], decode: Decode) -> Decode:
     patterns = cache(lambda names, is_spaced: _pattern(fields, names, is_spaced=is_spaced))
     failures = 0
 
-    def checked(data: Encoded) -> Rows | None:
+    def checked(data: Encoded) -> RowColumns | None:
         nonlocal failures
         if failures < _PATIENCE:
             pattern = patterns(*_layout(data[0]))
@@ -101,12 +101,12 @@ def _all_match(data: Encoded, pattern: str) -> bool:
     return pc.all(pc.match_substring_regex(texts, pattern)).as_py() is True
 
 
-def _later(decode: Decode, data: Encoded, width: int) -> Rows:
+def _later(decode: Decode, data: Encoded, width: int) -> RowColumns:
     @cache
-    def rows() -> Rows:
+    def rows() -> RowColumns:
         found = decode(data)
         if found is None:
             raise ValueError("these records are better read one by one")
         return found
 
-    return Rows([lambda n=n: rows().column(n) for n in range(width)], len(data))  # type: ignore[misc]
+    return RowColumns([lambda n=n: rows().column(n) for n in range(width)], len(data))  # type: ignore[misc]

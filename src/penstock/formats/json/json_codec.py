@@ -13,7 +13,7 @@ from orjson import JSONDecodeError
 from penstock.formats.columns import parts
 from penstock.formats.json.json_read import fields_reader, parser, reader
 from penstock.formats.json.json_values import Inexact, UnfitError, parse_exactly
-from penstock.model.sql_types import (
+from penstock.model.sql.types import (
     BYTES,
     DOUBLE,
     ArrayType,

@@ -14,8 +14,8 @@ from penstock.formats.json.json_codec import json_codec, json_option, writer
 from penstock.formats.json.json_read import CLASSES, LIMITS, reader, sources_of
 from penstock.formats.json.json_values import Inexact
 from penstock.kernel.vector.codecs import Encoded
-from penstock.model.rows import Items, Rows
-from penstock.model.sql_types import DOUBLE, DecimalType, Field, SqlType
+from penstock.model.columns.row_columns import Items, RowColumns
+from penstock.model.sql.types import DOUBLE, DecimalType, Field, SqlType
 from penstock.serde.json_column import dumped, loaded
 
 _NONE = type(None)
@@ -39,12 +39,12 @@ def _has_decimals(types: Sequence[SqlType]) -> bool:
     return any(isinstance(part, DecimalType) for type_ in types for part in parts(type_))
 
 
-def _object_decoder(fields: Sequence[Field]) -> Callable[[Encoded], Rows | None] | None:
+def _object_decoder(fields: Sequence[Field]) -> Callable[[Encoded], RowColumns | None] | None:
     if _has_decimals([field.type for field in fields]):
         return None
     converts = [_column_reader(field.type) for field in fields]
 
-    def decode(data: Encoded) -> Rows | None:
+    def decode(data: Encoded) -> RowColumns | None:
         objects = loaded(data)  # type: ignore[arg-type]
         if set(map(type, objects)) != {dict}:
             return None
@@ -58,7 +58,7 @@ def _object_decoder(fields: Sequence[Field]) -> Callable[[Encoded], Rows | None]
             columns = [_picked(objects, s, c) for s, c in zip(sources, converts, strict=True)]
         except Inexact:
             return None
-        return Rows(columns, len(objects))
+        return RowColumns(columns, len(objects))
 
     return decode
 
@@ -79,14 +79,14 @@ def _picked(objects: list[Any], source: str | None, convert: Callable[[Items], I
     return convert([*map(itemgetter(source), objects)])
 
 
-def _single_decoder(type_: SqlType) -> Callable[[Encoded], Rows | None] | None:
+def _single_decoder(type_: SqlType) -> Callable[[Encoded], RowColumns | None] | None:
     if _has_decimals([type_]):
         return None
     convert = _column_reader(type_)
 
-    def decode(data: Encoded) -> Rows | None:
+    def decode(data: Encoded) -> RowColumns | None:
         try:
-            return Rows([convert(loaded(data))], len(data))  # type: ignore[arg-type]
+            return RowColumns([convert(loaded(data))], len(data))  # type: ignore[arg-type]
         except Inexact:
             return None
 
@@ -111,7 +111,7 @@ def _are_within(values: Items, found: set[type], low: int, high: int) -> bool:
     return not known or (low <= min(known) and max(known) <= high)
 
 
-def _object_encoder(fields: Sequence[Field]) -> Callable[[Rows], Encoded | None]:
+def _object_encoder(fields: Sequence[Field]) -> Callable[[RowColumns], Encoded | None]:
     types = [field.type for field in fields]
     writers = [writer(type_, finite=True) for type_ in types]
     option = json_option(types)
@@ -119,7 +119,7 @@ def _object_encoder(fields: Sequence[Field]) -> Callable[[Rows], Encoded | None]
     encode_one, _ = json_codec(fields, is_unwrapped=False)
     has_doubles = any(part == DOUBLE for type_ in types for part in parts(type_))
 
-    def encode(rows: Rows) -> Encoded | None:
+    def encode(rows: RowColumns) -> Encoded | None:
         columns = [_written(c, w) for c, w in zip(rows.columns(), writers, strict=True)]
         data: list[bytes] = dumped(objects(columns), option)
         if has_doubles and b"null" in b"".join(data):
@@ -133,10 +133,10 @@ def _object_encoder(fields: Sequence[Field]) -> Callable[[Rows], Encoded | None]
     return encode
 
 
-def _single_encoder(type_: SqlType) -> Callable[[Rows], Encoded | None]:
+def _single_encoder(type_: SqlType) -> Callable[[RowColumns], Encoded | None]:
     write, option = writer(type_, finite=False), json_option([type_])
 
-    def encode(rows: Rows) -> Encoded | None:
+    def encode(rows: RowColumns) -> Encoded | None:
         written = _written(rows.column(0), write)
         data = iter(dumped([value for value in written if value is not None], option))
         return [None if value is None else next(data) for value in written]

@@ -19,7 +19,7 @@ from penstock.formats.json.json_values import (
     parse_exactly,
 )
 from penstock.model import java
-from penstock.model.sql_types import (
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,

@@ -15,7 +15,7 @@ from penstock.formats.json.json_schema import JsonSchema, Node, alternatives, is
 from penstock.formats.json.json_values import parse, parse_exactly
 from penstock.formats.wire import Wire, WireDecimal, WireScalar
 from penstock.model import java
-from penstock.model.sql_types import ArrayType, Field, MapType, SqlType, StructType
+from penstock.model.sql.types import ArrayType, Field, MapType, SqlType, StructType
 
 Convert = Callable[[Any], Any]
 

@@ -20,7 +20,7 @@ from penstock.formats.text_numbers import (
     time_of_day,
 )
 from penstock.model import java
-from penstock.model.sql_types import (
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

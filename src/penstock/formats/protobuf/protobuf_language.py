@@ -16,7 +16,7 @@ from penstock.formats.protobuf.protobuf_schema import schema_text
 from penstock.formats.protobuf.protobuf_write import message_maker
 from penstock.formats.registered import Imports, Row
 from penstock.formats.wire import Wire, row_converter
-from penstock.model.sql_types import Field, StructType
+from penstock.model.sql.types import Field, StructType
 from penstock.registry.registry import Schema, SchemaKind
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from penstock.formats.wire import (
     WireStruct,
 )
 from penstock.model import java
-from penstock.model.calendar import days_of
+from penstock.model.time.calendar import days_of
 
 Extract = Callable[[Any], Any]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from penstock.formats.properties import Nullable
-from penstock.model.sql_errors import SqlTypeError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import SqlTypeError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

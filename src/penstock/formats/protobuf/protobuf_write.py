@@ -18,8 +18,7 @@ from penstock.formats.protobuf.protobuf_read import (
     real_oneofs,
 )
 from penstock.model import java
-from penstock.model.calendar import from_days
-from penstock.model.sql_types import (
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -36,6 +35,7 @@ from penstock.model.sql_types import (
     SqlType,
     StructType,
 )
+from penstock.model.time.calendar import from_days
 
 Convert = Callable[[Any], Any]
 #: Puts the members that a value has into the arguments of a message's constructor.

@@ -18,8 +18,8 @@ from penstock.kernel.vector.hand_over import CachedFold, last_contexts
 from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
 from penstock.kernel.vector.step import NotVectorisableError, require_known, vectorises
+from penstock.model.columns.row_columns import taken
 from penstock.model.pure import is_pure
-from penstock.model.rows import taken
 from penstock.serde.base import Serde
 from penstock.state.layers.bulk import BulkRows
 from penstock.topology.nodes import Aggregate, Reduce

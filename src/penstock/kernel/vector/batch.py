@@ -20,11 +20,11 @@ from penstock.kernel.vector.codecs import (
     takes_all,
     tells_apart,
 )
-from penstock.model.coded_bytes import CodedBytes
-from penstock.model.duration import MAX_LONG
+from penstock.model.columns.dictionary_bytes import DictionaryBytes
+from penstock.model.columns.row_columns import RowColumns, kept, taken
 from penstock.model.record import Headers
-from penstock.model.rows import Rows, kept, taken
-from penstock.model.windowed import Window, Windowed
+from penstock.model.time.duration import MAX_LONG
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.serde.base import Serde
 from penstock.serde.windowed import TimeWindowedSerde
 
@@ -93,7 +93,7 @@ class Column:
         return None in self._known
 
     def are_known(self) -> list[bool]:
-        if isinstance(self._known, Rows):
+        if isinstance(self._known, RowColumns):
             return [True] * len(self._known)
         return [item is not None for item in self._known]
 
@@ -130,7 +130,7 @@ class CodedColumn(Column):
     def values(self) -> Sequence[Any]:
         if self._values is None:
             different = self.different.values()
-            if isinstance(different, Rows) and not self.has_nulls():
+            if isinstance(different, RowColumns) and not self.has_nulls():
                 self._values = different.coded(self.codes)
                 return self._values
             items = [*different, None]
@@ -146,7 +146,7 @@ class CodedColumn(Column):
         if len(set(different)) < len(different):
             # Bytes that are no text of UTF-8 may have come to the same text.
             return Column(self.values()).encoded(serde)
-        return CodedBytes(self.codes, different)  # type: ignore[arg-type]
+        return DictionaryBytes(self.codes, different)  # type: ignore[arg-type]
 
     def check(self) -> None:
         self.different.check()
@@ -204,7 +204,7 @@ class RepeatedColumn(Column):
 
 def input_column(data: Encoded, serde: Serde[Any]) -> Column:
     """A column of bytes that came from elsewhere."""
-    if isinstance(data, CodedBytes):
+    if isinstance(data, DictionaryBytes):
         if tells_apart(serde):
             return CodedColumn(data.codes, Column(encoded=data.different, serde=serde))
         if has_columns(serde):

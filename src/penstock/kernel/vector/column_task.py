@@ -19,7 +19,7 @@ from penstock.kernel.vector.planner import ColumnPlan, plan_columns
 from penstock.kernel.vector.source import SourceColumns
 from penstock.kernel.vector.step import Step
 from penstock.kernel.vector.turns import turns
-from penstock.model.coded_bytes import joined_columns
+from penstock.model.columns.dictionary_bytes import joined_columns
 from penstock.model.user_code import UserCodeError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.kernel.vector.batch import Origins, Times
 from penstock.kernel.vector.folds import Items
-from penstock.model.coded_bytes import joined_columns
+from penstock.model.columns.dictionary_bytes import joined_columns
 from penstock.model.record import Headers
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.kernel.vector.batch import Places, Times
 from penstock.kernel.vector.key_order import key_order
-from penstock.model.coded_bytes import CodedBytes, numbered
+from penstock.model.columns.dictionary_bytes import DictionaryBytes, numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Groups:
 
 def grouped(keys: Sequence[bytes | None]) -> Groups:
     """Finds the different keys; none of them may be None."""
-    if isinstance(keys, CodedBytes):
+    if isinstance(keys, DictionaryBytes):
         used = keys.used()
         return Groups(used.codes, used.different)
     return Groups(*numbered(keys))
@@ -53,7 +53,7 @@ def grouped_in_order(keys: Sequence[bytes | None]) -> Groups:
 
     They are new objects: what is used one after the other had better lie side by side.
     """
-    if isinstance(keys, CodedBytes):
+    if isinstance(keys, DictionaryBytes):
         used = keys.used()
         codes, different = used.codes, pa.array(used.different, pa.binary())
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.kernel.vector.batch import Batch
 from penstock.kernel.vector.effects import Effects
-from penstock.model.window_rule import NULL_KEY
+from penstock.model.windows.rule import NULL_KEY
 
 
 def with_keys(batch: Batch, effects: Effects, node: str) -> Batch:

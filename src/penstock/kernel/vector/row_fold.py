@@ -10,8 +10,8 @@ from typing import Any
 from penstock.kernel.vector.batch import Batch
 from penstock.kernel.vector.folds import Items, PureFold, Through
 from penstock.kernel.vector.grouping import Groups
+from penstock.model.columns.row_columns import RowColumns
 from penstock.model.field_fold import FieldFold
-from penstock.model.rows import Rows
 from penstock.model.user_code import user_code
 
 _UNCHANGING = (bool, bytes, float, int, str, type(None))
@@ -36,7 +36,7 @@ class RowFold:
 
     def items(self, batch: Batch) -> Items:
         rows = batch.values.values()
-        if isinstance(rows, Rows):
+        if isinstance(rows, RowColumns):
             return rows.columns()
         return [*zip(*rows, strict=True)]
 
@@ -53,7 +53,7 @@ class RowFold:
             else:
                 with user_code("an aggregator"):
                     part.over_columns(member, groups.codes, columns)
-        return Rows(members, len(states))
+        return RowColumns(members, len(states))
 
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None

@@ -12,9 +12,9 @@ from penstock.kernel.vector.batch import Batch
 from penstock.kernel.vector.codecs import Encoded
 from penstock.kernel.vector.effects import ColumnCollector, Effects
 from penstock.kernel.vector.step import NotVectorisableError, Step, require_known, vectorises
-from penstock.model.partitioning_columns import partitions_for
+from penstock.model.columns.partitioning import partitions_for
+from penstock.model.columns.row_columns import taken
 from penstock.model.record import Headers
-from penstock.model.rows import taken
 from penstock.serde.windowed import TimeWindowedSerde
 from penstock.topology.nodes import Sink
 

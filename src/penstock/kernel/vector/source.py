@@ -13,7 +13,7 @@ from penstock.kernel.serdes import required_serde
 from penstock.kernel.vector.batch import Batch, NotProvenError, Origins, input_column
 from penstock.kernel.vector.effects import Effects
 from penstock.kernel.vector.step import Step, require_known
-from penstock.model.coded_bytes import CodedBytes
+from penstock.model.columns.dictionary_bytes import DictionaryBytes
 from penstock.model.user_code import UserCodeError
 from penstock.processor.handlers import LogAndFailExceptionHandler
 from penstock.topology.nodes import Source
@@ -149,4 +149,4 @@ def _ends(raw: RawColumns, *, is_hurried: bool) -> Iterator[int]:
 
 
 def _is_coded(raw: RawColumns) -> bool:
-    return isinstance(raw.keys, CodedBytes) and isinstance(raw.values, CodedBytes)
+    return isinstance(raw.keys, DictionaryBytes) and isinstance(raw.values, DictionaryBytes)

@@ -33,8 +33,8 @@ from penstock.kernel.vector.nulls import with_keys
 from penstock.kernel.vector.round_trips import state_check
 from penstock.kernel.vector.rows import read_rows, written_rows
 from penstock.kernel.vector.step import NotVectorisableError, vectorises
-from penstock.model.window_rule import EXPIRED_WINDOW, WindowRule
-from penstock.model.windows import TimeWindows, rule_of
+from penstock.model.windows.definitions import TimeWindows, rule_of
+from penstock.model.windows.rule import EXPIRED_WINDOW, WindowRule
 from penstock.state.layers.bulk import BulkWindows
 from penstock.topology.nodes import WindowAggregate
 

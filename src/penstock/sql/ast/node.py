@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.model.span import Span
+from penstock.model.sql.span import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Types as written; ``penstock.sql.type_names.resolve`` turns them into types that exist."""
+"""Types as written; ``penstock.sql.catalog.type_names.resolve`` finds the types they name."""
 
 from __future__ import annotations
 

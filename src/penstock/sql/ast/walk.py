@@ -14,7 +14,7 @@ N = TypeVar("N", bound=Node)
 def walk(node: Node) -> Iterator[Node]:
     """Yields a node and everything below it, from left to right.
 
-    >>> from penstock.sql.parser import parse_expression
+    >>> from penstock.sql.syntax.parser import parse_expression
     >>> [type(node).__name__ for node in walk(parse_expression("a + 1"))]
     ['Binary', 'ColumnRef', 'IntegerLiteral']
     """

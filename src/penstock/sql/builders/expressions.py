@@ -7,8 +7,8 @@ from typing import Any
 
 from lark import Token
 
-from penstock.model.span import Span
-from penstock.model.sql_errors import ParseError
+from penstock.model.sql.errors import ParseError
+from penstock.model.sql.span import Span
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.types import ArrayOf, FieldType, MapOf, NamedType, StructOf, TypeNode
 from penstock.sql.builders.rules import builds

@@ -7,8 +7,8 @@ from typing import Any
 
 from lark import Token, Tree
 
-from penstock.model.span import Span
-from penstock.model.sql_errors import ParseError
+from penstock.model.sql.errors import ParseError
+from penstock.model.sql.span import Span
 
 Builder = Callable[..., Any]
 

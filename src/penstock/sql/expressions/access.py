@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from penstock.model.calendar import EPOCH, from_ms, to_ms
-from penstock.model.sql_errors import AnalysisError, SqlTypeError, did_you_mean
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import AnalysisError, SqlTypeError, did_you_mean
+from penstock.model.sql.types import (
     BIGINT,
     INTEGER,
     TIMESTAMP,
@@ -16,13 +15,14 @@ from penstock.model.sql_types import (
     StructType,
     can_widen,
 )
+from penstock.model.time.calendar import EPOCH, from_ms, to_ms
 from penstock.sql.ast import expressions as ast
 from penstock.sql.casting import caster
+from penstock.sql.catalog.type_names import resolve
 from penstock.sql.expressions.arithmetic import converted
 from penstock.sql.expressions.literals import constant
 from penstock.sql.expressions.scope import Compiled, Row, Scope
-from penstock.sql.format_expression import format_expression
-from penstock.sql.type_names import resolve
+from penstock.sql.syntax.format_expression import format_expression
 
 
 def compile_cast(node: ast.Cast, scope: Scope, compile_node: Any) -> Compiled:

@@ -8,8 +8,8 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 from penstock.model import java
-from penstock.model.sql_errors import FunctionError, SqlTypeError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import FunctionError, SqlTypeError
+from penstock.model.sql.types import (
     BYTES,
     DOUBLE,
     INTEGER,
@@ -23,7 +23,7 @@ from penstock.model.sql_types import (
 from penstock.sql.ast import expressions as ast
 from penstock.sql.casting import caster
 from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
-from penstock.sql.format_expression import format_expression
+from penstock.sql.syntax.format_expression import format_expression
 
 Operation = Callable[[Any, Any], Any]
 

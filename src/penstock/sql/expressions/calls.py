@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.model.sql_errors import SqlError, SqlTypeError
-from penstock.model.sql_types import SqlType
+from penstock.model.sql.errors import SqlError, SqlTypeError
+from penstock.model.sql.types import SqlType
 from penstock.sql.ast import expressions as ast
 from penstock.sql.casting import caster
 from penstock.sql.expressions.scope import Column, Compiled, Evaluate, Row, Scope
-from penstock.sql.format_expression import format_expression
 from penstock.sql.functions.registry import Function, ScalarOverload
 from penstock.sql.functions.signature import (
     INTERVAL_UNIT,
@@ -23,6 +22,7 @@ from penstock.sql.functions.signature import (
     substitute,
     target_type,
 )
+from penstock.sql.syntax.format_expression import format_expression
 
 _UNITS = frozenset(
     f"{unit}{plural}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.model.sql_errors import SqlTypeError
-from penstock.model.sql_types import BOOLEAN, SqlType, merge
+from penstock.model.sql.errors import SqlTypeError
+from penstock.model.sql.types import BOOLEAN, SqlType, merge
 from penstock.sql.ast import expressions as ast
 from penstock.sql.expressions.arithmetic import converted
 from penstock.sql.expressions.comparison import compare
 from penstock.sql.expressions.scope import Compiled, Row, Scope
-from penstock.sql.format_expression import format_expression
+from penstock.sql.syntax.format_expression import format_expression
 
 
 def compile_case(node: ast.Case, scope: Scope, compile_node: Any) -> Compiled:

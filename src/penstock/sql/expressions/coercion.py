@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.model.java import MAX_INT, MAX_LONG, MIN_INT, MIN_LONG
-from penstock.model.sql_errors import SqlTypeError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import SqlTypeError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -25,7 +25,7 @@ from penstock.sql.casting import caster, read_boolean, read_decimal
 from penstock.sql.expressions.arithmetic import converted
 from penstock.sql.expressions.literals import constant, decimal_type, literal_value
 from penstock.sql.expressions.scope import Compiled, Evaluate, Scope
-from penstock.sql.format_expression import format_expression
+from penstock.sql.syntax.format_expression import format_expression
 
 _CONSTRUCTORS = ast.CreateArray | ast.CreateMap | ast.CreateStruct
 _SIMPLE_LITERALS = ast.BooleanLiteral | ast.IntegerLiteral | ast.DecimalLiteral | ast.DoubleLiteral

@@ -13,11 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.model.sql_types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType, StructType
+from penstock.model.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType, StructType
 from penstock.sql.arrow import arrow_type, to_array, to_values
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.walk import children
+from penstock.sql.catalog.type_names import resolve
 from penstock.sql.expressions.compiler import compile_expression
 from penstock.sql.expressions.kernels import (
     CAST_KERNELS,
@@ -29,7 +30,6 @@ from penstock.sql.expressions.literals import literal_value
 from penstock.sql.expressions.scope import Scope
 from penstock.sql.functions.registry import ScalarOverload
 from penstock.sql.functions.signature import Bindings, substitute, target_type
-from penstock.sql.type_names import resolve
 
 # Takes the columns of a batch in the order of the scope, and the number of rows.
 EvaluateColumns = Callable[[Sequence[Any], int], Any]

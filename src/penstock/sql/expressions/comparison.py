@@ -6,9 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from penstock.model.calendar import parse_timestamp
-from penstock.model.sql_errors import SqlTypeError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import SqlTypeError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -24,11 +23,12 @@ from penstock.model.sql_types import (
     is_numeric,
     merge,
 )
+from penstock.model.time.calendar import parse_timestamp
 from penstock.sql.ast import expressions as ast
 from penstock.sql.expressions.arithmetic import converted
 from penstock.sql.expressions.literals import constant
 from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
-from penstock.sql.format_expression import format_expression
+from penstock.sql.syntax.format_expression import format_expression
 
 Compare = Callable[[Any, Any], bool]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from penstock.model.sql_errors import AnalysisError, SqlTypeError
-from penstock.model.sql_types import BOOLEAN, SqlType
+from penstock.model.sql.errors import AnalysisError, SqlTypeError
+from penstock.model.sql.types import BOOLEAN, SqlType
 from penstock.sql.ast import expressions as ast
 from penstock.sql.expressions import (
     access,
@@ -20,7 +20,7 @@ from penstock.sql.expressions import (
     predicates,
 )
 from penstock.sql.expressions.scope import Compiled, Row, Scope
-from penstock.sql.format_expression import format_expression
+from penstock.sql.syntax.format_expression import format_expression
 
 
 def compile_expression(node: ast.Expression, scope: Scope) -> Compiled:

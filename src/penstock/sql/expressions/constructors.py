@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.model.sql_errors import SqlTypeError
-from penstock.model.sql_types import ArrayType, Field, MapType, SqlType, StructType
+from penstock.model.sql.errors import SqlTypeError
+from penstock.model.sql.types import ArrayType, Field, MapType, SqlType, StructType
 from penstock.sql.ast import expressions as ast
 from penstock.sql.expressions.coercion import coerce_list
 from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
-from penstock.sql.format_expression import format_expression
+from penstock.sql.syntax.format_expression import format_expression
 
 Constructor = ast.CreateArray | ast.CreateMap | ast.CreateStruct
 

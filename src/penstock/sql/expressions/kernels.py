@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.model.sql_types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, ArrayType, SqlType
+from penstock.model.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, ArrayType, SqlType
 
 Kernel = Callable[..., Any]
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.model.java import MAX_INT, MIN_INT
-from penstock.model.sql_errors import SqlTypeError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import SqlTypeError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     DATE,

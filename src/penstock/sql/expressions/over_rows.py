@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from penstock.model.coded import Coded
-from penstock.model.rows import Items, Rows
-from penstock.model.sql_errors import SqlError
-from penstock.model.sql_types import BIGINT, DOUBLE, INTEGER, STRING, SqlType
+from penstock.model.columns.dictionary_column import DictionaryColumn
+from penstock.model.columns.row_columns import Items, RowColumns
+from penstock.model.sql.errors import SqlError
+from penstock.model.sql.types import BIGINT, DOUBLE, INTEGER, STRING, SqlType
 from penstock.sql.arrow import to_array, to_values
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.node import Node
@@ -23,7 +23,7 @@ from penstock.sql.expressions.columns import ColumnExpression, compile_columns
 from penstock.sql.expressions.compiler import compile_condition, compile_expression
 from penstock.sql.expressions.scope import Scope
 
-OverRows = Callable[[Rows], Items]
+OverRows = Callable[[RowColumns], Items]
 Mask = NDArray[np.bool_]
 
 
@@ -44,7 +44,7 @@ class ArrayOverRows:
     """An expression that Arrow computes, as it has it."""
 
     type: SqlType
-    evaluate: Callable[[Rows], Any]
+    evaluate: Callable[[RowColumns], Any]
 
 
 def array_over_rows(node: Expression, scope: Scope) -> ArrayOverRows | None:
@@ -55,14 +55,14 @@ def array_over_rows(node: Expression, scope: Scope) -> ArrayOverRows | None:
     return ArrayOverRows(found.type, lambda rows: _run(found, rows, scope))
 
 
-def mask_over_rows(node: Expression, scope: Scope) -> Callable[[Rows], Mask]:
+def mask_over_rows(node: Expression, scope: Scope) -> Callable[[RowColumns], Mask]:
     """The same for a condition; what is not known to be true is false."""
     found = _kernels(node, scope)
     if found is None:
         holds, used = compile_condition(node, scope).evaluate, places_used(node, scope)
         return lambda rows: np.fromiter(map(holds, narrowed(rows, used)), bool, len(rows))
 
-    def mask(rows: Rows) -> Mask:
+    def mask(rows: RowColumns) -> Mask:
         truths: Mask = _run(found, rows, scope).fill_null(False).to_numpy(zero_copy_only=False)
         return truths
 
@@ -82,7 +82,7 @@ def places_used(node: Node, scope: Scope) -> frozenset[int]:
     return frozenset(places)
 
 
-def narrowed(rows: Rows, used: frozenset[int]) -> Iterable[Any]:
+def narrowed(rows: RowColumns, used: frozenset[int]) -> Iterable[Any]:
     """The rows as tuples, with nothing in columns that nobody looks at."""
     if not used:
         return repeat((None,) * rows.width, len(rows))
@@ -99,7 +99,7 @@ def _kernels(node: Expression, scope: Scope) -> ColumnExpression | None:
     return found if found.is_vectorised else None
 
 
-def _run(expression: ColumnExpression, rows: Rows, scope: Scope) -> Any:
+def _run(expression: ColumnExpression, rows: RowColumns, scope: Scope) -> Any:
     types = [column.type for column in scope.columns]
     found = expression.evaluate(_Arrays(rows, types), len(rows))
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
@@ -108,7 +108,7 @@ def _run(expression: ColumnExpression, rows: Rows, scope: Scope) -> Any:
 class _Arrays(Sequence[Any]):
     """The columns of rows as Arrow has them, each made when it is asked for."""
 
-    def __init__(self, rows: Rows, types: Sequence[SqlType]) -> None:
+    def __init__(self, rows: RowColumns, types: Sequence[SqlType]) -> None:
         self._rows = rows
         self._types = types
 
@@ -128,5 +128,5 @@ def column_of_array(array: Any, type_: SqlType) -> Items:
         coded = array.dictionary_encode()
         if len(coded.dictionary) * 2 <= len(array):
             codes = coded.indices.fill_null(-1).to_numpy().astype(np.int64)
-            return Coded(codes, coded.dictionary.to_pylist())
+            return DictionaryColumn(codes, coded.dictionary.to_pylist())
     return to_values(array, type_)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from penstock.model.sql_errors import FunctionError, SqlTypeError
-from penstock.model.sql_types import BOOLEAN, STRING, SqlType
+from penstock.model.sql.errors import FunctionError, SqlTypeError
+from penstock.model.sql.types import BOOLEAN, STRING, SqlType
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import chain
 from penstock.sql.expressions.coercion import coerce_list
 from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
-from penstock.sql.format_expression import format_expression
+from penstock.sql.syntax.format_expression import format_expression
 
 
 def compile_and(node: ast.And, scope: Scope, compile_node: Any) -> Compiled:

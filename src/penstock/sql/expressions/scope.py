@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from penstock.model.sql_errors import AnalysisError, did_you_mean
-from penstock.model.sql_types import SqlType
+from penstock.model.sql.errors import AnalysisError, did_you_mean
+from penstock.model.sql.types import SqlType
 from penstock.sql.ast.expressions import ColumnRef
 from penstock.sql.functions.registry import FunctionRegistry
 

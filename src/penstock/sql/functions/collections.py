@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.model.sql_errors import FunctionError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import FunctionError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime, time
 from typing import Any
 
-from penstock.model.calendar import EPOCH, days_of, from_days, from_ms, to_ms
-from penstock.model.sql_types import DATE, TIME, TIMESTAMP, ArrayType, MapType
+from penstock.model.sql.types import DATE, TIME, TIMESTAMP, ArrayType, MapType
+from penstock.model.time.calendar import EPOCH, days_of, from_days, from_ms, to_ms
 from penstock.sql.functions.signature import DictOf, ListOf, Pattern
 
 Convert = Callable[[Any], Any]

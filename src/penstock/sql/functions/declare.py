@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from penstock.model.sql_types import SqlType
+from penstock.model.sql.types import SqlType
 from penstock.sql.functions.registry import (
     AggregateOverload,
     Aggregator,

@@ -9,7 +9,7 @@ import re
 import struct
 import uuid
 
-from penstock.model.sql_errors import FunctionError
+from penstock.model.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
 
 _ENCODINGS = "'hex', 'utf8', 'ascii' or 'base64'"

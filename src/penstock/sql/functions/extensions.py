@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
-from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql.errors import AnalysisError
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
 

@@ -11,8 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from penstock.model import java
-from penstock.model.calendar import format_date, format_time, format_timestamp
-from penstock.model.sql_types import (
+from penstock.model.sql.types import (
     BYTES,
     DATE,
     DOUBLE,
@@ -24,6 +23,7 @@ from penstock.model.sql_types import (
     SqlType,
     StructType,
 )
+from penstock.model.time.calendar import format_date, format_time, format_timestamp
 from penstock.sql.functions.declare import scalar
 
 _MISSING = object()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import penstock.sql.functions.aggregates
-import penstock.sql.functions.aggregates_by_offset
-import penstock.sql.functions.aggregates_top
+import penstock.sql.functions.aggregates.basic
+import penstock.sql.functions.aggregates.by_offset
+import penstock.sql.functions.aggregates.statistics
+import penstock.sql.functions.aggregates.top
 import penstock.sql.functions.collections
-import penstock.sql.functions.dates
+import penstock.sql.functions.dates.functions
 import penstock.sql.functions.encodings
 import penstock.sql.functions.json_text
 import penstock.sql.functions.nulls
 import penstock.sql.functions.numbers
 import penstock.sql.functions.patterns
-import penstock.sql.functions.statistics
 import penstock.sql.functions.strings
 import penstock.sql.functions.table_functions
 import penstock.sql.functions.trigonometry

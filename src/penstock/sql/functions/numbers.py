@@ -18,8 +18,8 @@ from functools import reduce
 from typing import Any
 
 from penstock.model import java
-from penstock.model.sql_errors import FunctionError
-from penstock.model.sql_types import DecimalType, SqlType, as_decimal, widen
+from penstock.model.sql.errors import FunctionError
+from penstock.model.sql.types import DecimalType, SqlType, as_decimal, widen
 from penstock.sql.functions.declare import scalar
 
 _SORTABLE_BUT_DECIMAL = (

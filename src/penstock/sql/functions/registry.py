@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from penstock.model.field_fold import FoldColumns
-from penstock.model.sql_errors import AnalysisError, SqlTypeError, did_you_mean
-from penstock.model.sql_types import BIGINT, INTEGER, SqlType
+from penstock.model.sql.errors import AnalysisError, SqlTypeError, did_you_mean
+from penstock.model.sql.types import BIGINT, INTEGER, SqlType
 from penstock.sql.casting import caster
 from penstock.sql.functions.signature import (
     AnyOf,

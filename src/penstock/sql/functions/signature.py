@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.model.sql_errors import SqlTypeError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import SqlTypeError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

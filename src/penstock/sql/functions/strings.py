@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from penstock.model.sql_errors import FunctionError
+from penstock.model.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
 
 

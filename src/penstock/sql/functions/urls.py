@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote_plus, unquote, unquote_plus
 
-from penstock.model.sql_errors import FunctionError
+from penstock.model.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
 
 # RFC 3986, appendix B, with the characters that java.net.URI refuses left out.

@@ -18,8 +18,8 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, TypeVar, get_args, get_origin
 
-from penstock.model.sql_errors import AnalysisError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -31,6 +31,7 @@ from penstock.model.sql_types import (
     SqlType,
 )
 from penstock.sql.arrow import to_array, to_values
+from penstock.sql.catalog.type_names import resolve
 from penstock.sql.functions.conversion import from_python, to_python
 from penstock.sql.functions.registry import (
     AggregateOverload,
@@ -52,8 +53,7 @@ from penstock.sql.functions.signature import (
     substitute,
     target_type,
 )
-from penstock.sql.parser import parse_type
-from penstock.sql.type_names import resolve
+from penstock.sql.syntax.parser import parse_type
 
 _HINTS: dict[Any, Pattern] = {
     bool: BOOLEAN,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from penstock.model.sql_errors import AnalysisError, did_you_mean
-from penstock.model.sql_types import SqlType
+from penstock.model.sql.errors import AnalysisError, did_you_mean
+from penstock.model.sql.types import SqlType
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.node import Node
@@ -21,9 +21,9 @@ from penstock.sql.ast.queries import (
     Subquery,
 )
 from penstock.sql.ast.walk import rewrite
-from penstock.sql.catalog import Catalog, DataSource
+from penstock.sql.catalog.catalog import Catalog, DataSource
+from penstock.sql.catalog.schema import PSEUDO_COLUMNS, SYSTEM_COLUMNS, WINDOW_COLUMNS
 from penstock.sql.planner.names import AliasGenerator, join_column
-from penstock.sql.schema import PSEUDO_COLUMNS, SYSTEM_COLUMNS, WINDOW_COLUMNS
 
 if TYPE_CHECKING:
     from penstock.sql.planner.subqueries import Derived, PlanSubquery

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeGuard
 
-from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall, IntegerLiteral
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query, SelectColumn
 from penstock.sql.ast.walk import walk
-from penstock.sql.format_expression import format_expression
+from penstock.sql.catalog.schema import WINDOW_COLUMNS
 from penstock.sql.planner.stage import Environment, Stage
-from penstock.sql.schema import WINDOW_COLUMNS
+from penstock.sql.syntax.format_expression import format_expression
 
 
 def is_aggregate(node: Node, environment: Environment) -> TypeGuard[FunctionCall]:

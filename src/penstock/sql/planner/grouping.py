@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.formats.formats import format_named
-from penstock.model.sql_errors import AnalysisError, SqlError
-from penstock.model.sql_types import SqlType
+from penstock.model.sql.errors import AnalysisError, SqlError
+from penstock.model.sql.types import SqlType
 from penstock.sql.ast.expressions import (
     ColumnRef,
     Expression,
@@ -17,9 +17,10 @@ from penstock.sql.ast.expressions import (
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query, SelectColumn
 from penstock.sql.ast.walk import rewrite
-from penstock.sql.catalog import FormatSpec
+from penstock.sql.catalog.catalog import FormatSpec
+from penstock.sql.catalog.schema import WINDOW_COLUMNS, SourceColumn
 from penstock.sql.expressions import Column, compile_expression
-from penstock.sql.functions.distinct import ONLY_DISTINCT, over_distinct
+from penstock.sql.functions.aggregates.distinct import ONLY_DISTINCT, over_distinct
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.group_checks import (
@@ -34,7 +35,6 @@ from penstock.sql.planner.partitioning import key_type
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import AggregateStep
 from penstock.sql.planner.windows import window_of
-from penstock.sql.schema import WINDOW_COLUMNS, SourceColumn
 
 _AGGREGATE = "KSQL_AGG_VARIABLE_"
 _GROUP = "KSQL_GROUP_"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.statements import InsertInto
-from penstock.sql.catalog import Catalog, DataSource
+from penstock.sql.catalog.catalog import Catalog, DataSource
+from penstock.sql.catalog.schema import Schema
 from penstock.sql.planner.projection import Projected
-from penstock.sql.schema import Schema
 
 
 def insertion_target(statement: InsertInto, catalog: Catalog) -> DataSource:

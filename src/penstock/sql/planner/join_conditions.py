@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 
-from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.expressions import And, Case, ColumnRef, Comparison, Expression, When
 from penstock.sql.ast.queries import Join
 from penstock.sql.ast.walk import walk
 from penstock.sql.expressions import compile_condition
-from penstock.sql.format_expression import format_expression
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import ProjectStep, shape_of
+from penstock.sql.syntax.format_expression import format_expression
 
 IsKey = Callable[[Expression, Stage], bool]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.model.sql_errors import AnalysisError, SqlTypeError
-from penstock.model.sql_types import SqlType
+from penstock.model.sql.errors import AnalysisError, SqlTypeError
+from penstock.model.sql.types import SqlType
 from penstock.sql.ast.expressions import ColumnRef, Comparison, Expression
 from penstock.sql.ast.queries import Join
 from penstock.sql.ast.walk import walk
-from penstock.sql.format_expression import format_expression
 from penstock.sql.planner.stage import Environment, Stage
+from penstock.sql.syntax.format_expression import format_expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.formats.formats import format_named
-from penstock.model.sql_errors import AnalysisError
-from penstock.model.sql_types import SqlType, StructType
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.types import SqlType, StructType
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.queries import Join, Relation, Source
-from penstock.sql.catalog import FormatSpec
+from penstock.sql.catalog.catalog import FormatSpec
+from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.expressions import Column
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.join_conditions import split_condition, with_condition
@@ -29,7 +30,6 @@ from penstock.sql.planner.sources import source_stage
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import ForeignKeyJoinStep, JoinStep, RekeyStep, shape_of
 from penstock.sql.planner.subqueries import derived_stage
-from penstock.sql.schema import SourceColumn
 
 
 def joined(analysis: Analysis, environment: Environment) -> Stage:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.formats.columns import parts
-from penstock.model.sql_errors import AnalysisError, SqlTypeError
-from penstock.model.sql_types import MapType, SqlType
+from penstock.model.sql.errors import AnalysisError, SqlTypeError
+from penstock.model.sql.types import MapType, SqlType
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall, NullLiteral
 from penstock.sql.ast.walk import walk
-from penstock.sql.catalog import FormatSpec
+from penstock.sql.catalog.catalog import FormatSpec
+from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.expressions import Column
-from penstock.sql.format_expression import format_expression
 from penstock.sql.planner.names import AliasGenerator
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import RekeyStep
-from penstock.sql.schema import SourceColumn
+from penstock.sql.syntax.format_expression import format_expression
 
 _NO_KEY = FormatSpec("NONE")
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from penstock.sql.ast.expressions import ColumnRef
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.walk import walk
-from penstock.sql.catalog import DataSource
+from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.planner.steps import (
     AggregateStep,
     ExplodeStep,
@@ -20,7 +21,6 @@ from penstock.sql.planner.steps import (
     SourceStep,
     Step,
 )
-from penstock.sql.schema import SourceColumn
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.model.sql_errors import AnalysisError, SqlTypeError
-from penstock.model.sql_types import SqlType, StructType, can_widen
+from penstock.model.sql.errors import AnalysisError, SqlTypeError
+from penstock.model.sql.types import SqlType, StructType, can_widen
 from penstock.sql.ast.expressions import Cast, ColumnRef, Dereference, Expression
 from penstock.sql.ast.queries import AllColumns, AllFields, Query, SelectColumn
+from penstock.sql.catalog.schema import SYSTEM_COLUMNS, WINDOW_COLUMNS, SourceColumn
 from penstock.sql.expressions import Column
-from penstock.sql.format_expression import format_expression
-from penstock.sql.parser import parse_type
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.names import join_column
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import ProjectStep
-from penstock.sql.schema import SYSTEM_COLUMNS, WINDOW_COLUMNS, SourceColumn
+from penstock.sql.syntax.format_expression import format_expression
+from penstock.sql.syntax.parser import parse_type
 
 _SYNTHESISED = "KSQL_SYNTH_"
 _WINDOW_NAMES = frozenset(name for name, _ in WINDOW_COLUMNS)

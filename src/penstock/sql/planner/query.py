@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.ast.statements import CreateAsSelect, InsertInto
-from penstock.sql.catalog import Catalog, DataSource, FormatSpec
+from penstock.sql.catalog.catalog import Catalog, DataSource, FormatSpec
+from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.analysis import Analysis, analyze
 from penstock.sql.planner.filters import filtered
@@ -25,7 +26,6 @@ from penstock.sql.planner.sink import DEFAULT_KEY_FORMAT, sink_of
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.subqueries import Derived, derived_source, inlined
 from penstock.sql.planner.table_functions import exploded
-from penstock.sql.schema import SourceColumn
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from penstock.formats.formats import format_named
 from penstock.formats.properties import FormatProperties
-from penstock.model.span import Span
-from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.span import Span
 from penstock.sql.ast.statements import CreateAsSelect
-from penstock.sql.catalog import DataSource, FormatSpec, is_compacted
-from penstock.sql.inferring import with_key_schema_name
+from penstock.sql.catalog.catalog import DataSource, FormatSpec, is_compacted
+from penstock.sql.catalog.properties import CREATE_AS_PROPERTIES, WithProperties, read_properties
+from penstock.sql.catalog.schema import Schema, SourceColumn
+from penstock.sql.catalog.schema_inference import with_key_schema_name
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.projection import Projected
-from penstock.sql.properties import CREATE_AS_PROPERTIES, WithProperties, read_properties
-from penstock.sql.schema import Schema, SourceColumn
 from penstock.sql.timestamps import check_timestamp
 
 DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"

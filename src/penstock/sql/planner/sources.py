@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from penstock.sql.ast.expressions import ColumnRef
+from penstock.sql.catalog.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS
 from penstock.sql.expressions import Column
 from penstock.sql.planner.analysis import AliasedSource
 from penstock.sql.planner.stage import Stage
 from penstock.sql.planner.steps import SourceStep
-from penstock.sql.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS
 
 
 def source_stage(aliased: AliasedSource, name: str) -> Stage:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.model.sql_errors import AnalysisError
-from penstock.model.sql_types import SqlType
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.types import SqlType
 from penstock.sql.ast.expressions import ColumnRef, Expression, Lambda
 from penstock.sql.expressions import Column, Scope, compile_expression
 from penstock.sql.functions.registry import FunctionRegistry

@@ -11,9 +11,9 @@ from typing import Literal, TypedDict
 
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
 from penstock.sql.ast.queries import JoinKind, Window, Within
-from penstock.sql.catalog import DataSource, FormatSpec, WindowSpec
+from penstock.sql.catalog.catalog import DataSource, FormatSpec, WindowSpec
+from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.expressions import Column
-from penstock.sql.schema import SourceColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

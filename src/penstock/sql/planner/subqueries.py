@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.expressions import ColumnRef
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import CommonTable, Query, Source, Subquery
 from penstock.sql.ast.walk import rewrite
-from penstock.sql.catalog import DataSource, FormatSpec
+from penstock.sql.catalog.catalog import DataSource, FormatSpec
+from penstock.sql.catalog.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS, Schema
 from penstock.sql.expressions import Column
 from penstock.sql.planner.projection import Projected
 from penstock.sql.planner.stage import Stage
 from penstock.sql.planner.steps import DerivedStep
-from penstock.sql.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS, Schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.model.sql_errors import AnalysisError
-from penstock.model.sql_types import SqlType
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.types import SqlType
 from penstock.sql.ast.expressions import Case, ColumnRef, Expression, FunctionCall
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query, SelectColumn

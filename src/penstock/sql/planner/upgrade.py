@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.model.sql_errors import AnalysisError
+from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.statements import CreateAsSelect, CreateSource
-from penstock.sql.catalog import DataSource
+from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.catalog.schema import PSEUDO_COLUMNS
 from penstock.sql.planner.plan import QueryPlan, columns_used, steps_of
 from penstock.sql.planner.steps import (
     AggregateStep,
@@ -16,7 +17,6 @@ from penstock.sql.planner.steps import (
     SourceStep,
     Step,
 )
-from penstock.sql.schema import PSEUDO_COLUMNS
 
 
 def check_upgrade(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.model.sql_errors import AnalysisError
-from penstock.model.windows import SessionWindows, TimeWindows
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.windows.definitions import SessionWindows, TimeWindows
 from penstock.sql.ast.queries import (
     HoppingWindow,
     Query,
@@ -11,7 +11,7 @@ from penstock.sql.ast.queries import (
     TumblingWindow,
     Window,
 )
-from penstock.sql.catalog import WindowSpec
+from penstock.sql.catalog.catalog import WindowSpec
 from penstock.sql.planner.stage import Stage
 
 _DAY_MS = 86_400_000

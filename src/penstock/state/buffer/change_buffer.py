@@ -9,8 +9,8 @@ from sortedcontainers import SortedDict
 
 from penstock.errors import NullArgumentError
 from penstock.model.change import Change
-from penstock.model.duration import MAX_LONG
 from penstock.model.record import RecordContext
+from penstock.model.time.duration import MAX_LONG
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.state.buffer.buffer_value import BufferValue, split_time, with_time
 from penstock.state.buffer.buffered import Buffered, Eviction

@@ -7,8 +7,8 @@ from struct import Struct
 from typing import Any
 
 from penstock.errors import NullArgumentError
-from penstock.model.duration import MAX_LONG
 from penstock.model.record import RecordContext
+from penstock.model.time.duration import MAX_LONG
 from penstock.state.buffer.buffer_value import BufferValue, with_time
 from penstock.state.buffer.buffered import Buffered, Eviction
 from penstock.state.bytes_store import BytesStore

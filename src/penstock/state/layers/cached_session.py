@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.errors import UnsupportedOperationError
-from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers, RecordContext
+from penstock.model.time.duration import MAX_LONG
 from penstock.state.layers.cache import HEADERS, TIMESTAMP, VALUE, CacheEntry, RecordCache
 from penstock.state.layers.cached_segments import CachedSegments, stored_key
 from penstock.state.layers.merged import Cached, Stored, merge_cached

@@ -8,7 +8,7 @@ from threading import Lock
 
 from sortedcontainers import SortedDict
 
-from penstock.model.duration import MAX_LONG
+from penstock.model.time.duration import MAX_LONG
 from penstock.state.session.session_bytes import SessionEntry
 from penstock.state.window.window_bytes import (
     ALL_KEYS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from penstock.model.duration import MAX_LONG
+from penstock.model.time.duration import MAX_LONG
 from penstock.state.bytes_store import BytesStore
 from penstock.state.engine.segments import Bounds, Segments
 from penstock.state.session.session_bytes import SessionEntry

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from penstock.errors import NullArgumentError
-from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
-from penstock.model.windowed import Window, Windowed
+from penstock.model.time.duration import MAX_LONG
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.state.codec import Codec, key_codec, value_codec
 from penstock.state.engine.closed_bytes import ClosedBytes
 from penstock.state.environment import StoreEnvironment

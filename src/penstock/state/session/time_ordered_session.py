@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from penstock.model.duration import MAX_LONG
+from penstock.model.time.duration import MAX_LONG
 from penstock.state.bytes_store import BytesStore, Write
 from penstock.state.engine.segments import Segments
 from penstock.state.session.segmented_session import session_bounds

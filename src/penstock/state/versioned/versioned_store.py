@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
-from penstock.model.duration import MAX_LONG
+from penstock.model.time.duration import MAX_LONG
 from penstock.model.versioned import PUT_RETURN_CODE_NOT_PUT, VersionedRecord
 from penstock.state.codec import Codec, key_codec, value_codec
 from penstock.state.engine.closed_bytes import ClosedBytes

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from struct import Struct
 
-from penstock.model.duration import MAX_LONG
-from penstock.model.windowed import Window
+from penstock.model.time.duration import MAX_LONG
+from penstock.model.windows.windowed import Window
 
 MAX_SEQUENCE = 2**31 - 1
 #: How many windows are remembered to be shared between keys; far more than are open at a time.

@@ -6,9 +6,9 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
-from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
-from penstock.model.windowed import Windowed
+from penstock.model.time.duration import MAX_LONG
+from penstock.model.windows.windowed import Windowed
 from penstock.state.codec import Codec, key_codec, timestamped, value_codec
 from penstock.state.engine.closed_bytes import ClosedBytes
 from penstock.state.engine.segments import default_segment_interval_ms

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.model.sql_errors import AnalysisError
-from penstock.model.sql_types import BIGINT
-from penstock.model.windowed import Windowed
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.types import BIGINT
+from penstock.model.windows.windowed import Windowed
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql import SqlEngine
 from penstock.sql.ast.expressions import Expression, StringLiteral
@@ -21,13 +21,13 @@ from penstock.sql.ast.statements import (
     CreateSource,
     Property,
 )
-from penstock.sql.catalog import Catalog, DataSource
-from penstock.sql.ddl import Definitions
+from penstock.sql.catalog.catalog import Catalog, DataSource
+from penstock.sql.catalog.ddl import Definitions
+from penstock.sql.catalog.schema import ROWTIME, WINDOWEND, WINDOWSTART, SourceColumn
 from penstock.sql.expressions import Scope
-from penstock.sql.insert_values import value_of
-from penstock.sql.parser import parse_type
 from penstock.sql.planner.lowering.context import Lowering
-from penstock.sql.schema import ROWTIME, WINDOWEND, WINDOWSTART, SourceColumn
+from penstock.sql.statements.insert_values import value_of
+from penstock.sql.syntax.parser import parse_type
 
 _SYSTEM = (ROWTIME, WINDOWSTART, WINDOWEND)
 

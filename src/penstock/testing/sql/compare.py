@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.formats.rows import RowFormat
 from penstock.runtime.local.outbox import ProducedRecord
-from penstock.sql.catalog import DataSource
+from penstock.sql.catalog.catalog import DataSource
 from penstock.testing.sql.records import from_bytes, json_text, matches
 
 _SHOWN = 160

@@ -18,8 +18,8 @@ from penstock.formats.registered import imports_of, schema_id_of
 from penstock.formats.rows import RowFormat, RowSerde
 from penstock.formats.wire import WireStruct, sql_fields, sql_type
 from penstock.model import java
-from penstock.model.sql_errors import AnalysisError
-from penstock.model.sql_types import (
+from penstock.model.sql.errors import AnalysisError
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.formats.rows import RowSerde
-from penstock.model.sql_errors import AnalysisError, did_you_mean
+from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.serde.base import Serde
 from penstock.sql import SqlEngine
-from penstock.sql.catalog import DataSource
-from penstock.sql.local import LocalQuery
+from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.planner.lowering.context import Lowering
+from penstock.sql.queries.local import LocalQuery
 from penstock.testing.sql.compare import difference
 from penstock.testing.sql.records import to_bytes
 

@@ -6,15 +6,15 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from penstock.errors import PenstockError
-from penstock.model.span import Span
-from penstock.model.sql_errors import AnalysisError, SqlError
+from penstock.model.sql.errors import AnalysisError, SqlError
+from penstock.model.sql.span import Span
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql import SqlEngine
 from penstock.sql.ast.administration import RunScript
 from penstock.sql.ast.statements import AssertSource, AssertTombstone, AssertValues
-from penstock.sql.local import LocalQueries, LocalQuery
-from penstock.sql.parser import parse_statement, split_statements
 from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.queries.local import LocalQueries, LocalQuery
+from penstock.sql.syntax.parser import parse_statement, split_statements
 from penstock.testing.sql.assertions import Expectation, check_source
 from penstock.testing.sql.sections import Section
 

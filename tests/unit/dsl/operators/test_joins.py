@@ -11,7 +11,7 @@ from penstock.dsl.operators.joins.foreign_key_join import OnePartition
 from penstock.dsl.options.join_options import Joined, StreamJoined, TableJoined
 from penstock.dsl.options.materialized import Materialized
 from penstock.errors import InvalidArgumentError, StreamsError
-from penstock.model.windows import JoinWindows
+from penstock.model.windows.definitions import JoinWindows
 from penstock.state.spec import StoreKind
 from penstock.state.stores import Stores
 from penstock.topology.graph import Graph

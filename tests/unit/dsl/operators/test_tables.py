@@ -12,7 +12,7 @@ from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.options.stream_options import Grouped
 from penstock.dsl.options.suppressed import BufferConfig, Suppressed
 from penstock.errors import InvalidArgumentError, NullArgumentError, TopologyError
-from penstock.model.windows import TimeWindows
+from penstock.model.windows.definitions import TimeWindows
 from penstock.processor.processor import ValueTransformer
 from penstock.serde.serdes import Serdes
 from penstock.state.stores import Stores

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.dsl.options.stream_options import Consumed, Grouped, Produced, Repartitioned
-from penstock.model.windows import TimeWindows
+from penstock.model.windows.definitions import TimeWindows
 from penstock.topology.nodes import NullKeyFilter, PassThrough, Sink, Source
 from tests.unit.dsl.programs import always, graph_of, key_of, lines, value_of
 

@@ -11,7 +11,12 @@ from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.dsl.options.emit_strategy import EmitStrategy
 from penstock.dsl.options.materialized import Materialized
 from penstock.errors import ConfigError, InvalidArgumentError, TopologyError
-from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from penstock.model.windows.definitions import (
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
 from penstock.serde.serdes import Serdes
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.state.stores import Stores

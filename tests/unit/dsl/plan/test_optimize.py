@@ -8,7 +8,7 @@ import pytest
 
 from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.errors import ConfigError, StreamsError
-from penstock.model.windows import JoinWindows
+from penstock.model.windows.definitions import JoinWindows
 from penstock.topology.graph import Graph
 from tests.unit.dsl.programs import Program, always, graph_of, lines, value_of
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.formats.json.json_codec import json_codec
 from penstock.formats.json.json_columns import json_columns
-from penstock.model.sql_types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Field
+from penstock.model.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Field
 from penstock.model.user_code import UserCodeError
 
 FIELDS = [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kernel.vector.grouping import grouped, grouped_in_order
-from penstock.model.coded_bytes import CodedBytes
+from penstock.model.columns.dictionary_bytes import DictionaryBytes
 
 #: Short ones, of which some end in zeros, and long ones with much or little in common.
 KEY = st.binary(max_size=3) | st.binary(max_size=12)
@@ -32,6 +32,6 @@ def test_keys_in_order_lie_as_in_a_store(keys: list[bytes]) -> None:
 
 def test_keys_that_no_record_has_are_left_out() -> None:
     """A piece of a column knows the keys of all of it."""
-    keys = CodedBytes(np.array([3, 1, 3]), [b"d", b"c", b"b", b"a"])
+    keys = DictionaryBytes(np.array([3, 1, 3]), [b"d", b"c", b"b", b"a"])
     groups = grouped_in_order(keys)
     assert (groups.keys, groups.codes.tolist()) == ([b"a", b"c"], [0, 1, 0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.kernel.vector.batch import CodedColumn
 from penstock.kernel.vector.vocabulary import Vocabulary
-from penstock.model.coded_bytes import CodedBytes, joined_columns
+from penstock.model.columns.dictionary_bytes import DictionaryBytes, joined_columns
 from penstock.serde.primitives import StringSerde
 
 
@@ -17,7 +17,7 @@ def test_pieces_share_their_texts() -> None:
     encoded = [column.encoded(StringSerde()) for column in columns]
     assert [[*each] for each in encoded] == [[text.encode() for text in p] for p in pieces]
     whole = joined_columns(encoded)
-    assert isinstance(whole, CodedBytes)
+    assert isinstance(whole, DictionaryBytes)
     assert whole.different == [b"a", b"b", "ä".encode(), b"c"]
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from penstock.errors import NullArgumentError
 from penstock.model.change import Change
-from penstock.model.duration import MAX_LONG
 from penstock.model.record import RecordContext
+from penstock.model.time.duration import MAX_LONG
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.serde.serdes import Serdes
 from penstock.state.buffer.buffer_value import BufferValue

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import UnsupportedOperationError
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed
 from tests.state.kinds import Bench, session
 from tests.state.kit import Forwarded
 

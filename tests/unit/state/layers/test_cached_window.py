@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.model.versioned import ValueAndTimestamp
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.state.spec import StoreKind
 from tests.state.kinds import Bench, window
 from tests.state.kit import Forwarded

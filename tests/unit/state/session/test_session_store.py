@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import InvalidStateError, NullArgumentError
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed
 from tests.state.kinds import Bench, session
 
 BOTH = pytest.mark.parametrize("persistent", [False, True])

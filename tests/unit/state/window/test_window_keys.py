@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.model.duration import MAX_LONG
-from penstock.model.windowed import Window
+from penstock.model.time.duration import MAX_LONG
+from penstock.model.windows.windowed import Window
 from penstock.state.window.window_keys import (
     KEY_FIRST,
     MAX_SEQUENCE,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from penstock.errors import InvalidStateError, NullArgumentError, SerializationError
-from penstock.model.duration import MAX_LONG
+from penstock.model.time.duration import MAX_LONG
 from penstock.model.versioned import ValueAndTimestamp
-from penstock.model.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed
 from penstock.state.spec import StoreKind
 from tests.state.kinds import Bench, window
 

@@ -1,4 +1,4 @@
-"""Folds a grouped stream. As data: ``penstock.topology.nodes.aggregate``.
+"""Folds a grouped stream. As data: ``penstock.topology.nodes.aggregations.aggregate``.
 
 Also what all aggregations of streams have in common: ``aggregated``.
 """

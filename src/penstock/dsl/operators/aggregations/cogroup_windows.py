@@ -18,7 +18,12 @@ from penstock.dsl.options.emit_strategy import EmitStrategy
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.materialize import session_store, sliding_window_store, window_store
 from penstock.dsl.plan.table import Table
-from penstock.model.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from penstock.model.windows.definitions import (
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
 from penstock.topology.nodes import SessionAggregate, SlidingAggregate, WindowAggregate
 
 #: A cogroup cannot emit on window close: its aggregations see different stream times.

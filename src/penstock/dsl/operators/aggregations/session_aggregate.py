@@ -1,4 +1,4 @@
-"""Folds a grouped stream per session. As data: ``penstock.topology.nodes.session_aggregate``."""
+"""Folds a grouped stream per session. Node: ``nodes.aggregations.session_aggregate``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.materialize import session_store
 from penstock.dsl.plan.table import AggregatedTable, Table
-from penstock.model.windows import SessionWindows
+from penstock.model.windows.definitions import SessionWindows
 from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde
 from penstock.topology.nodes import SessionAggregate

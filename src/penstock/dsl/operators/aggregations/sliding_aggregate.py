@@ -1,6 +1,6 @@
 """Folds a grouped stream per sliding window.
 
-As data: ``penstock.topology.nodes.sliding_aggregate``.
+As data: ``penstock.topology.nodes.aggregations.sliding_aggregate``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.materialize import sliding_window_store
 from penstock.dsl.plan.table import AggregatedTable, Table
-from penstock.model.windows import SlidingWindows
+from penstock.model.windows.definitions import SlidingWindows
 from penstock.topology.nodes import SlidingAggregate
 
 

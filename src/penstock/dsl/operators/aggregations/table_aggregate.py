@@ -1,4 +1,4 @@
-"""Folds a grouped table. As data: ``penstock.topology.nodes.table_aggregate``."""
+"""Folds a grouped table. As data: ``penstock.topology.nodes.aggregations.table_aggregate``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Re-keys a table for an aggregation. As data: ``penstock.topology.nodes.table_group_by``."""
+"""Re-keys a table for an aggregation. Node: ``nodes.aggregations.table_group_by``."""
 
 from __future__ import annotations
 

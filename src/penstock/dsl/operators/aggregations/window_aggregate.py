@@ -1,4 +1,4 @@
-"""Folds a grouped stream per time window. As data: ``penstock.topology.nodes.window_aggregate``."""
+"""Folds a grouped stream per time window. Node: ``nodes.aggregations.window_aggregate``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.materialize import window_store
 from penstock.dsl.plan.table import AggregatedTable, Table
-from penstock.model.windows import TimeWindows, UnlimitedWindows
+from penstock.model.windows.definitions import TimeWindows, UnlimitedWindows
 from penstock.serde.base import Serde
 from penstock.serde.windowed import TimeWindowedSerde
 from penstock.topology.nodes import WindowAggregate

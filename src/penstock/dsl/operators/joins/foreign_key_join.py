@@ -1,4 +1,4 @@
-"""Joins two tables on a foreign key. As data: ``penstock.topology.nodes.foreign_key_join``."""
+"""Joins two tables on a foreign key. As data: ``topology.nodes.joins.foreign_key_join``."""
 
 from __future__ import annotations
 

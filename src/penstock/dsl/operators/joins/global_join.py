@@ -1,4 +1,4 @@
-"""Looks a stream up in a global table. As data: ``penstock.topology.nodes.global_join``."""
+"""Looks a stream up in a global table. As data: ``penstock.topology.nodes.joins.global_join``."""
 
 from __future__ import annotations
 

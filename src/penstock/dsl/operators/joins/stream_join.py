@@ -1,4 +1,4 @@
-"""Joins two streams within a window of time. As data: ``penstock.topology.nodes.stream_join``."""
+"""Joins two streams within a window of time. As data: ``topology.nodes.joins.stream_join``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.dsl.options.naming import Names
 from penstock.dsl.options.stream_options import not_none
 from penstock.dsl.plan.logical import LogicalNode, Operator, PlannedStore
 from penstock.dsl.plan.stream import Stream, copartition
-from penstock.model.windows import JoinWindows
+from penstock.model.windows.definitions import JoinWindows
 from penstock.serde.serdes import resolve_serde
 from penstock.topology.nodes import (
     JoinKind,

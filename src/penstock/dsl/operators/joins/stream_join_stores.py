@@ -11,7 +11,7 @@ from penstock.dsl.plan.logical import LogicalGraph, PlannedStore
 from penstock.dsl.plan.lowering import typed_spec
 from penstock.errors import StreamsError
 from penstock.model.site import caller_site
-from penstock.model.windows import JoinWindows
+from penstock.model.windows.definitions import JoinWindows
 from penstock.serde.base import Serde
 from penstock.serde.serdes import resolve_serde
 from penstock.state.spec import StoreKind, StoreSpec

@@ -15,7 +15,7 @@ from penstock.dsl.plan.stream import Stream
 from penstock.dsl.plan.table import GlobalTable, Table
 from penstock.errors import InvalidArgumentError
 from penstock.model.site import caller_site
-from penstock.model.windows import JoinWindows
+from penstock.model.windows.definitions import JoinWindows
 from penstock.topology.nodes import JoinKind
 
 

@@ -1,4 +1,4 @@
-"""Looks a stream up in a table. As data: ``penstock.topology.nodes.stream_table_join``."""
+"""Looks a stream up in a table. As data: ``penstock.topology.nodes.joins.stream_table_join``."""
 
 from __future__ import annotations
 

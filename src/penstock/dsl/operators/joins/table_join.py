@@ -1,4 +1,4 @@
-"""Joins two tables on their key. As data: ``penstock.topology.nodes.table_join``."""
+"""Joins two tables on their key. As data: ``penstock.topology.nodes.joins.table_join``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs user-written processors. As data: ``penstock.topology.nodes.process``."""
+"""Runs user-written processors. As data: ``penstock.topology.nodes.processors.process``."""
 
 from __future__ import annotations
 

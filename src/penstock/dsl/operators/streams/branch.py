@@ -1,4 +1,4 @@
-"""Splits a stream. As data: ``penstock.topology.nodes.branch``."""
+"""Splits a stream. As data: ``penstock.topology.nodes.streams.branch``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps some records of a stream. As data: ``penstock.topology.nodes.filter``."""
+"""Keeps some records of a stream. As data: ``penstock.topology.nodes.streams.filter``."""
 
 from __future__ import annotations
 

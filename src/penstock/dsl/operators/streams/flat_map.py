@@ -1,4 +1,4 @@
-"""Turns a record into any number of records. As data: ``penstock.topology.nodes.flat_map``."""
+"""Turns a record into any number of records. Node: ``nodes.streams.flat_map``."""
 
 from __future__ import annotations
 

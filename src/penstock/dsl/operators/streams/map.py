@@ -1,4 +1,4 @@
-"""Gives records a new key and value. As data: ``penstock.topology.nodes.map``."""
+"""Gives records a new key and value. As data: ``penstock.topology.nodes.streams.map``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts two streams together. As data: ``penstock.topology.nodes.pass_through``."""
+"""Puts two streams together. As data: ``penstock.topology.nodes.streams.pass_through``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at records: peek, for_each, print. As data: ``penstock.topology.nodes.peek``."""
+"""Looks at records: peek, for_each, print. As data: ``penstock.topology.nodes.streams.peek``."""
 
 from __future__ import annotations
 

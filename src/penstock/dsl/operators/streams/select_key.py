@@ -1,4 +1,4 @@
-"""Gives records a new key. As data: ``penstock.topology.nodes.select_key``."""
+"""Gives records a new key. As data: ``penstock.topology.nodes.streams.select_key``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds a table's changes back. As data: ``penstock.topology.nodes.suppress``."""
+"""Holds a table's changes back. As data: ``penstock.topology.nodes.tables.suppress``."""
 
 from __future__ import annotations
 

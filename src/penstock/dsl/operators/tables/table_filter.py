@@ -1,4 +1,4 @@
-"""Keeps some rows of a table. As data: ``penstock.topology.nodes.table_filter``."""
+"""Keeps some rows of a table. As data: ``penstock.topology.nodes.tables.table_filter``."""
 
 from __future__ import annotations
 

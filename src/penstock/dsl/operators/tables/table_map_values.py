@@ -1,4 +1,4 @@
-"""Gives a table's rows a new value. As data: ``penstock.topology.nodes.table_map_values``."""
+"""Gives a table's rows a new value. Node: ``nodes.tables.table_map_values``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives rows a new value with state. As data: ``topology.nodes.table_transform_values``."""
+"""Gives rows a new value with state. As data: ``topology.nodes.tables.table_transform_values``."""
 
 from __future__ import annotations
 

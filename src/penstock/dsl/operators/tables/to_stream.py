@@ -1,4 +1,4 @@
-"""Turns a table's changes into a stream. As data: ``penstock.topology.nodes.to_stream``."""
+"""Turns a table's changes into a stream. As data: ``penstock.topology.nodes.tables.to_stream``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a stream to a topic. As data: ``penstock.topology.nodes.sink``."""
+"""Writes a stream to a topic. As data: ``penstock.topology.nodes.topics.sink``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads topics into streams. As data: ``penstock.topology.nodes.source``."""
+"""Reads topics into streams. As data: ``penstock.topology.nodes.topics.source``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Reads a topic into a table, or makes a table of a stream.
 
-As data: ``penstock.topology.nodes.table_source``.
+As data: ``penstock.topology.nodes.topics.table_source``.
 """
 
 from __future__ import annotations

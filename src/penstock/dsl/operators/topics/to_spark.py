@@ -1,4 +1,4 @@
-"""``to_spark``: leaves the topology for Spark. As data: ``penstock.topology.nodes.to_spark``."""
+"""``to_spark``: leaves the topology for Spark. Node: ``nodes.topics.to_spark``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.serde.base import Serde
 from penstock.serde.json import TypedJsonSerde
 from penstock.serde.primitives import DoubleSerde, LongSerde, StringSerde
 from penstock.serde.tabular import TabularSerde
-from penstock.topology.nodes.to_spark import SPARK_TOPIC, ToSpark
+from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC, ToSpark
 
 _SCALARS: dict[Any, str] = {
     str: "string", int: "bigint", float: "double", bool: "boolean", bytes: "binary",

@@ -1,4 +1,4 @@
-"""Folds a grouped stream. As data: ``penstock.topology.nodes.aggregate``."""
+"""Folds a grouped stream. As data: ``penstock.topology.nodes.aggregations.aggregate``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.model.versioned import (
     ValueAndTimestamp,
 )
 from penstock.state.spec import StoreKind
-from penstock.topology.nodes.aggregate import Aggregate, Reduce
+from penstock.topology.nodes.aggregations.aggregate import Aggregate, Reduce
 
 #: Makes a named tuple in a third of the time that its own constructor takes.
 make = tuple.__new__

@@ -1,4 +1,4 @@
-"""Folds a grouped stream per session. As data: ``penstock.topology.nodes.session_aggregate``."""
+"""Folds a grouped stream per session. Node: ``nodes.aggregations.session_aggregate``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operator_clock import OperatorClock
 from penstock.model.change import Change
 from penstock.model.record import Headers
-from penstock.model.windowed import Window, Windowed
-from penstock.topology.nodes.session_aggregate import SessionAggregate
+from penstock.model.windows.windowed import Window, Windowed
+from penstock.topology.nodes.aggregations.session_aggregate import SessionAggregate
 
 
 @executes(SessionAggregate)

@@ -1,6 +1,6 @@
 """Folds a grouped stream per sliding window.
 
-As data: ``penstock.topology.nodes.sliding_aggregate``.
+As data: ``penstock.topology.nodes.aggregations.sliding_aggregate``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.model.versioned import ValueAndTimestamp
-from penstock.model.windowed import Window, Windowed
-from penstock.topology.nodes.sliding_aggregate import SlidingAggregate
+from penstock.model.windows.windowed import Window, Windowed
+from penstock.topology.nodes.aggregations.sliding_aggregate import SlidingAggregate
 
 
 class _Arrival:

@@ -1,4 +1,4 @@
-"""Folds a grouped table. As data: ``penstock.topology.nodes.table_aggregate``.
+"""Folds a grouped table. As data: ``penstock.topology.nodes.aggregations.table_aggregate``.
 
 The result's time is the later one of the record and of the value it updates. A value that became
 null is gone from the store, and its time with it.
@@ -13,8 +13,8 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.tables.table_store import MaterializedTable
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.topology.nodes.aggregations.table_aggregate import TableAggregate, TableReduce
 from penstock.topology.nodes.node import TableNode
-from penstock.topology.nodes.table_aggregate import TableAggregate, TableReduce
 
 
 @executes(TableAggregate)

@@ -1,4 +1,4 @@
-"""Re-keys a table's changes for an aggregation. As data: ``topology.nodes.table_group_by``."""
+"""Re-keys a table's changes for an aggregation. Node: ``nodes.aggregations.table_group_by``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.streams.map import checked_pair
 from penstock.model.change import Change
 from penstock.model.record import Headers
-from penstock.topology.nodes.table_group_by import TableGroupBy
+from penstock.topology.nodes.aggregations.table_group_by import TableGroupBy
 
 
 @executes(TableGroupBy)

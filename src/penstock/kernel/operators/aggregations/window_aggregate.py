@@ -1,4 +1,4 @@
-"""Folds a grouped stream per time window. As data: ``penstock.topology.nodes.window_aggregate``."""
+"""Folds a grouped stream per time window. Node: ``nodes.aggregations.window_aggregate``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.model.versioned import ValueAndTimestamp
-from penstock.model.window_rule import EXPIRED_WINDOW, NULL_KEY
-from penstock.model.windowed import Windowed
-from penstock.model.windows import rule_of
+from penstock.model.windows.definitions import rule_of
+from penstock.model.windows.rule import EXPIRED_WINDOW, NULL_KEY
+from penstock.model.windows.windowed import Windowed
 from penstock.state.window.window_keys import shared_windows
-from penstock.topology.nodes.window_aggregate import WindowAggregate
+from penstock.topology.nodes.aggregations.window_aggregate import WindowAggregate
 
 
 @executes(WindowAggregate)

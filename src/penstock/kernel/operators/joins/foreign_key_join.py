@@ -1,4 +1,4 @@
-"""Joins two tables on a foreign key of the left one. As data: ``topology.nodes.foreign_key_join``.
+"""Joins two tables on a foreign key of the left one. Node: ``nodes.joins.foreign_key_join``.
 
 A left row subscribes, by message, to the right row of its foreign key. The right side keeps the
 subscription, answers it, and answers again whenever that row changes. An answer carries the hash
@@ -26,7 +26,7 @@ from penstock.model.subscription import (
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.serde.base import Serde
 from penstock.serde.combined_key import combined_key, combined_key_prefix
-from penstock.topology.nodes.foreign_key_join import (
+from penstock.topology.nodes.joins.foreign_key_join import (
     ForeignKeyLookUp,
     ForeignKeyReceive,
     ForeignKeyResolve,

@@ -1,4 +1,4 @@
-"""Looks a stream's records up in a global table. As data: ``topology.nodes.global_join``."""
+"""Looks a stream's records up in a global table. As data: ``topology.nodes.joins.global_join``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.joins.joiner import join_of
 from penstock.kernel.operators.tables.table_store import rows_of
 from penstock.model.record import Headers
-from penstock.topology.nodes.global_join import GlobalJoin
+from penstock.topology.nodes.joins.global_join import GlobalJoin
 
 
 @executes(GlobalJoin)

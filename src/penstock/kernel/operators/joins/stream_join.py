@@ -1,4 +1,4 @@
-"""Joins two streams within a window of time. As data: ``penstock.topology.nodes.stream_join``."""
+"""Joins two streams within a window of time. As data: ``topology.nodes.joins.stream_join``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operator_clock import OperatorClock
 from penstock.kernel.operators.joins.joiner import join_of
-from penstock.model.duration import MAX_LONG
 from penstock.model.record import Headers
+from penstock.model.time.duration import MAX_LONG
 from penstock.state.buffer.outer_join import OuterJoinKey, OuterJoinStore
-from penstock.topology.nodes.stream_join import StreamJoin, StreamJoinWindow, StreamSelfJoin
+from penstock.topology.nodes.joins.stream_join import StreamJoin, StreamJoinWindow, StreamSelfJoin
 
 
 @executes(StreamJoinWindow)

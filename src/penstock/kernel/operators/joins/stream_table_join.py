@@ -1,4 +1,4 @@
-"""Looks a stream up in a table. As data: ``penstock.topology.nodes.stream_table_join``."""
+"""Looks a stream up in a table. As data: ``penstock.topology.nodes.joins.stream_table_join``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.kernel.record_contexts import in_context
 from penstock.kernel.value_getter import value_getter_for
 from penstock.model.record import Headers
 from penstock.state.buffer.buffered import Eviction, TimeOrderedBuffer
-from penstock.topology.nodes.stream_table_join import StreamTableJoin
+from penstock.topology.nodes.joins.stream_table_join import StreamTableJoin
 
 
 @executes(StreamTableJoin)

@@ -1,4 +1,4 @@
-"""Joins two tables on their key. As data: ``penstock.topology.nodes.table_join``."""
+"""Joins two tables on their key. As data: ``penstock.topology.nodes.joins.table_join``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.kernel.operators.tables.table_store import materialized
 from penstock.kernel.value_getter import value_getter_for
 from penstock.model.change import Change
 from penstock.model.record import Headers
-from penstock.topology.nodes.table_join import TableJoin, TableJoinMerge
+from penstock.topology.nodes.joins.table_join import TableJoin, TableJoinMerge
 
 
 @executes(TableJoin)

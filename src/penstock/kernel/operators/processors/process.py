@@ -1,4 +1,4 @@
-"""Runs user-written processors. As data: ``penstock.topology.nodes.process``."""
+"""Runs user-written processors. As data: ``penstock.topology.nodes.processors.process``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.model.record import FixedKeyRecord, Headers, Record
 from penstock.processor.processor import FixedKeyProcessor, Processor
 from penstock.processor.supplier import Supplier
-from penstock.topology.nodes.process import Process
+from penstock.topology.nodes.processors.process import Process
 
 _MISSING = (None, Processor.process, FixedKeyProcessor.process)
 

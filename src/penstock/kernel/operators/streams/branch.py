@@ -1,4 +1,4 @@
-"""Splits a stream. As data: ``penstock.topology.nodes.branch``."""
+"""Splits a stream. As data: ``penstock.topology.nodes.streams.branch``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from penstock.errors import StreamsError
 from penstock.kernel.executor import Executor, Forward, executes
 from penstock.model.record import Headers
-from penstock.topology.nodes.branch import Branch
+from penstock.topology.nodes.streams.branch import Branch
 
 
 @executes(Branch)

@@ -1,4 +1,4 @@
-"""Keeps some records of a stream. As data: ``penstock.topology.nodes.filter``."""
+"""Keeps some records of a stream. As data: ``penstock.topology.nodes.streams.filter``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.kernel.executor import Executor, executes
 from penstock.model.record import Headers
-from penstock.topology.nodes.filter import Filter
+from penstock.topology.nodes.streams.filter import Filter
 
 
 @executes(Filter)

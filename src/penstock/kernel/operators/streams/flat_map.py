@@ -1,4 +1,4 @@
-"""Turns a record into any number of records. As data: ``penstock.topology.nodes.flat_map``."""
+"""Turns a record into any number of records. Node: ``nodes.streams.flat_map``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.streams.map import checked_pair
 from penstock.model.record import Headers
-from penstock.topology.nodes.flat_map import FlatMap
+from penstock.topology.nodes.streams.flat_map import FlatMap
 
 _PAIRS = "return an iterable of (key, value) pairs: [(key, value)] for a single one"
 

@@ -1,4 +1,4 @@
-"""Turns a value into any number of values. As data: ``penstock.topology.nodes.flat_map_values``."""
+"""Turns a value into any number of values. Node: ``nodes.streams.flat_map_values``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.streams.flat_map import iterable
 from penstock.model.record import Headers
-from penstock.topology.nodes.flat_map_values import FlatMapValues
+from penstock.topology.nodes.streams.flat_map_values import FlatMapValues
 
 
 @executes(FlatMapValues)

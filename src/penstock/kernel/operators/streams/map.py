@@ -1,4 +1,4 @@
-"""Gives records a new key and value. As data: ``penstock.topology.nodes.map``."""
+"""Gives records a new key and value. As data: ``penstock.topology.nodes.streams.map``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.kernel.executor import Executor, executes
 from penstock.model.record import Headers
-from penstock.topology.nodes.map import Map
+from penstock.topology.nodes.streams.map import Map
 
 
 @executes(Map)

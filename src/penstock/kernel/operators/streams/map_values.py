@@ -1,4 +1,4 @@
-"""Gives records a new value. As data: ``penstock.topology.nodes.map_values``."""
+"""Gives records a new value. As data: ``penstock.topology.nodes.streams.map_values``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.kernel.executor import Executor, executes
 from penstock.model.record import Headers
-from penstock.topology.nodes.map_values import MapValues
+from penstock.topology.nodes.streams.map_values import MapValues
 
 
 @executes(MapValues)

@@ -1,9 +1,9 @@
-"""Hands records on unchanged. As data: ``penstock.topology.nodes.pass_through``."""
+"""Hands records on unchanged. As data: ``penstock.topology.nodes.streams.pass_through``."""
 
 from __future__ import annotations
 
 from penstock.kernel.executor import Executor, executes
-from penstock.topology.nodes.pass_through import PassThrough, TablePassThrough
+from penstock.topology.nodes.streams.pass_through import PassThrough, TablePassThrough
 
 
 @executes(PassThrough)

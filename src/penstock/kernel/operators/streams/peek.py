@@ -1,4 +1,4 @@
-"""Looks at records in passing. As data: ``penstock.topology.nodes.peek``."""
+"""Looks at records in passing. As data: ``penstock.topology.nodes.streams.peek``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.kernel.executor import Executor, executes
 from penstock.model.record import Headers
-from penstock.topology.nodes.peek import Peek
+from penstock.topology.nodes.streams.peek import Peek
 
 
 @executes(Peek)

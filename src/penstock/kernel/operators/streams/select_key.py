@@ -1,4 +1,4 @@
-"""Gives records a new key. As data: ``penstock.topology.nodes.select_key``."""
+"""Gives records a new key. As data: ``penstock.topology.nodes.streams.select_key``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.kernel.executor import Executor, executes
 from penstock.model.record import Headers
-from penstock.topology.nodes.select_key import SelectKey
+from penstock.topology.nodes.streams.select_key import SelectKey
 
 
 @executes(SelectKey)

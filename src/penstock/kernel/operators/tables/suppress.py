@@ -1,4 +1,4 @@
-"""Holds a table's changes back. As data: ``penstock.topology.nodes.suppress``."""
+"""Holds a table's changes back. As data: ``penstock.topology.nodes.tables.suppress``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.kernel.record_contexts import in_context
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.state.buffer.buffered import Eviction, TimeOrderedBuffer
-from penstock.topology.nodes.suppress import Suppress
+from penstock.topology.nodes.tables.suppress import Suppress
 
 
 @executes(Suppress)

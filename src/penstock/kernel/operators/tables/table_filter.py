@@ -1,4 +1,4 @@
-"""Keeps some rows of a table. As data: ``penstock.topology.nodes.table_filter``."""
+"""Keeps some rows of a table. As data: ``penstock.topology.nodes.tables.table_filter``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.tables.table_store import materialized
 from penstock.model.change import Change
 from penstock.model.record import Headers
-from penstock.topology.nodes.table_filter import TableFilter
+from penstock.topology.nodes.tables.table_filter import TableFilter
 
 
 @executes(TableFilter)

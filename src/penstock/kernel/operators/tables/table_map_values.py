@@ -1,4 +1,4 @@
-"""Gives a table's rows a new value. As data: ``penstock.topology.nodes.table_map_values``."""
+"""Gives a table's rows a new value. Node: ``nodes.tables.table_map_values``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.tables.table_store import materialized
 from penstock.model.change import Change
 from penstock.model.record import Headers
-from penstock.topology.nodes.table_map_values import TableMapValues
+from penstock.topology.nodes.tables.table_map_values import TableMapValues
 
 
 @executes(TableMapValues)

@@ -1,4 +1,4 @@
-"""Gives rows a new value with state. As data: ``topology.nodes.table_transform_values``."""
+"""Gives rows a new value with state. As data: ``topology.nodes.tables.table_transform_values``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.model.record import Headers, RecordContext
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.processor.processor import ValueTransformer
 from penstock.topology.nodes.node import Node
-from penstock.topology.nodes.table_transform_values import TableTransformValues
+from penstock.topology.nodes.tables.table_transform_values import TableTransformValues
 
 if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices

@@ -1,4 +1,4 @@
-"""Turns a table's changes into a stream. As data: ``penstock.topology.nodes.to_stream``."""
+"""Turns a table's changes into a stream. As data: ``penstock.topology.nodes.tables.to_stream``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from penstock.kernel.executor import Executor, executes
 from penstock.model.change import Change
 from penstock.model.record import Headers
-from penstock.topology.nodes.to_stream import ToStream
+from penstock.topology.nodes.tables.to_stream import ToStream
 
 
 @executes(ToStream)

@@ -1,4 +1,4 @@
-"""Guards the way into a repartition topic. As data: ``penstock.topology.nodes.null_key_filter``."""
+"""Guards the way into a repartition topic. Node: ``nodes.topics.null_key_filter``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.kernel.executor import Executor, executes
 from penstock.model.record import Headers
-from penstock.topology.nodes.null_key_filter import NullKeyFilter
+from penstock.topology.nodes.topics.null_key_filter import NullKeyFilter
 
 
 @executes(NullKeyFilter)

@@ -1,4 +1,4 @@
-"""Encoding at the border of a sub-topology. What a sink is: ``topology.nodes.sink``."""
+"""Encoding at the border of a sub-topology. What a sink is: ``topology.nodes.topics.sink``."""
 
 from __future__ import annotations
 

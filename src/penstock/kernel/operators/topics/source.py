@@ -1,4 +1,4 @@
-"""Decoding at the border of a sub-topology. What a source is: ``topology.nodes.source``."""
+"""Decoding at the border of a sub-topology. What a source is: ``topology.nodes.topics.source``."""
 
 from __future__ import annotations
 

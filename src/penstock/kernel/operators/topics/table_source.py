@@ -1,4 +1,4 @@
-"""Turns a topic or a stream into a table. As data: ``penstock.topology.nodes.table_source``."""
+"""Turns a topic or a stream into a table. Node: ``nodes.topics.table_source``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.tables.table_store import materialized
 from penstock.model.change import Change
 from penstock.model.record import Headers
-from penstock.topology.nodes.table_source import TableSource
+from penstock.topology.nodes.topics.table_source import TableSource
 
 
 @executes(TableSource)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.kernel.executor import executes
 from penstock.kernel.operators.topics.sink import SinkExecutor
-from penstock.topology.nodes.to_spark import ToSpark
+from penstock.topology.nodes.topics.to_spark import ToSpark
 
 
 @executes(ToSpark)

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
-from penstock.model.duration import MAX_LONG
 from penstock.model.task_id import TaskId
+from penstock.model.time.duration import MAX_LONG
 from penstock.runtime.spark.driver.topics import changelog_config, is_windowed
 from penstock.runtime.spark.exchange.plan import Plan
 

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.model.versioned import VersionedRecord
-from penstock.model.windowed import Windowed
+from penstock.model.windows.windowed import Windowed
 from penstock.runtime.spark.driver.store_view import StoreView
 from penstock.serde.tabular import TabularSerde
 

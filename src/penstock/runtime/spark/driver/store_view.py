@@ -16,7 +16,7 @@ from penstock.errors import PenstockError, StreamsError, UnknownStoreError
 from penstock.kernel.serdes import required_serde
 from penstock.model.partitioning import partition_for
 from penstock.model.versioned import AggregationWithHeaders, ValueAndTimestamp
-from penstock.model.windowed import Windowed
+from penstock.model.windows.windowed import Windowed
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.state.spec import StoreKind, StoreSpec

@@ -26,7 +26,7 @@ from penstock.errors import ConfigError, InvalidStateError, PenstockError
 from penstock.kafka.admin import Admin
 from penstock.kafka.broker_registry import running_project_broker
 from penstock.kafka.embedded import shared_broker
-from penstock.model.duration import Duration, to_ms
+from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import BatchRunner

@@ -23,7 +23,7 @@ from penstock.runtime.spark.exchange.plan import to_spark_topic
 from penstock.runtime.spark.exchange.stage_request import Application, Part, Report
 from penstock.runtime.spark.worker.reader import RangeReader
 from penstock.topology.graph import Graph
-from penstock.topology.nodes.to_spark import ToSpark
+from penstock.topology.nodes.topics.to_spark import ToSpark
 
 _ROWS = "task int, sequence long, timestamp long, key binary, value binary"
 

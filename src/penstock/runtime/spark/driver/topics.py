@@ -14,13 +14,13 @@ from penstock.config import (
 from penstock.errors import TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic, TopicSpec
-from penstock.model.duration import MAX_LONG
+from penstock.model.time.duration import MAX_LONG
 from penstock.runtime.spark.exchange.plan import Plan, to_spark_topic
 from penstock.runtime.spark.worker.writer import LARGEST_BUNDLE
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source
-from penstock.topology.nodes.to_spark import ToSpark
+from penstock.topology.nodes.topics.to_spark import ToSpark
 from penstock.topology.validate import nearest
 
 _WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)

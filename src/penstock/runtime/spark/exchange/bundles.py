@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.kernel.raw_columns import RawColumns, Timestamps
-from penstock.model.coded_bytes import CodedBytes, joined_columns
+from penstock.model.columns.dictionary_bytes import DictionaryBytes, joined_columns
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.stage_request import Skips
@@ -108,7 +108,7 @@ class Bundle:
 
 
 def _array(column: Sequence[bytes | None]) -> pa.Array:
-    if not isinstance(column, CodedBytes):
+    if not isinstance(column, DictionaryBytes):
         return pa.array(column, pa.binary())
     # As narrow as they can be: every byte goes through the broker.
     codes = column.codes.astype(np.min_scalar_type(-len(column.different) - 1))
@@ -121,7 +121,7 @@ def _column(array: pa.Array) -> Sequence[bytes | None]:
     if not isinstance(array, pa.DictionaryArray):
         return array.to_pylist()  # type: ignore[no-any-return]
     codes = array.indices.fill_null(-1).to_numpy().astype(np.int64)
-    return CodedBytes(codes, array.dictionary.to_pylist())
+    return DictionaryBytes(codes, array.dictionary.to_pylist())
 
 
 def unpacked(data: bytes) -> Bundle:

@@ -14,7 +14,7 @@ from functools import cached_property
 from penstock.errors import TopologyError
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source, TableSource
-from penstock.topology.nodes.to_spark import SPARK_TOPIC
+from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC
 from penstock.topology.subtopology import SubTopology, subtopologies
 
 

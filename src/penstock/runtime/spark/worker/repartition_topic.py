@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernel.raw_columns import Timestamps
-from penstock.model.coded_bytes import CodedBytes, joined_columns
+from penstock.model.columns.dictionary_bytes import DictionaryBytes, joined_columns
+from penstock.model.columns.partitioning import partitions_for
 from penstock.model.partitioning import partition_for
-from penstock.model.partitioning_columns import partitions_for
 from penstock.runtime.spark.exchange.bundles import Bundle
 
 #: Keys whose partition is remembered, for each task and repartition topic.
@@ -25,7 +25,7 @@ _Piece = tuple[int, Sequence[bytes | None], Sequence[bytes | None], Timestamps]
 
 def _cut(column: Sequence[bytes | None], places: NDArray[np.int64]) -> Sequence[bytes | None]:
     """The items at these places, without bytes that only other partitions need."""
-    if isinstance(column, CodedBytes):
+    if isinstance(column, DictionaryBytes):
         return column.take(places).used()
     return [column[n] for n in places.tolist()]
 
@@ -121,7 +121,7 @@ class RepartitionTopic:
                 self._full.append((partition, bundle))
 
     def _partitions_of(self, keys: Sequence[bytes | None]) -> NDArray[np.int64]:
-        if not isinstance(keys, CodedBytes):
+        if not isinstance(keys, DictionaryBytes):
             return partitions_for(keys, self.partitions)
         # A record without a key has the code -1, which is the last place.
         return partitions_for([*keys.different, None], self.partitions)[keys.codes]

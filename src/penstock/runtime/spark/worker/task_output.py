@@ -24,7 +24,7 @@ from penstock.runtime.spark.worker.repartition_topic import RepartitionTopic
 from penstock.runtime.spark.worker.writer import Writer
 from penstock.state.buffer.buffer_value import CHANGELOG_VERSION
 from penstock.state.spec import StoreKind
-from penstock.topology.nodes.to_spark import SPARK_TOPIC
+from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC
 
 
 class TaskOutput:

@@ -15,12 +15,12 @@ from penstock.dsl.faces.ktable import KTable
 from penstock.dsl.options.emit_strategy import EmitStrategy
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.options.stream_options import Grouped
+from penstock.model.columns.row_columns import Items, Places, RowColumns
 from penstock.model.field_fold import FieldFold
 from penstock.model.pure import pure
-from penstock.model.rows import Items, Places, Rows
-from penstock.model.windows import SessionWindows
+from penstock.model.windows.definitions import SessionWindows
 from penstock.sql.ast.queries import SessionWindow
-from penstock.sql.functions.aggregates import same
+from penstock.sql.functions.aggregates.basic import same
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.grouping import bind
 from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm, is_known, rows_in
@@ -158,7 +158,7 @@ def _over_stream(
 
 
 def _pending(rows: KStream[Any, Any]) -> PendingRows:
-    def over_columns(keys: Any, values: Any) -> tuple[None, Rows] | None:
+    def over_columns(keys: Any, values: Any) -> tuple[None, RowColumns] | None:
         found = rows_in(values)
         return None if found is None else (None, found)
 
@@ -199,8 +199,8 @@ def _regrouped(
 
 def _regrouped_columns(
     group: RowsForm, arguments: RowsForm, before: ColumnForm
-) -> Callable[[Any, Any], tuple[Places | None, Rows, Rows] | None]:
-    def over_columns(keys: Any, values: Any) -> tuple[Places | None, Rows, Rows] | None:
+) -> Callable[[Any, Any], tuple[Places | None, RowColumns, RowColumns] | None]:
+    def over_columns(keys: Any, values: Any) -> tuple[Places | None, RowColumns, RowColumns] | None:
         found = before(keys, values)
         if found is None:
             return None
@@ -260,11 +260,11 @@ def _result(step: AggregateStep, fold: _Fold) -> Callable[[Any, Row], Row]:
     )
 
 
-def _result_columns(step: AggregateStep, fold: _Fold) -> Callable[[Any, Any], Rows | None]:
+def _result_columns(step: AggregateStep, fold: _Fold) -> Callable[[Any, Any], RowColumns | None]:
     """The same for whole columns: those of the key, the results, and the bounds of windows."""
     maps, width = [each.map for each in fold.aggregators], len(step.key)
 
-    def over_columns(keys: Any, states: Any) -> Rows | None:
+    def over_columns(keys: Any, states: Any) -> RowColumns | None:
         found = states.values()
         # Keys in windows are a column that has their parts, if they are not made yet.
         part: Callable[[str], Items] | None = getattr(keys, "member", None)
@@ -278,7 +278,7 @@ def _result_columns(step: AggregateStep, fold: _Fold) -> Callable[[Any, Any], Ro
         ]
         if part is not None:
             columns += [partial(part, "start"), partial(part, "end")]
-        return Rows(columns, len(found))
+        return RowColumns(columns, len(found))
 
     return over_columns
 
@@ -289,4 +289,4 @@ def _mapped(convert: Callable[[Any], Any], column: Callable[[], Items]) -> Items
 
 def _member(made: Callable[[], Items], place: int) -> Items:
     rows = made()
-    return rows.column(place) if isinstance(rows, Rows) else [*map(itemgetter(place), rows)]
+    return rows.column(place) if isinstance(rows, RowColumns) else [*map(itemgetter(place), rows)]

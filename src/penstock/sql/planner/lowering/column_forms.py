@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from penstock.model.rows import Items, Places, Rows
+from penstock.model.columns.row_columns import Items, Places, RowColumns
 
 #: Of the columns of keys and values, the places of the records that stay, None for all of them,
 #: and their rows.
-ColumnForm = Callable[[Any, Any], tuple[Places | None, Rows] | None]
+ColumnForm = Callable[[Any, Any], tuple[Places | None, RowColumns] | None]
 #: From rows to rows, one for each.
-RowsForm = Callable[[Rows], Rows]
+RowsForm = Callable[[RowColumns], RowColumns]
 
 
 class BatchColumn(Protocol):
@@ -26,44 +26,44 @@ class BatchColumn(Protocol):
     def values(self) -> Sequence[Any]: ...
 
 
-def rows_in(values: BatchColumn) -> Rows | None:
+def rows_in(values: BatchColumn) -> RowColumns | None:
     """The rows of a batch, if all of its records have one."""
     found = values.values()
-    return found if isinstance(found, Rows) else None
+    return found if isinstance(found, RowColumns) else None
 
 
-def only_rows(form: RowsForm) -> Callable[[Any], Rows | None]:
+def only_rows(form: RowsForm) -> Callable[[Any], RowColumns | None]:
     """Gives the form of a function that takes rows alone."""
 
-    def over_columns(values: BatchColumn) -> Rows | None:
+    def over_columns(values: BatchColumn) -> RowColumns | None:
         rows = rows_in(values)
         return None if rows is None else form(rows)
 
     return over_columns
 
 
-def projection(columns: Sequence[Callable[[Rows], Items]]) -> RowsForm:
+def projection(columns: Sequence[Callable[[RowColumns], Items]]) -> RowsForm:
     """Gives the form of several expressions; each is evaluated once somebody asks for it."""
 
-    def project(rows: Rows) -> Rows:
-        return Rows([lambda each=each: each(rows) for each in columns], len(rows))  # type: ignore[misc]
+    def project(rows: RowColumns) -> RowColumns:
+        return RowColumns([lambda each=each: each(rows) for each in columns], len(rows))  # type: ignore[misc]
 
     return project
 
 
-def with_key(values: Rows, keys: BatchColumn, width: int, between: int) -> Rows:
-    """Rows with so many NULLs and the columns of their keys behind them."""
+def with_key(values: RowColumns, keys: BatchColumn, width: int, between: int) -> RowColumns:
+    """RowColumns with so many NULLs and the columns of their keys behind them."""
     count = len(values)
 
     def column(place: int) -> Items:
         found = keys.values()
-        if isinstance(found, Rows):
+        if isinstance(found, RowColumns):
             return found.column(place)
         return [None if key is None else key[place] for key in found]
 
     nulls = [lambda: [None] * count] * between
     key = [lambda place=place: column(place) for place in range(width)]
-    return Rows([*values.lazily(), *nulls, *key], count)
+    return RowColumns([*values.lazily(), *nulls, *key], count)
 
 
 def is_known(column: Items) -> Any:

@@ -12,12 +12,12 @@ from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.formats.columns import ColumnLike
 from penstock.formats.formats import format_named
 from penstock.formats.rows import serde_for
-from penstock.model.rows import Rows
+from penstock.model.columns.row_columns import RowColumns
 from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from penstock.sql.ast.expressions import ColumnRef, Expression
-from penstock.sql.catalog import DataSource, FormatSpec, WindowSpec
+from penstock.sql.catalog.catalog import DataSource, FormatSpec, WindowSpec
 from penstock.sql.expressions import Column, Scope, compile_condition, compile_expression
 from penstock.sql.expressions.over_rows import mask_over_rows, values_over_rows
 from penstock.sql.planner.lowering.column_forms import projection
@@ -50,7 +50,7 @@ class RowFunction(Generic[T]):
     """
 
     one: Callable[[Row], T]
-    over_rows: Callable[[Rows], Any]
+    over_rows: Callable[[RowColumns], Any]
 
 
 @dataclass(slots=True)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from penstock.dsl.faces.kstream import KStream
-from penstock.model.coded import coded_texts
+from penstock.model.columns.dictionary_column import coded_texts
+from penstock.model.columns.row_columns import Items, Places, RowColumns
 from penstock.model.pure import pure
-from penstock.model.rows import Items, Places, Rows
-from penstock.model.sql_types import STRING, ArrayType, SqlType
+from penstock.model.sql.types import STRING, ArrayType, SqlType
 from penstock.sql.ast.expressions import FunctionCall, Lambda
 from penstock.sql.expressions.compiler import compile_node
 from penstock.sql.expressions.over_rows import (
@@ -47,19 +47,19 @@ def lower_explode(
     return rows.flat_map_values(pure(exploded, over_columns=_over_columns(found)))
 
 
-def _over_columns(explode_all: Callable[[Rows], Exploded]) -> Callable[[Any], Any]:
-    def over_columns(values: Any) -> tuple[Places, Rows] | None:
+def _over_columns(explode_all: Callable[[RowColumns], Exploded]) -> Callable[[Any], Any]:
+    def over_columns(values: Any) -> tuple[Places, RowColumns] | None:
         rows = rows_in(values)
         if rows is None:
             return None
         counts, columns = explode_all(rows)
         places = np.repeat(np.arange(len(rows)), counts)
-        return places, Rows([*rows.take(places).lazily(), *columns], len(places))
+        return places, RowColumns([*rows.take(places).lazily(), *columns], len(places))
 
     return over_columns
 
 
-def _over_arrays(step: ExplodeStep, lowering: Lowering) -> Callable[[Rows], Exploded] | None:
+def _over_arrays(step: ExplodeStep, lowering: Lowering) -> Callable[[RowColumns], Exploded] | None:
     """EXPLODE of an array that Arrow can compute; it need never become a list."""
     call, scope = step.calls[0], lowering.scope(step.input.columns)
     argument = call.arguments[0]
@@ -72,7 +72,7 @@ def _over_arrays(step: ExplodeStep, lowering: Lowering) -> Callable[[Rows], Expl
         return None
     element = array.type.element
 
-    def explode_all(rows: Rows) -> Exploded:
+    def explode_all(rows: RowColumns) -> Exploded:
         lists = array.evaluate(rows)
         counts: Places = lists.value_lengths().fill_null(0).to_numpy().astype(np.int64)
         return counts, [column_of_array(lists.flatten(), element)]
@@ -82,10 +82,10 @@ def _over_arrays(step: ExplodeStep, lowering: Lowering) -> Callable[[Rows], Expl
 
 def _over_lists(
     step: ExplodeStep, functions: list[RowFunction[list[Any]]]
-) -> Callable[[Rows], Exploded]:
+) -> Callable[[RowColumns], Exploded]:
     types = [column.type for column in step.columns[len(step.input.columns) :]]
 
-    def explode_all(rows: Rows) -> Exploded:
+    def explode_all(rows: RowColumns) -> Exploded:
         pieces, columns = _together([function.over_rows(rows) for function in functions])
         counts = np.fromiter(map(len, pieces), np.int64, len(pieces))
         return counts, [_compact(c, t) for c, t in zip(columns, types, strict=True)]

@@ -9,9 +9,9 @@ from typing import Any
 from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
 from penstock.dsl.options.join_options import Joined, StreamJoined
+from penstock.model.columns.row_columns import Items, RowColumns
 from penstock.model.pure import pure
-from penstock.model.rows import Items, Rows
-from penstock.model.windows import JoinWindows
+from penstock.model.windows.definitions import JoinWindows
 from penstock.serde.base import Serde
 from penstock.sql.ast.queries import Within
 from penstock.sql.planner.lowering.column_forms import rows_in
@@ -128,9 +128,9 @@ def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
             )
         )
 
-    def side_by_side(keys: Any, left: Any, right: Any) -> Rows | None:
+    def side_by_side(keys: Any, left: Any, right: Any) -> RowColumns | None:
         own, others = rows_in(left), _rows_or(right.values(), no_right)
-        return None if own is None else Rows([*own.lazily(), *others], len(own))
+        return None if own is None else RowColumns([*own.lazily(), *others], len(own))
 
     return pure(
         lambda key, left, right: (*(left or no_left), *(right or no_right)),
@@ -140,7 +140,7 @@ def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
 
 def _rows_or(partners: Items, missing: Row) -> list[Callable[[], Items]]:
     """The columns of rows, of which some are missing."""
-    if isinstance(partners, Rows):
+    if isinstance(partners, RowColumns):
         return partners.lazily()
     return [
         lambda place=place: [(row or missing)[place] for row in partners]  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Rows that are not made yet: steps over single rows are put together into one operator.
+"""RowColumns that are not made yet: steps over single rows are put together into one operator.
 
 A plan has a step for each clause. An operator for each of them would cost more than the clauses
 themselves, so functions are composed until an operator needs the rows.
@@ -14,8 +14,8 @@ import numpy as np
 
 from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
+from penstock.model.columns.row_columns import Places, RowColumns
 from penstock.model.pure import pure
-from penstock.model.rows import Places, Rows
 from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm
 from penstock.sql.planner.lowering.context import Row, RowFunction
 
@@ -79,8 +79,8 @@ class PendingRows:
         return self.stream.map_values(pure(self.make, over_columns=_all_of(self.columns)))
 
 
-def _filtered(before: ColumnForm, mask_of: Callable[[Rows], Any]) -> ColumnForm:
-    def over_columns(keys: Any, values: Any) -> tuple[Places | None, Rows] | None:
+def _filtered(before: ColumnForm, mask_of: Callable[[RowColumns], Any]) -> ColumnForm:
+    def over_columns(keys: Any, values: Any) -> tuple[Places | None, RowColumns] | None:
         found = before(keys, values)
         if found is None:
             return None
@@ -92,17 +92,17 @@ def _filtered(before: ColumnForm, mask_of: Callable[[Rows], Any]) -> ColumnForm:
 
 
 def _projected(before: ColumnForm, project: RowsForm) -> ColumnForm:
-    def over_columns(keys: Any, values: Any) -> tuple[Places | None, Rows] | None:
+    def over_columns(keys: Any, values: Any) -> tuple[Places | None, RowColumns] | None:
         found = before(keys, values)
         return None if found is None else (found[0], project(found[1]))
 
     return over_columns
 
 
-def _all_of(form: ColumnForm) -> Callable[[Any, Any], Rows | None]:
+def _all_of(form: ColumnForm) -> Callable[[Any, Any], RowColumns | None]:
     """The form of rows of which none was dropped."""
 
-    def over_columns(keys: Any, values: Any) -> Rows | None:
+    def over_columns(keys: Any, values: Any) -> RowColumns | None:
         found = form(keys, values)
         return None if found is None else found[1]
 
@@ -115,13 +115,13 @@ class PendingTable:
 
     table: KTable[Any, Any]
     make: Callable[[Any, Any], Row]
-    columns: Callable[[Any, Any], Rows | None]
+    columns: Callable[[Any, Any], RowColumns | None]
 
     def projected(self, values: RowFunction[Row]) -> PendingTable:
         make, evaluate = self.make, values.one
         before, project = self.columns, values.over_rows
 
-        def over_columns(keys: Any, states: Any) -> Rows | None:
+        def over_columns(keys: Any, states: Any) -> RowColumns | None:
             rows = before(keys, states)
             return None if rows is None else project(rows)
 

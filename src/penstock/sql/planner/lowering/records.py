@@ -8,8 +8,8 @@ from typing import Any
 from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
 from penstock.dsl.options.materialized import Materialized
+from penstock.model.columns.row_columns import RowColumns
 from penstock.model.pure import pure
-from penstock.model.rows import Rows
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.walk import walk
 from penstock.sql.expressions import Column
@@ -63,12 +63,12 @@ def lower_rekey(
         new = evaluate(row)
         return new, (*row, *(new[i] for i in appended)) if appended else row
 
-    def over_columns(keys: Any, values: Any) -> tuple[Rows, Rows] | None:
+    def over_columns(keys: Any, values: Any) -> tuple[RowColumns, RowColumns] | None:
         rows = rows_in(values)
         if rows is None:
             return None
         new = project(rows)
-        return new, Rows([*rows.lazily(), *(new.lazily()[i] for i in appended)], len(rows))
+        return new, RowColumns([*rows.lazily(), *(new.lazily()[i] for i in appended)], len(rows))
 
     return rows.map(pure(rekeyed, over_columns=over_columns))
 

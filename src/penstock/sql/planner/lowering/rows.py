@@ -18,9 +18,9 @@ import orjson
 from penstock.formats.column_codec import rows_of
 from penstock.formats.columns import parts
 from penstock.kernel.vector.codecs import Encoded
-from penstock.model.coded_bytes import CodedBytes
-from penstock.model.rows import Rows
-from penstock.model.sql_types import (
+from penstock.model.columns.dictionary_bytes import DictionaryBytes
+from penstock.model.columns.row_columns import RowColumns
+from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
@@ -76,9 +76,9 @@ class InternalRowSerde(Serde[tuple[Any, ...]]):
     def keeps_bytes(self, data: Encoded) -> bool:
         return False
 
-    def decode_column(self, data: Encoded) -> Rows | None:
-        """Rows as columns; a column of bytes that come again and again is decoded once."""
-        if isinstance(data, CodedBytes):
+    def decode_column(self, data: Encoded) -> RowColumns | None:
+        """RowColumns as columns; a column of bytes that come again and again is decoded once."""
+        if isinstance(data, DictionaryBytes):
             different = None if None in data else self.decode_column(data.different)
             return None if different is None else different.coded(data.codes)
         # Of bytes that a query has written itself, all can be read at once.
@@ -89,11 +89,11 @@ class InternalRowSerde(Serde[tuple[Any, ...]]):
             _each_item([*map(itemgetter(n), lists)], _reader(type_))
             for n, type_ in enumerate(self.types)
         ]
-        return Rows(read, len(lists))
+        return RowColumns(read, len(lists))
 
     def encode_column(self, values: Sequence[Any]) -> Encoded | None:
         if not self.types:
-            return None if None in values else CodedBytes(np.zeros(len(values), int), [b"[]"])
+            return None if None in values else DictionaryBytes(np.zeros(len(values), int), [b"[]"])
         if None in values:
             return None
         if _NUMBERS.issuperset(self.types):

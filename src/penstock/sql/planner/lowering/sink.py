@@ -8,7 +8,7 @@ from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
 from penstock.model.record import Record
 from penstock.processor.processor import Processor
-from penstock.sql.catalog import DataSource
+from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.timestamps import timestamp_reader

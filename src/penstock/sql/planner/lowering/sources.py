@@ -9,17 +9,17 @@ from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
 from penstock.dsl.options.materialized import Materialized
 from penstock.errors import StreamsError
+from penstock.model.columns.row_columns import RowColumns
 from penstock.model.pure import pure
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers
-from penstock.model.rows import Rows
 from penstock.processor.processor import FixedKeyProcessor
 from penstock.sql.ast.expressions import ColumnRef
-from penstock.sql.catalog import DataSource
+from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.catalog.schema import PSEUDO_COLUMNS
 from penstock.sql.planner.lowering.column_forms import ColumnForm, rows_in, with_key
 from penstock.sql.planner.lowering.context import Lowering, Row
 from penstock.sql.planner.lowering.pending import Lowered, PendingRows, made
 from penstock.sql.planner.steps import DerivedStep, SourceStep
-from penstock.sql.schema import PSEUDO_COLUMNS
 from penstock.sql.timestamps import timestamp_reader
 
 _PSEUDO = len(PSEUDO_COLUMNS)
@@ -101,7 +101,7 @@ def _plain_rows(key_width: int) -> Callable[[Any, Row | None], Row | None]:
 
 
 def _plain_columns(key_width: int) -> ColumnForm:
-    def over_columns(keys: Any, values: Any) -> tuple[None, Rows] | None:
+    def over_columns(keys: Any, values: Any) -> tuple[None, RowColumns] | None:
         rows = rows_in(values)
         return None if rows is None else (None, with_key(rows, keys, key_width, _PSEUDO))
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.model.change import Change
-from penstock.model.windows import SessionWindows
+from penstock.model.windows.definitions import SessionWindows
 from penstock.topology.nodes import SessionAggregate
 from tests.unit.kernel.single_node import (
     Forwarded,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import InvalidArgumentError
 from penstock.model.change import Change
-from penstock.model.windows import SlidingWindows
+from penstock.model.windows.definitions import SlidingWindows
 from penstock.topology.nodes import SlidingAggregate
 from tests.unit.kernel.single_node import (
     Forwarded,

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from penstock.model.change import Change
-from penstock.model.duration import MAX_LONG
+from penstock.model.time.duration import MAX_LONG
 from penstock.model.versioned import ValueAndTimestamp
-from penstock.model.windows import TimeWindows, UnlimitedWindows
+from penstock.model.windows.definitions import TimeWindows, UnlimitedWindows
 from penstock.topology.nodes import WindowAggregate
 from tests.unit.kernel.single_node import (
     Forwarded,

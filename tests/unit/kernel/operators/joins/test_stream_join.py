@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.model.windows import JoinWindows
+from penstock.model.windows.definitions import JoinWindows
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.nodes import (
     JoinKind,

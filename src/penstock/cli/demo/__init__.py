@@ -1,0 +1,1 @@
+"""``penstock demo``: a first look at a running application."""

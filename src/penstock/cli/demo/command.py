@@ -1,0 +1,265 @@
+"""``penstock demo``: a word count on Spark with a private broker, from nothing to the result."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import penstock
+from penstock.cli.demo.view import DemoView, print_words
+from penstock.cli.live_view import LineView, View
+from penstock.cli.output import JsonOption, out, print_done, print_json
+from penstock.cli.quiet import JavaLog, configure_logging, java_log
+from penstock.cli.snapshot import Snapshot, Watch
+from penstock.cli.supervise import Work, run_watched
+from penstock.cli.top_rows import TopRows
+from penstock.config import StreamsConfig
+from penstock.dsl.faces.builder import StreamsBuilder
+from penstock.errors import StreamsError
+from penstock.kafka.admin import Admin
+from penstock.kafka.admin_answers import TopicSpec
+from penstock.kafka.clients import new_producer
+from penstock.kafka.embedded import EmbeddedBroker
+from penstock.topology.topology import Topology
+
+TEXT = Path(__file__).with_name("demo_text.txt")
+
+_STORE = "word-counts"
+_PARTITIONS = 2
+_ROWS = 10
+_WORD = r"[a-z']{4,}"
+#: Spark lives for seconds here: code that Java would optimise for hours is not worth waiting for.
+_QUICK_START = {
+    "spark.ui.enabled": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+def demo(
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=0, help="How long to take for writing the text.")
+    ] = 6.0,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print the log to standard error.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Count the words of a text, live: a broker, Spark and an application, all on this machine."""
+    configure_logging(is_verbose=verbose)
+    begun = time.monotonic()
+    lines = TEXT.read_text(encoding="utf-8").splitlines()
+    if not as_json:
+        out().print("[bold]Penstock[/bold]  word count with Kafka and Spark on this machine\n")
+    with ExitStack() as stack:
+        log = stack.enter_context(java_log())
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-demo-"))
+        news: deque[str] = deque(maxlen=1)
+        broker = stack.enter_context(_Stopped(EmbeddedBroker(progress=news.append)))
+        config = {
+            "application.id": "penstock-demo",
+            "state.dir": folder,
+            "num.stream.threads": _PARTITIONS,
+            "processing.guarantee": "exactly_once_v2",
+            "commit.interval.ms": 200,
+            **_QUICK_START,
+        }
+        _bring_up(broker, config, log, Console(quiet=True) if as_json else out(), news)
+        config["bootstrap.servers"] = broker.bootstrap_servers
+        counts, last = _count(lines, seconds, config, log, is_shown=not as_json)
+    took = time.monotonic() - begun
+    _check(counts, lines)
+    if as_json:
+        print_json({"seconds": round(took, 1), "lines": len(lines), "counts": dict(counts)})
+    else:
+        _print_result(counts, last, took)
+
+
+def build() -> Topology:
+    """The same few lines that anybody would write."""
+    pattern = _WORD
+
+    # Functions that are made here travel to Spark's workers by value: they need no command line.
+    def words(line: str) -> list[str]:
+        return re.findall(pattern, line.lower())
+
+    builder = StreamsBuilder()
+    (
+        builder.stream("text-input")
+        .flat_map_values(words)
+        .group_by(lambda _, word: word)
+        .count(_STORE)
+        .to_stream()
+        .to("word-counts")
+    )
+    return builder.build()
+
+
+class _Stopped:
+    """Stops a broker at the end of a block, whoever started it."""
+
+    def __init__(self, broker: EmbeddedBroker) -> None:
+        self._broker = broker
+
+    def __enter__(self) -> EmbeddedBroker:
+        return self._broker
+
+    def __exit__(self, *exc: object) -> None:
+        self._broker.stop()
+
+
+def _bring_up(
+    broker: EmbeddedBroker,
+    config: Mapping[str, Any],
+    log: JavaLog,
+    console: Console,
+    news: Iterable[str],
+) -> None:
+    """Starts broker and Spark side by side: each is a Java process that takes its time.
+
+    ``news`` is what a first download of Kafka says.
+    """
+    begun = time.monotonic()
+
+    def start_broker() -> None:
+        broker.start()
+        topics = (TopicSpec(name, _PARTITIONS) for name in ("text-input", "word-counts"))
+        Admin({"bootstrap.servers": broker.bootstrap_servers}).create_topics(topics)
+
+    def start_spark() -> None:
+        # Spark is loaded only by the commands that use it, and only when they do.
+        session = importlib.import_module("penstock.runtime.spark.driver.session")
+        with log.taking_stderr():
+            session.spark_session(StreamsConfig(config))
+
+    waiting = {
+        "Kafka": Work(start_broker, "penstock-kafka"),
+        "Spark": Work(start_spark, "penstock-spark"),
+    }
+    with console.status("") as status:
+        while waiting:
+            status.update(f"starting {' and '.join(waiting)} {' '.join(news)}")
+            for name in [name for name, work in waiting.items() if work.is_done]:
+                waiting.pop(name).wait()
+                console.print(f"[green]✓[/green] {name} after {time.monotonic() - begun:.1f} s")
+            time.sleep(0.05)
+
+
+def _count(
+    lines: list[str], seconds: float, config: Mapping[str, Any], log: JavaLog, *, is_shown: bool
+) -> tuple[Counter[str], Snapshot]:
+    """Runs the application while the text is written, up to the last count."""
+    streams = penstock.KafkaStreams(build(), config)
+    counts: Counter[str] = Counter()
+    with Feeder(lines, seconds, config["bootstrap.servers"], lambda: streams.state.value) as feeder:
+
+        def is_done(snapshot: Snapshot) -> bool:
+            known = snapshot.metrics
+            if known is None or feeder.written < len(lines) or known.records < len(lines):
+                return False
+            counts.update(dict(streams.store(_STORE).all()))
+            return True
+
+        rows = TopRows(lambda: streams.store(_STORE), _STORE, _ROWS)
+        watch = Watch(streams, rows=rows, interval_s=0.3)
+        with _view(feeder, is_shown=is_shown) as view:
+            run_watched(streams, watch, view, log, until=is_done)
+    return counts, watch.latest
+
+
+class Feeder:
+    """Writes the text while the application runs, evenly over some seconds."""
+
+    def __init__(
+        self, lines: list[str], seconds: float, servers: str, state: Callable[[], str]
+    ) -> None:
+        self.lines = len(lines)
+        self.written = 0
+        self._text = lines
+        self._pause_s = seconds / max(len(lines), 1)
+        self._state = state
+        self._ended = threading.Event()
+        self._producer = new_producer(
+            {"bootstrap.servers": servers, "partitioner": "murmur2_random", "linger.ms": 20}
+        )
+        self._thread = threading.Thread(target=self._write, name="penstock-feed", daemon=True)
+
+    def __enter__(self) -> Feeder:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._ended.set()
+        self._thread.join(5)
+
+    def _write(self) -> None:
+        while self._state() != "RUNNING":
+            if self._ended.wait(0.05):
+                return
+        for number, line in enumerate(self._text, 1):
+            # Without a key Kafka would fill one partition after the other.
+            self._producer.produce("text-input", line, partition=number % _PARTITIONS)
+            self._producer.poll(0)
+            self.written = number
+            if self._ended.wait(self._pause_s):
+                return
+        self._producer.flush(30)
+
+
+def _view(feeder: Feeder, *, is_shown: bool) -> View:
+    if not is_shown:
+        return _NoView()
+    return DemoView(feeder) if sys.stdout.isatty() else LineView("demo", as_json=False)
+
+
+class _NoView:
+    """Shows nothing: for whoever wants only the result."""
+
+    def __enter__(self) -> _NoView:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def show(self, snapshot: Snapshot) -> None:
+        pass
+
+
+def _check(counts: Counter[str], lines: list[str]) -> None:
+    """The demo is a test too: exactly once means the counts of plain Python."""
+    expected = Counter(word for line in lines for word in re.findall(_WORD, line.lower()))
+    if counts != expected:
+        wrong = [word for word in expected | counts if expected[word] != counts[word]]
+        raise StreamsError(
+            "wrong-counts",
+            f"{len(wrong)} words have other counts than plain Python finds, such as {wrong[0]!r}:"
+            f" {counts[wrong[0]]} instead of {expected[wrong[0]]}",
+            fix="please report this, with the output of: penstock doctor",
+        )
+
+
+def _print_result(counts: Counter[str], last: Snapshot, took: float) -> None:
+    if not sys.stdout.isatty():
+        print_words(counts, _ROWS)
+    batches = 0 if last.metrics is None else last.metrics.batches
+    print_done(
+        f"{counts.total():,} words counted in {batches} batches, exactly once:"
+        " plain Python counts the same"
+    )
+    print_done(f"application, Spark and Kafka stopped, {took:.0f} s in all")
+    out().print(
+        "\n[dim]next:[/dim]  penstock run examples/word_count.py"
+        "   [dim]a program of your own, live[/dim]"
+        "\n       penstock broker start                 [dim]a broker that stays[/dim]"
+    )

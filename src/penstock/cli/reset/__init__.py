@@ -1,0 +1,1 @@
+"""``penstock reset``: start an application again from the beginning of its input."""

@@ -1,0 +1,1 @@
+"""``penstock sql``: run and test scripts."""

@@ -1,0 +1,208 @@
+"""``penstock sql run``: a script's persistent queries on Spark, and its SELECTs on the screen."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from penstock.cli.output import print_done, print_note
+from penstock.cli.private_broker import new_broker
+from penstock.cli.quiet import configure_logging, java_log
+from penstock.cli.run import project_broker
+from penstock.cli.snapshot import Streams
+from penstock.cli.sql.feeds import Feed, PullAnswer, TopicPrinter, push_items
+from penstock.cli.sql.files import read_records, read_text
+from penstock.cli.sql.results import print_result
+from penstock.cli.sql.view import ScriptSnapshot, ScriptView, ScriptWatch
+from penstock.cli.supervise import run_watched
+from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
+from penstock.kafka.admin import Admin
+from penstock.kafka.client_config import admin_settings, consumer_settings
+from penstock.runtime.states import State
+from penstock.sql import SqlEngine
+from penstock.sql.functions.extensions import load_extensions
+from penstock.sql.queries.push import PushQuery
+from penstock.sql.queries.spark_push import RunningPush
+from penstock.sql.queries.spark_queries import SparkQueries
+from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
+from penstock.testing.sql.script import ScriptTopics
+
+_SQL_PREFIX = "ksql."
+#: Queries feed each other: all must have nothing to do for so long.
+_IDLE_S = 1.5
+
+
+def run_script(
+    script: Path,
+    *,
+    settings: dict[str, Any],
+    variables: dict[str, str],
+    extensions: Path | None,
+    inputs: Path | None,
+    for_idle: bool,
+    is_verbose: bool,
+    as_json: bool,
+) -> None:
+    """Runs a script until it is stopped, or until there is nothing left to do.
+
+    Raises:
+        PenstockError: a statement that is refused, or what a query ended with.
+    """
+    configure_logging(is_verbose=is_verbose)
+    engine = SqlEngine(settings)
+    if extensions is not None:
+        load_extensions(extensions, engine.functions)
+    engine.catalog.variables.update({name.upper(): value for name, value in variables.items()})
+    kafka = {name: value for name, value in settings.items() if not name.startswith(_SQL_PREFIX)}
+    connection = engine.connect(kafka) if kafka.get(BOOTSTRAP_SERVERS.name) else None
+    given = [] if inputs is None else read_records(inputs, "inputs")
+    results = engine.execute(read_text(script))
+    samples = _samples(engine, given)
+    for result in results:
+        print_result(result, as_json=as_json)
+    run = ScriptRun(engine, results)
+    if not run.has_work:
+        return
+    with ExitStack() as stack:
+        if connection is None:
+            here, line = stack.enter_context(new_broker())
+            line.stop()
+            print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
+            kafka |= here
+            connection = engine.connect(kafka)
+        for record in samples:
+            connection.send(record)
+        run.use(connection, kafka)
+        watch = ScriptWatch(run)
+        log = stack.enter_context(java_log())
+        view = stack.enter_context(ScriptView(script.name, run.feeds, as_json=as_json))
+        run_watched(run, watch, view, log, until=run.is_over if for_idle else run.is_done)
+        last = watch.latest
+    if not as_json:
+        print_done(f"stopped cleanly after {last.seconds:.0f} s and {last.records:,} rows")
+
+
+def _samples(engine: SqlEngine, given: list[dict[str, Any]]) -> list[OutgoingRecord]:
+    """Gives sample records as bytes, in the formats of the script's streams and tables."""
+    topics = ScriptTopics(engine)
+    topics.learn_sources()
+    return [
+        OutgoingRecord(each.topic, each.key, each.value, each.timestamp or None, each.headers)
+        for each in topics.input_records(given)
+    ]
+
+
+def merged_settings(
+    given: dict[str, str], *, master: str | None, bootstrap: str | None, threads: int | None
+) -> dict[str, Any]:
+    """The project's broker, then what --config says, then the options of their own."""
+    settings: dict[str, Any] = {**project_broker(), **given}
+    options = {
+        "spark.master": master,
+        BOOTSTRAP_SERVERS.name: bootstrap,
+        NUM_STREAM_THREADS.name: threads,
+    }
+    return settings | {name: value for name, value in options.items() if value is not None}
+
+
+class ScriptRun:
+    """The queries of a script on their way: persistent ones, SELECTs and PRINTs."""
+
+    def __init__(self, engine: SqlEngine, results: list[StatementResult]) -> None:
+        self._engine = engine
+        self._selects = [engine.query(r.sql) for r in results if r.kind == "push-query"]
+        self._pulls = [engine.pull(r.sql) for r in results if r.kind == "pull-query"]
+        self._prints = [result for result in results if isinstance(result, PrintResult)]
+        self._connection: SparkQueries | None = None
+        self._kafka: dict[str, Any] = {}
+        self._pushes: list[RunningPush] = []
+        self._readers: list[PullAnswer | TopicPrinter] = []
+        self._state = State.CREATED
+        self._busy_at = time.monotonic()
+        self.feeds: list[Feed] = []
+
+    @property
+    def has_work(self) -> bool:
+        reads = self._selects or self._pulls or self._prints
+        return bool(self._engine.queries or reads or self._engine.outbox)
+
+    def use(self, connection: SparkQueries, kafka: dict[str, Any]) -> None:
+        self._connection = connection
+        self._kafka = kafka
+
+    # What run_watched asks
+
+    @property
+    def state(self) -> State:
+        if self._state is State.RUNNING and self.error is not None:
+            return State.ERROR
+        return self._state
+
+    @property
+    def error(self) -> Exception | None:
+        failed = [each.error for each in (*self._applications().values(), *self.feeds)]
+        return next((error for error in failed if error is not None), None)
+
+    @property
+    def streams(self) -> dict[str, Streams]:
+        return dict(self._applications())
+
+    def _applications(self) -> dict[str, Any]:
+        persistent = {} if self._connection is None else dict(self._connection.applications)
+        return persistent | {push.query.id: push.application for push in self._pushes}
+
+    def start(self) -> None:
+        """Starts the persistent queries in order, then the SELECTs and PRINTs."""
+        assert self._connection is not None
+        self._state = State.REBALANCING
+        self._connection.sync()
+        for query in self._selects:
+            self._start_select(query)
+        for pull in self._pulls:
+            answer = PullAnswer(pull, self._connection)
+            self._readers.append(answer)
+            self.feeds.append(Feed("pull", answer.items))
+        for wanted in self._prints:
+            self._start_print(wanted)
+        self._busy_at = time.monotonic()
+        self._state = State.RUNNING
+
+    def _start_select(self, query: PushQuery) -> None:
+        assert self._connection is not None
+        running = self._connection.push(query)
+        self._pushes.append(running)
+        self.feeds.append(Feed(query.id, lambda: push_items(running)))
+
+    def _start_print(self, wanted: PrintResult) -> None:
+        config = StreamsConfig({APPLICATION_ID.name: "penstock-print", **self._kafka})
+        admin = Admin(admin_settings(config))
+        printer = TopicPrinter(wanted, admin, consumer_settings(config))
+        self._readers.append(printer)
+        self.feeds.append(Feed(f"print-{wanted.topic}", printer.items))
+
+    def is_done(self, snapshot: ScriptSnapshot) -> bool:
+        """Whether nothing is left that could go on: no query, and every LIMIT is reached."""
+        return not self._engine.queries and all(feed.has_ended for feed in self.feeds)
+
+    def is_over(self, snapshot: ScriptSnapshot) -> bool:
+        """Whether what was there has been processed and printed."""
+        if not (snapshot.is_idle and all(feed.is_quiet for feed in self.feeds)):
+            self._busy_at = time.monotonic()
+        return self.is_done(snapshot) or time.monotonic() - self._busy_at > _IDLE_S
+
+    def close(self) -> bool:
+        """Ends everything after the batches that are under way."""
+        self._state = State.PENDING_SHUTDOWN
+        readers: list[RunningPush | PullAnswer | TopicPrinter] = [*self._pushes, *self._readers]
+        for reader in readers:
+            reader.stop()
+        for feed in self.feeds:
+            feed.join()
+        for reader in readers:
+            reader.close()
+        if self._connection is not None:
+            self._connection.close()
+        self._state = State.NOT_RUNNING
+        return True

@@ -1,0 +1,1 @@
+"""Values kept as columns instead of one by one."""

@@ -1,0 +1,69 @@
+"""A column in which the same items come again and again: each is kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, Self, TypeVar, overload
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+#: Fewer texts than this are not worth looking for the same among them.
+_FEW_TEXTS = 64
+
+
+class DictionaryColumn(Sequence[T | None], Generic[T]):
+    """For every row a number, for every number its item; a row without an item has -1.
+
+    Some items may be in no row.
+    """
+
+    __slots__ = ("codes", "different")
+
+    def __init__(self, codes: NDArray[np.int64], different: list[T]) -> None:
+        self.codes = codes
+        self.different = different
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @overload
+    def __getitem__(self, place: int) -> T | None: ...
+    @overload
+    def __getitem__(self, place: slice) -> Self: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return type(self)(self.codes[place], self.different)
+        code = self.codes[place]
+        return None if code < 0 else self.different[code]
+
+    def __iter__(self) -> Iterator[T | None]:
+        different: list[T | None] = [*self.different, None]
+        return iter([different[code] for code in self.codes.tolist()])
+
+    def __contains__(self, item: object) -> bool:
+        if item is None:
+            return bool((self.codes < 0).any()) or (
+                None in self.different and any(each is None for each in self)
+            )
+        return any(each == item for each in self)
+
+    def take(self, places: Any) -> Self:
+        return type(self)(self.codes[places], self.different)
+
+
+def coded_texts(texts: Sequence[Any]) -> DictionaryColumn[str] | None:
+    """The same column with every text once; None where that would save nothing."""
+    if len(texts) < _FEW_TEXTS or set(map(type, texts)) != {str}:
+        return None
+    try:
+        coded = pa.array(texts, pa.string()).dictionary_encode()
+    except (pa.ArrowInvalid, UnicodeEncodeError):
+        # A text that UTF-8 does not have.
+        return None
+    if len(coded.dictionary) * 2 > len(texts):
+        return None
+    return DictionaryColumn(coded.indices.to_numpy().astype(np.int64), coded.dictionary.to_pylist())

@@ -1,0 +1,1 @@
+"""Types, places in the text, and errors of SQL."""

@@ -1,0 +1,1 @@
+"""Windows: their definitions, the rule that places a record, and windowed keys."""

@@ -1,0 +1,223 @@
+"""Window definitions: which windows a timestamp belongs to, and how long they accept late records.
+
+Every ``*_with_no_grace`` factory closes a window as soon as stream time reaches its end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock.errors import InvalidArgumentError
+from penstock.model.site import caller_site
+from penstock.model.time.duration import MAX_LONG, Duration, to_ms
+from penstock.model.windows.rule import WindowRule
+from penstock.model.windows.windowed import Window
+
+_DAY_MS = 86_400_000
+
+
+def _bad(code: str, message: str, fix: str) -> InvalidArgumentError:
+    return InvalidArgumentError(code, message, fix, caller_site())
+
+
+def _check_grace(grace_ms: int) -> int:
+    if grace_ms < 0:
+        raise _bad("bad-grace", f"grace period {grace_ms} ms is negative", "give 0 or more")
+    return grace_ms
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindows:
+    """Windows of fixed size: tumbling, or hopping when they advance by less than their size."""
+
+    size_ms: int
+    advance_ms: int
+    grace_ms: int = 0
+
+    @staticmethod
+    def of_size_with_no_grace(size: Duration) -> TimeWindows:
+        return TimeWindows.of_size_and_grace(size, 0)
+
+    @staticmethod
+    def of_size_and_grace(size: Duration, grace: Duration) -> TimeWindows:
+        size_ms = to_ms(size, "window size")
+        if size_ms <= 0:
+            raise _bad(
+                "bad-window-size",
+                f"window size {size_ms} ms is not larger than zero",
+                "give 1 ms or more",
+            )
+        return TimeWindows(size_ms, size_ms, _check_grace(to_ms(grace, "grace period")))
+
+    @staticmethod
+    def of_size(size: Duration) -> TimeWindows:
+        """Starts a definition that ``.grace(...)`` completes; without it there is no grace."""
+        return TimeWindows.of_size_with_no_grace(size)
+
+    @staticmethod
+    def of(size: Duration) -> TimeWindows:
+        """The older spelling: a window keeps accepting late records for a day in all."""
+        windows = TimeWindows.of_size_with_no_grace(size)
+        return replace(windows, grace_ms=max(_DAY_MS - windows.size_ms, 0))
+
+    def advance_by(self, advance: Duration) -> TimeWindows:
+        advance_ms = to_ms(advance, "advance")
+        if not 0 < advance_ms <= self.size_ms:
+            raise _bad(
+                "bad-window-advance",
+                f"windows of {self.size_ms} ms cannot advance by {advance_ms} ms",
+                f"give an advance between 1 and {self.size_ms} ms",
+            )
+        return replace(self, advance_ms=advance_ms)
+
+    def grace(self, grace: Duration) -> TimeWindows:
+        return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
+
+    def windows_for(self, timestamp: int) -> list[Window]:
+        """Gives the windows that contain the timestamp, earliest first."""
+        return [
+            Window(start, min(start + self.size_ms, MAX_LONG))
+            for start in rule_of(self).starts(timestamp)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class UnlimitedWindows:
+    """One window from ``start_ms`` to the end of time."""
+
+    start_ms: int = 0
+
+    size_ms = MAX_LONG
+    advance_ms = MAX_LONG
+    grace_ms = 0
+
+    @staticmethod
+    def of() -> UnlimitedWindows:
+        return UnlimitedWindows()
+
+    def start_on(self, start_ms: int) -> UnlimitedWindows:
+        if start_ms < 0:
+            raise _bad("bad-window-start", f"window start {start_ms} is negative", "give 0 or more")
+        return UnlimitedWindows(start_ms)
+
+    def windows_for(self, timestamp: int) -> list[Window]:
+        return [Window(start, MAX_LONG) for start in rule_of(self).starts(timestamp)]
+
+
+def rule_of(windows: TimeWindows | UnlimitedWindows) -> WindowRule:
+    """Return the rule by which records fall into these windows."""
+    origin_ms = windows.start_ms if isinstance(windows, UnlimitedWindows) else 0
+    return WindowRule(windows.size_ms, windows.advance_ms, windows.grace_ms, origin_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindows:
+    """A window around each record: all records at most ``difference_ms`` apart, both inclusive."""
+
+    difference_ms: int
+    grace_ms: int = 0
+
+    @staticmethod
+    def of_time_difference_with_no_grace(difference: Duration) -> SlidingWindows:
+        return SlidingWindows.of_time_difference_and_grace(difference, 0)
+
+    @staticmethod
+    def of_time_difference_and_grace(difference: Duration, grace: Duration) -> SlidingWindows:
+        difference_ms = to_ms(difference, "time difference")
+        if difference_ms < 0:
+            raise _bad(
+                "bad-time-difference",
+                f"time difference {difference_ms} ms is negative",
+                "give 0 or more",
+            )
+        return SlidingWindows(difference_ms, _check_grace(to_ms(grace, "grace period")))
+
+    def grace(self, grace: Duration) -> SlidingWindows:
+        return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWindows:
+    """Bursts of activity: records at most ``gap_ms`` apart belong to one session."""
+
+    gap_ms: int
+    grace_ms: int = 0
+
+    @staticmethod
+    def of_inactivity_gap_with_no_grace(gap: Duration) -> SessionWindows:
+        return SessionWindows.of_inactivity_gap_and_grace(gap, 0)
+
+    @staticmethod
+    def of_inactivity_gap_and_grace(gap: Duration, grace: Duration) -> SessionWindows:
+        gap_ms = to_ms(gap, "inactivity gap")
+        if gap_ms < 0:
+            raise _bad(
+                "bad-inactivity-gap",
+                f"inactivity gap {gap_ms} ms is negative",
+                "give 0 or more",
+            )
+        return SessionWindows(gap_ms, _check_grace(to_ms(grace, "grace period")))
+
+    @staticmethod
+    def with_(gap: Duration) -> SessionWindows:
+        """The older spelling: a session keeps accepting late records for a day in all."""
+        windows = SessionWindows.of_inactivity_gap_with_no_grace(gap)
+        return replace(windows, grace_ms=max(_DAY_MS - windows.gap_ms, 0))
+
+    def grace(self, grace: Duration) -> SessionWindows:
+        return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
+
+
+@dataclass(frozen=True, slots=True)
+class JoinWindows:
+    """How far apart two records may be: the other side within ``[-before, +after]`` of this one.
+
+    ``is_eager`` is how left and outer joins worked before Kafka 3.1, and still do in ksqlDB when
+    no grace period is given: a record without a partner is emitted at once, not when its window
+    has closed, so that it may be followed by its joined form.
+    """
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int = 0
+    is_eager: bool = False
+
+    def __post_init__(self) -> None:
+        if self.before_ms + self.after_ms < 0:
+            raise _bad(
+                "bad-join-window",
+                f"a join window of {self.before_ms} ms before and {self.after_ms} ms after ends"
+                " before it starts",
+                "give times whose sum is 0 or more",
+            )
+
+    @staticmethod
+    def of_time_difference_with_no_grace(difference: Duration) -> JoinWindows:
+        return JoinWindows.of_time_difference_and_grace(difference, 0)
+
+    @staticmethod
+    def of_time_difference_and_grace(difference: Duration, grace: Duration) -> JoinWindows:
+        difference_ms = to_ms(difference, "time difference")
+        return JoinWindows(difference_ms, difference_ms, _check_grace(to_ms(grace, "grace period")))
+
+    @staticmethod
+    def of(difference: Duration) -> JoinWindows:
+        """The older spelling: records may be late by a day in all."""
+        windows = JoinWindows.of_time_difference_with_no_grace(difference)
+        return replace(windows, grace_ms=max(_DAY_MS - windows.size_ms, 0))
+
+    def before(self, difference: Duration) -> JoinWindows:
+        return replace(self, before_ms=to_ms(difference, "time difference"))
+
+    def after(self, difference: Duration) -> JoinWindows:
+        return replace(self, after_ms=to_ms(difference, "time difference"))
+
+    def grace(self, grace: Duration) -> JoinWindows:
+        return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
+
+    @property
+    def size_ms(self) -> int:
+        return self.before_ms + self.after_ms
+
+
+Windows = TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows

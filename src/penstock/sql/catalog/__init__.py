@@ -1,0 +1,1 @@
+"""Streams, tables and types that statements have created, and the statements that create them."""

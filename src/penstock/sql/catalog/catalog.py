@@ -1,0 +1,152 @@
+"""What statements have made so far: streams, tables, types, queries, and session settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from penstock.formats.properties import FormatProperties
+from penstock.model.sql.errors import AnalysisError, did_you_mean
+from penstock.model.sql.span import Span
+from penstock.model.sql.types import SqlType
+from penstock.sql.ast.statements import SourceKind
+from penstock.sql.catalog.schema import Schema
+
+if TYPE_CHECKING:
+    from penstock.sql.planner.plan import QueryPlan
+
+WindowKind = Literal["TUMBLING", "HOPPING", "SESSION"]
+QueryState = Literal["RUNNING", "PAUSED"]
+
+
+@dataclass(frozen=True, slots=True)
+class FormatSpec:
+    """A format by name with its properties, and whether a single column is wrapped.
+
+    ``wrap`` None means that nobody said so and the format's own way is taken.
+    """
+
+    name: str
+    properties: FormatProperties = field(default_factory=FormatProperties)
+    wrap: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpec:
+    """How the keys of a topic are windowed; sessions have no size."""
+
+    kind: WindowKind
+    size_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampColumn:
+    """The column that gives a record's time, and the format of its text if it is text."""
+
+    name: str
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """What a topic is made with, if it has to be made; None leaves it to others."""
+
+    partitions: int | None = None
+    replicas: int | None = None
+    retention_ms: int | None = None
+
+
+def is_compacted(kind: str, window: WindowSpec | None) -> bool:
+    """Whether the topic of a stream or table need only keep the last record of each key."""
+    return kind == "TABLE" and window is None
+
+
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """A stream or table: its columns and the topic they are written to and read from."""
+
+    name: str
+    kind: SourceKind
+    schema: Schema
+    topic: str
+    key_format: FormatSpec
+    value_format: FormatSpec
+    window: WindowSpec | None = None
+    timestamp: TimestampColumn | None = None
+    is_source: bool = False
+    topic_settings: TopicSettings = TopicSettings()
+    sql: str = ""
+
+    @property
+    def is_compacted(self) -> bool:
+        return is_compacted(self.kind, self.window)
+
+    @property
+    def is_table(self) -> bool:
+        return self.kind == "TABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class PersistentQuery:
+    """A query that runs until it is terminated: what it reads, where it writes, how it runs."""
+
+    id: str
+    sql: str
+    plan: QueryPlan
+    sources: tuple[str, ...]
+    sink: str | None
+    state: QueryState = "RUNNING"
+
+
+@dataclass(slots=True)
+class Catalog:
+    """Everything that names can stand for. A copy is cheap: a script works on one.
+
+    A statement that is refused half-way leaves the copy behind, so that nothing of it remains.
+    """
+
+    sources: dict[str, DataSource] = field(default_factory=dict)
+    types: dict[str, SqlType] = field(default_factory=dict)
+    queries: dict[str, PersistentQuery] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    properties: dict[str, str] = field(default_factory=dict)
+    topics: dict[str, int] = field(default_factory=dict)
+    next_query: int = 0
+    default_partitions: int = 1
+
+    def copy(self) -> Catalog:
+        return replace(
+            self,
+            sources=dict(self.sources),
+            types=dict(self.types),
+            queries=dict(self.queries),
+            variables=dict(self.variables),
+            properties=dict(self.properties),
+            topics=dict(self.topics),
+        )
+
+    def source(self, name: str, span: Span | None = None) -> DataSource:
+        """Gives a stream or table by name; an unknown one is an AnalysisError."""
+        found = self.sources.get(name)
+        if found is None:
+            raise AnalysisError(
+                "unknown-source",
+                f"{name} does not exist",
+                fix=did_you_mean(name, self.sources) or "create the stream or table first",
+                span=span,
+            )
+        return found
+
+    def add_query(self, query: PersistentQuery) -> None:
+        self.queries[query.id] = query
+
+    def queries_reading(self, name: str) -> list[PersistentQuery]:
+        return [query for query in self.queries.values() if name in query.sources]
+
+    def queries_writing(self, name: str) -> list[PersistentQuery]:
+        return [query for query in self.queries.values() if query.sink == name]
+
+    def setting(self, name: str, defaults: Mapping[str, str], otherwise: str) -> str:
+        """Gives a setting: of the session, else of the engine, else as given here."""
+        return self.properties.get(name, defaults.get(name, otherwise))

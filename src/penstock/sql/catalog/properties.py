@@ -1,0 +1,199 @@
+"""WITH (...): which properties a statement takes, and their checked values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from penstock.model.sql.errors import AnalysisError, did_you_mean
+from penstock.model.sql.span import Span
+from penstock.sql.ast.expressions import BooleanLiteral, IntegerLiteral, StringLiteral
+from penstock.sql.ast.queries import UNIT_MS
+from penstock.sql.ast.statements import Property
+from penstock.sql.catalog.catalog import TimestampColumn, TopicSettings, WindowKind, WindowSpec
+
+_TOPIC = ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS", "RETENTION_MS", "CLEANUP_POLICY")
+_FORMATS = (
+    "FORMAT",
+    "KEY_FORMAT",
+    "VALUE_FORMAT",
+    "KEY_DELIMITER",
+    "VALUE_DELIMITER",
+    "KEY_SCHEMA_ID",
+    "VALUE_SCHEMA_ID",
+    "KEY_SCHEMA_FULL_NAME",
+    "VALUE_SCHEMA_FULL_NAME",
+    "VALUE_AVRO_SCHEMA_FULL_NAME",
+    "KEY_PROTOBUF_NULLABLE_REPRESENTATION",
+    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION",
+    "WRAP_SINGLE_VALUE",
+)
+_TIME = ("TIMESTAMP", "TIMESTAMP_FORMAT")
+CREATE_PROPERTIES = (
+    *_TOPIC,
+    *_FORMATS,
+    *_TIME,
+    "WINDOW_TYPE",
+    "WINDOW_SIZE",
+    "SOURCED_BY_CONNECTOR",
+)
+CREATE_AS_PROPERTIES = (*_TOPIC, *_FORMATS, *_TIME)
+INSERT_PROPERTIES = ("QUERY_ID",)
+ASSERT_TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
+
+
+@dataclass(frozen=True, slots=True)
+class WithProperties:
+    """The properties of one statement by upper-case name, each with its place in the text."""
+
+    values: dict[str, str | int | bool]
+    spans: dict[str, Span | None]
+
+    def text(self, name: str) -> str | None:
+        value = self.values.get(name)
+        return None if value is None else str(value)
+
+    def name(self, name: str) -> str | None:
+        """Gives a column's name: upper case unless it stands in backquotes."""
+        text = self.text(name)
+        if text is None:
+            return None
+        if len(text) > 1 and text[0] == text[-1] and text[0] in '`"':
+            return text[1:-1]
+        return text.upper()
+
+    def number(self, name: str) -> int | None:
+        value = self.values.get(name)
+        if value is None:
+            return None
+        try:
+            return int(value)
+        except ValueError:
+            raise self.bad(name, f"{name} takes a whole number, not {value!r}") from None
+
+    def at_least(self, name: str, least: int) -> int | None:
+        number = self.number(name)
+        if number is not None and number < least:
+            raise self.bad(name, f"{name} must be {least} or more, not {number}")
+        return number
+
+    def topic(self, *, is_compacted: bool) -> TopicSettings:
+        """Gives what a topic is made with. A compacted one keeps the last record of each key."""
+        if "CLEANUP_POLICY" in self.values:
+            raise self.bad(
+                "CLEANUP_POLICY",
+                "CLEANUP_POLICY cannot be chosen: tables are compacted, streams are not",
+                fix="leave CLEANUP_POLICY out",
+            )
+        retention_ms = self.at_least("RETENTION_MS", -1)
+        if retention_ms is not None and is_compacted:
+            raise self.bad(
+                "RETENTION_MS",
+                "RETENTION_MS is for streams and windowed tables: a table keeps all of its rows",
+                fix="leave RETENTION_MS out",
+            )
+        return TopicSettings(
+            self.at_least("PARTITIONS", 1), self.at_least("REPLICAS", 1), retention_ms
+        )
+
+    def flag(self, name: str) -> bool | None:
+        value = self.values.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in ("true", "false"):
+            return str(value).lower() == "true"
+        raise self.bad(name, f"{name} takes TRUE or FALSE, not {value!r}")
+
+    def bad(self, name: str, message: str, fix: str | None = None) -> AnalysisError:
+        return AnalysisError("bad-property", message, fix, span=self.spans.get(name))
+
+    def format(self, side: str) -> str | None:
+        """Gives KEY_FORMAT or VALUE_FORMAT, for which FORMAT stands, too."""
+        own, both = self.text(f"{side}_FORMAT"), self.text("FORMAT")
+        if own is not None and both is not None:
+            raise self.bad(
+                "FORMAT",
+                f"FORMAT and {side}_FORMAT cannot be given together",
+                fix="use FORMAT alone, or KEY_FORMAT and VALUE_FORMAT without it",
+            )
+        chosen = own or both
+        return None if chosen is None else chosen.upper()
+
+    def timestamp(self) -> TimestampColumn | None:
+        column = self.name("TIMESTAMP")
+        if column is None:
+            if "TIMESTAMP_FORMAT" in self.values:
+                raise self.bad("TIMESTAMP_FORMAT", "TIMESTAMP_FORMAT needs a TIMESTAMP column")
+            return None
+        return TimestampColumn(column, self.text("TIMESTAMP_FORMAT"))
+
+    def window(self) -> WindowSpec | None:
+        kind = self.text("WINDOW_TYPE")
+        if kind is None:
+            if "WINDOW_SIZE" in self.values:
+                raise self.bad("WINDOW_SIZE", "WINDOW_SIZE needs a WINDOW_TYPE")
+            return None
+        kind = kind.upper()
+        if kind not in ("TUMBLING", "HOPPING", "SESSION"):
+            raise self.bad(
+                "WINDOW_TYPE",
+                f"WINDOW_TYPE {kind!r} does not exist",
+                fix="use TUMBLING, HOPPING or SESSION",
+            )
+        size = self.text("WINDOW_SIZE")
+        if kind == "SESSION":
+            if size is not None:
+                raise self.bad("WINDOW_SIZE", "SESSION windows have no WINDOW_SIZE")
+            return WindowSpec("SESSION")
+        if size is None:
+            raise self.bad("WINDOW_TYPE", f"{kind} windows need a WINDOW_SIZE")
+        return WindowSpec(cast(WindowKind, kind), self._duration("WINDOW_SIZE", size))
+
+    def _duration(self, name: str, text: str) -> int:
+        parts = text.upper().split()
+        units: dict[str, int] = {}
+        for unit, ms in UNIT_MS.items():
+            units[unit] = units[unit.removesuffix("S")] = ms
+        if len(parts) == 2 and parts[0].isdigit() and parts[1] in units:
+            return int(parts[0]) * units[parts[1]]
+        raise self.bad(name, f"{name} {text!r} is no duration", fix="write it as '10 SECONDS'")
+
+
+def read_properties(properties: Iterable[Property], allowed: Iterable[str]) -> WithProperties:
+    """Checks names and turns literals into values; an unknown name is an AnalysisError."""
+    known = tuple(allowed)
+    values: dict[str, str | int | bool] = {}
+    spans: dict[str, Span | None] = {}
+    for item in properties:
+        name = item.name.upper()
+        if name not in known:
+            raise AnalysisError(
+                "unknown-property",
+                f"property {item.name!r} cannot be used here",
+                fix=did_you_mean(name, known) or f"use one of {', '.join(known)}",
+                span=item.span,
+            )
+        if name in values:
+            raise AnalysisError("duplicate-property", f"{name} is given twice", span=item.span)
+        values[name] = _value(item)
+        spans[name] = item.span
+    return WithProperties(values, spans)
+
+
+def _value(item: Property) -> str | int | bool:
+    match item.value:
+        case StringLiteral(text):
+            return text
+        case IntegerLiteral(number):
+            return number
+        case BooleanLiteral(flag):
+            return flag
+        case _:
+            raise AnalysisError(
+                "bad-property",
+                f"{item.name} takes a string, a whole number or a boolean",
+                span=item.span,
+            )

@@ -1,0 +1,52 @@
+"""Aggregates over the distinct values of a group: exact, and able to take values back."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+from penstock.model.sql.types import BIGINT, ArrayType, Field, SqlType, StructType
+from penstock.sql.functions.registry import Aggregator
+
+#: Aggregates whose result depends only on which values a group has, not on how often.
+ONLY_DISTINCT = frozenset({"MIN", "MAX", "COUNT_DISTINCT"})
+
+Entries = list[dict[str, Any]]
+
+
+def over_distinct(inner: Aggregator, type_: SqlType) -> Aggregator:
+    """Gives an aggregator that keeps each value with its count, and folds the values when read.
+
+    So it is exact, it can take back a value of a table's changed row, and its state grows with
+    the number of distinct values in the group. NULLs are left out.
+    """
+    state_type = ArrayType(StructType((Field("VAL", type_), Field("COUNT", BIGINT))))
+
+    def moved(state: Entries, value: Any, by: int) -> Entries:
+        if value is None:
+            return state
+        for place, entry in enumerate(state):
+            if entry["VAL"] == value:
+                total = entry["COUNT"] + by
+                kept = [{"VAL": value, "COUNT": total}] if total > 0 else []
+                return [*state[:place], *kept, *state[place + 1 :]]
+        return [*state, {"VAL": value, "COUNT": by}] if by > 0 else state
+
+    def merge(a: Entries, b: Entries) -> Entries:
+        return reduce(lambda state, entry: moved(state, entry["VAL"], entry["COUNT"]), b, a)
+
+    def read(state: Entries) -> Any:
+        values = [entry["VAL"] for entry in state]
+        return inner.map(reduce(inner.aggregate, values, inner.initialize()))
+
+    return Aggregator(
+        list,
+        lambda state, value: moved(state, value, 1),
+        merge,
+        read,
+        state_type,
+        inner.type,
+        lambda state, value: moved(state, value, -1),
+        arity=1,
+        keeps_values=True,
+    )

@@ -1,0 +1,1 @@
+"""Functions on dates and times, with the patterns of Java."""

@@ -1,0 +1,1 @@
+"""Queries that run: persistent, push and pull, on Spark or in this process."""

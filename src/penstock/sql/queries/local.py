@@ -1,0 +1,147 @@
+"""Queries in this process: no Kafka, no Spark. For tests, and for trying things out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from penstock.config import APPLICATION_ID, StreamsConfig
+from penstock.model.record import Headers
+from penstock.runtime.local.application import LocalApplication
+from penstock.runtime.local.column_batches import BatchReport
+from penstock.runtime.local.outbox import ProducedRecord
+from penstock.sql.queries.push import PushQuery, Row
+from penstock.topology.nodes import Source
+from penstock.topology.topology import Topology
+
+#: ksqlDB's settings of a query where they differ from those of Kafka Streams.
+QUERY_CONFIG: dict[str, object] = {
+    "deserialization.exception.handler": "continue",
+    "statestore.cache.max.bytes": 0,
+}
+
+
+class LocalQuery:
+    """One query's topology, fed record by record; what it writes is handed back each time.
+
+    ``over_columns`` runs each record as a batch over columns, where that gives the same.
+    """
+
+    def __init__(
+        self,
+        query_id: str,
+        application_id: str,
+        topology: Topology,
+        *,
+        over_columns: bool = False,
+    ) -> None:
+        self.id = query_id
+        self.topics = _topics(topology)
+        config = StreamsConfig({**QUERY_CONFIG, APPLICATION_ID.name: application_id})
+        self._application = LocalApplication(
+            topology, config, 0, on_disk=False, over_columns=over_columns
+        )
+        self._seen = 0
+
+    def pipe(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers = (),
+    ) -> list[ProducedRecord]:
+        """Takes one record through; gives what left for topics of users, in order."""
+        self._application.pipe(topic, key, value, timestamp, headers)
+        return self.take()
+
+    def take(self) -> list[ProducedRecord]:
+        """Gives what was written since the last call, internal topics aside."""
+        produced = self._application.produced
+        new = produced[self._seen :]
+        self._seen = len(produced)
+        return [r for r in new if not self._application.is_internal_topic(r.topic)]
+
+    @property
+    def batches(self) -> list[BatchReport]:
+        """How each batch over columns ran; none if records go one by one."""
+        return self._application.batches
+
+    @property
+    def stores(self) -> dict[str, object]:
+        return self._application.stores
+
+    def close(self) -> None:
+        self._application.close()
+
+
+def _topics(topology: Topology) -> frozenset[str]:
+    nodes = topology.graph.nodes.values()
+    return frozenset(topic for node in nodes if isinstance(node, Source) for topic in node.topics)
+
+
+class Subscription:
+    """A push query beside the others; ``rows`` are all it gave so far, up to its LIMIT."""
+
+    def __init__(self, queries: LocalQueries, query: PushQuery, local: LocalQuery) -> None:
+        self._queries = queries
+        self._local = local
+        self._query = query
+
+    @property
+    def rows(self) -> list[Row]:
+        return self._query.rows_of(self._queries.produced)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def close(self) -> None:
+        """Ends the query; its rows stay."""
+        self._queries.queries.remove(self._local)
+        self._local.close()
+
+
+class LocalQueries:
+    """All queries of an engine, chained: what one writes, the others that read it get at once."""
+
+    def __init__(self, queries: Iterable[LocalQuery]) -> None:
+        self.queries = list(queries)
+        #: Everything that queries wrote, in order.
+        self.produced: list[ProducedRecord] = []
+        #: All records of all topics, those that came from outside included.
+        self._written: list[ProducedRecord] = []
+
+    def pipe(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int = 0,
+        headers: Headers = (),
+    ) -> None:
+        """Takes a record through every query that reads its topic, directly or indirectly."""
+        self._written.append(ProducedRecord(topic, key, value, timestamp, headers, 0))
+        for query in self.queries:
+            if topic in query.topics:
+                for record in query.pipe(topic, key, value, timestamp, headers):
+                    self.produced.append(record)
+                    self.pipe(*record[:5])
+
+    def records(self, topic: str) -> list[ProducedRecord]:
+        """Gives the records of a topic, oldest first; ``PullQuery.rows`` reads tables with it."""
+        return [record for record in self._written if record.topic == topic]
+
+    def subscribe(self, query: PushQuery) -> Subscription:
+        """Runs a push query beside the others; it sees records from now on."""
+        local = LocalQuery(query.id, f"push-{query.id}", query.topology)
+        self.queries.append(local)
+        return Subscription(self, query, local)
+
+    def close(self) -> None:
+        for query in self.queries:
+            query.close()
+
+    def __enter__(self) -> LocalQueries:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

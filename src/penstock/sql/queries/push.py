@@ -1,0 +1,107 @@
+"""Push queries: ``SELECT ... EMIT CHANGES``, rows as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from penstock.model.windows.windowed import Windowed
+from penstock.runtime.local.outbox import ProducedRecord
+from penstock.sql.ast.expressions import ColumnRef
+from penstock.sql.catalog.schema import WINDOW_COLUMNS, SourceColumn
+from penstock.sql.planner.lowering.rows import row_serde
+from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.planner.steps import ProjectStep, Step
+from penstock.topology.nodes import Sink
+from penstock.topology.topology import Topology
+
+Row = dict[str, Any]
+Record = tuple[bytes | None, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PushQuery:
+    """A planned push query: what its rows look like and the topology that gives them.
+
+    The topology writes to a topic named after the query, in a form of its own: ``read`` gives
+    the rows. Of a deleted row of a table the key is left; a stream's record without a value is no
+    row.
+    """
+
+    plan: QueryPlan
+    topology: Topology
+
+    @property
+    def id(self) -> str:
+        return self.plan.id
+
+    @property
+    def columns(self) -> tuple[SourceColumn, ...]:
+        return self.plan.columns
+
+    def reader(self) -> Callable[[bytes | None], Row]:
+        """Gives the function from a record's value to a row."""
+        names = [column.name for column in self.columns]
+        decode = row_serde([column.type for column in self.columns]).decode
+        none = dict.fromkeys(names)
+
+        def read(value: bytes | None) -> Row:
+            if value is None:
+                return dict(none)
+            return dict(zip(names, decode(value), strict=True))
+
+        return read
+
+    def read(self, records: Iterable[Record]) -> Iterator[Row]:
+        """Gives rows until the query's LIMIT; records are pairs of bytes, key and value."""
+        return islice(self._rows(records), self.plan.limit)
+
+    def _rows(self, records: Iterable[Record]) -> Iterator[Row]:
+        read, read_key = self.reader(), self._key_reader()
+        for key, value in records:
+            if value is not None:
+                yield read(value)
+            elif key is not None and self.plan.step.is_table:
+                yield read_key(key)
+
+    def _key_reader(self) -> Callable[[bytes], Row]:
+        """Gives the function from a key to the row that is left of it: all else is NULL."""
+        names = [column.name for column in self.columns]
+        places = key_places(self.plan.step)
+        sinks = (n for n in self.topology.graph.nodes.values() if isinstance(n, Sink))
+        serde = next(sink.key_serde for sink in sinks if sink.topic == self.id)
+        assert serde is not None
+
+        def read(data: bytes) -> Row:
+            key: Any = serde.deserialize(self.id, data)
+            if isinstance(key, Windowed):
+                key = (*(key.key or ()), key.window.start, key.window.end)
+            return {
+                name: None if place is None or not key else key[place]
+                for name, place in zip(names, places, strict=True)
+            }
+
+        return read
+
+    def rows_of(self, records: Iterable[ProducedRecord]) -> list[Row]:
+        """Gives the rows of a local query's records."""
+        own = (record for record in records if record.topic == self.id)
+        return list(self.read((record.key, record.value) for record in own))
+
+
+def key_places(step: Step) -> list[int | None]:
+    """Gives, for each column of a SELECT, its place in the key and its window's bounds."""
+    assert isinstance(step, ProjectStep)
+    names = [name for name, _ in WINDOW_COLUMNS]
+    places: list[int | None] = []
+    for expression in step.expressions:
+        place = None
+        if isinstance(expression, ColumnRef):
+            if expression in step.key_refs:
+                place = step.key_refs.index(expression)
+            elif step.window is not None and expression.name in names:
+                place = len(step.key_refs) + names.index(expression.name)
+        places.append(place)
+    return places

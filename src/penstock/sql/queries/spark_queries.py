@@ -1,0 +1,254 @@
+"""Queries on Spark against Kafka: one application for each persistent query of an engine."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
+
+from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, PREFIXES, SETTINGS, StreamsConfig
+from penstock.errors import StreamsError
+from penstock.kafka.admin import Admin
+from penstock.kafka.admin_answers import TopicSpec
+from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
+from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.embedded import shared_broker
+from penstock.runtime.local.outbox import ProducedRecord
+from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.queries.pull import PullQuery
+from penstock.sql.queries.push import PushQuery, Row
+from penstock.sql.queries.spark_push import RunningPush
+from penstock.sql.results import OutgoingRecord
+from penstock.sql.setting_names import STREAMS_PREFIX
+from penstock.topology.topology import Topology
+
+if TYPE_CHECKING:
+    from penstock.runtime.spark.driver.streams import KafkaStreams
+    from penstock.sql.engine import SqlEngine
+
+_PAUSE_S = 0.05
+_BROKERS_CHOICE = -1
+_QUERY_CONFIG: dict[str, Any] = {
+    "deserialization.exception.handler": "continue",
+    "processing.guarantee": "exactly_once_v2",
+}
+
+
+def settings_of(plan: QueryPlan) -> dict[str, str]:
+    """Gives the settings of Kafka Streams among those that SET put in force for a query."""
+    named = {name.removeprefix(STREAMS_PREFIX): value for name, value in plan.settings}
+    return {
+        name: value
+        for name, value in named.items()
+        if (name in SETTINGS and name not in _FIXED) or name.startswith(PREFIXES)
+    }
+
+
+def topic_config(source: DataSource) -> dict[str, str]:
+    """Gives what the topic of a stream or table is made with; the broker decides on the rest."""
+    config = {}
+    if source.is_table:
+        config["cleanup.policy"] = "compact" if source.is_compacted else "compact,delete"
+    if source.topic_settings.retention_ms is not None:
+        config["retention.ms"] = str(source.topic_settings.retention_ms)
+    return config
+
+
+#: What the engine decides for all queries.
+_FIXED = (APPLICATION_ID.name, BOOTSTRAP_SERVERS.name)
+
+
+class SparkQueries:
+    """Runs the persistent queries of an engine and follows its catalog.
+
+    Without ``bootstrap.servers`` a private broker is started for this process. ``sync`` starts
+    what CREATE made and ends what TERMINATE and DROP removed. ``spark.*`` settings go to Spark.
+    """
+
+    def __init__(self, engine: SqlEngine, config: Mapping[str, Any] | None = None) -> None:
+        self._engine = engine
+        given = dict(config or {})
+        if not given.get(BOOTSTRAP_SERVERS.name):
+            given[BOOTSTRAP_SERVERS.name] = shared_broker().bootstrap_servers
+        self._config = {**_QUERY_CONFIG, **given}
+        base = StreamsConfig({APPLICATION_ID.name: "penstock-sql", **self._config})
+        self._admin = Admin(admin_settings(base))
+        self._base = base
+        self._producer = new_producer(producer_settings(base))
+        self._session: Any = None
+        self._owns_session = False
+        #: The running applications by query id.
+        self.applications: dict[str, KafkaStreams] = {}
+        self._paused: set[str] = set()
+        self._learn_topics()
+
+    # Topics and records
+
+    def _learn_topics(self) -> None:
+        for name, topic in self._admin.topics().items():
+            self._engine.catalog.topics[name] = len(topic.partitions)
+
+    def _make_topics(self) -> None:
+        """Makes the topics of streams and tables that are not there yet."""
+        existing, catalog = self._admin.topics(), self._engine.catalog
+        missing: dict[str, DataSource] = {}
+        for source in self._engine.sources.values():
+            if source.topic not in existing:
+                missing.setdefault(source.topic, source)
+        self._admin.create_topics(
+            TopicSpec(
+                topic,
+                catalog.topics.get(topic, catalog.default_partitions),
+                source.topic_settings.replicas or _BROKERS_CHOICE,
+                topic_config(source),
+            )
+            for topic, source in sorted(missing.items())
+        )
+
+    def send(self, record: OutgoingRecord) -> None:
+        """Writes a record of INSERT VALUES to its topic."""
+        self._make_topics()
+        now = int(time.time() * 1000)
+        self._producer.produce(
+            record.topic,
+            key=record.key,
+            value=record.value,
+            headers=list(record.headers),
+            timestamp=now if record.timestamp is None else record.timestamp,
+        )
+        self._producer.flush()
+
+    # Life
+
+    def sync(self) -> None:
+        """Makes the running applications those of the catalog's queries."""
+        self._make_topics()
+        wanted = self._engine.queries
+        for query_id in [each for each in self.applications if each not in wanted]:
+            self.applications.pop(query_id).close()
+        for query_id, query in wanted.items():
+            if query_id not in self.applications:
+                topology = self._engine.topology(query_id)
+                self.applications[query_id] = self._started(query.plan, topology)
+            self._pause(query_id, is_paused=query.state == "PAUSED")
+
+    def _pause(self, query_id: str, *, is_paused: bool) -> None:
+        if is_paused and query_id not in self._paused:
+            self.applications[query_id].pause()
+            self._paused.add(query_id)
+        elif not is_paused and query_id in self._paused:
+            self.applications[query_id].resume()
+            self._paused.discard(query_id)
+
+    def _started(self, plan: QueryPlan, topology: Topology) -> KafkaStreams:
+        self._open_session()
+        # Spark is heavy: whoever only plans queries need not load it.
+        streams: Any = importlib.import_module("penstock.runtime.spark.driver.streams")
+        own = {APPLICATION_ID.name: self._engine.application_id(plan.id)}
+        config = {**self._config, **settings_of(plan), **own}
+        application: KafkaStreams = streams.KafkaStreams(topology, config)
+        application.start()
+        return application
+
+    def _open_session(self) -> None:
+        """Opens the Spark session that all queries share, so that none ends it with itself."""
+        if self._session is None:
+            module: Any = importlib.import_module("penstock.runtime.spark.driver.session")
+            self._session, self._owns_session = module.spark_session(self._base)
+
+    def run_until_idle(self, timeout_s: float = 120.0) -> bool:
+        """Waits until no query has input left; false if the time was not enough."""
+        self.sync()
+        deadline = time.monotonic() + timeout_s
+        idle_rounds = 0
+        # What one query writes is the input of another: all must be idle twice in a row.
+        while idle_rounds < 2:
+            left = max(deadline - time.monotonic(), 0.0)
+            if not all(a.run_until_idle(f"{int(left * 1000)}ms") for a in self._active()):
+                return False
+            idle_rounds = idle_rounds + 1 if not self._lag() else 0
+            time.sleep(_PAUSE_S)
+        return True
+
+    def _active(self) -> list[KafkaStreams]:
+        return [a for query_id, a in self.applications.items() if query_id not in self._paused]
+
+    def _lag(self) -> int:
+        return sum(sum(application.lag().values()) for application in self._active())
+
+    def wait(self) -> None:
+        """Waits until a query fails, and raises its error; Ctrl-C ends the wait."""
+        while True:
+            for query_id, application in self.applications.items():
+                if application.error is not None:
+                    raise StreamsError(
+                        "query-failed", f"query {query_id} failed: {application.error}"
+                    ) from application.error
+            time.sleep(_PAUSE_S)
+
+    # Push queries
+
+    def push(self, query: PushQuery) -> RunningPush:
+        """Starts a push query; whoever reads its rows closes it."""
+        self._make_topics()
+        self._admin.create_topic(query.id)
+        application = self._started(query.plan, query.topology)
+        consumer = new_consumer(consumer_settings(self._base) | {"group.id": query.id})
+        return RunningPush(query, application, consumer, self._admin)
+
+    def select(self, query: PushQuery, timeout_s: float | None = None) -> Iterator[Row]:
+        """Runs a push query and gives its rows, until its LIMIT or ``timeout_s`` without a row."""
+        with self.push(query) as running:
+            yield from running.rows(timeout_s)
+
+    # Pull queries
+
+    def pull(self, query: PullQuery) -> list[Row]:
+        """Answers a pull query from what has been committed to the topics of its tables."""
+        self._make_topics()
+        return query.rows(self._records)
+
+    def _records(self, topic: str) -> Iterator[ProducedRecord]:
+        places = [(topic, state.id) for state in self._admin.topic(topic).partitions]
+        ends = {place: end for place, end in self._admin.end_offsets(places).items() if end > 0}
+        settings = consumer_settings(self._base) | {
+            "group.id": "penstock-pull",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+        }
+        consumer = new_consumer(settings)
+        consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in ends])
+        try:
+            while ends:
+                message = consumer.poll(_PAUSE_S)
+                if message is None:
+                    continue
+                error = message.error()
+                if error is None:
+                    _, time_ms = message.timestamp()
+                    headers: Any = tuple(message.headers() or ())
+                    yield ProducedRecord(topic, message.key(), message.value(), time_ms, headers, 0)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    ends.pop((topic, int(message.partition() or 0)), None)
+        finally:
+            consumer.close()
+
+    def close(self) -> None:
+        """Ends all queries after the batch that is under way."""
+        for application in self.applications.values():
+            application.close()
+        self.applications.clear()
+        if self._owns_session and self._session is not None:
+            self._session.stop()
+        self._session = None
+
+    def __enter__(self) -> SparkQueries:
+        self.sync()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

@@ -1,0 +1,1 @@
+"""Statements that neither create a source nor start a query."""

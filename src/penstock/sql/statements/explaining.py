@@ -1,0 +1,102 @@
+"""The steps of a plan in words, for EXPLAIN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from penstock.sql.ast.expressions import ColumnRef, Expression
+from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.catalog.schema import PSEUDO_COLUMNS
+from penstock.sql.expressions import Column
+from penstock.sql.planner.steps import (
+    AggregateStep,
+    DerivedStep,
+    ExplodeStep,
+    FilterStep,
+    ForeignKeyJoinStep,
+    JoinStep,
+    ProjectStep,
+    RekeyStep,
+    SourceStep,
+    Step,
+)
+from penstock.sql.syntax.format_expression import format_expression, identifier
+from penstock.sql.syntax.format_query import format_window, format_within
+
+_PSEUDO = frozenset(name for name, _ in PSEUDO_COLUMNS)
+
+
+def explained_step(step: Step) -> tuple[str, str, str, str]:
+    """Gives a step's name, its kind, what it does, and the columns that leave it."""
+    return step.name, type(step).__name__.removesuffix("Step"), _what(step), _columns(step)
+
+
+def _what(step: Step) -> str:
+    match step:
+        case SourceStep(source=source):
+            return topic_of(source)
+        case DerivedStep():
+            return "the rows of an inner query"
+        case FilterStep(clause=clause, condition=condition):
+            return f"{clause} {format_expression(condition)}"
+        case RekeyStep():
+            return _new_key(step)
+        case ExplodeStep():
+            return _named(step.calls, step.columns[-len(step.calls) :])
+        case JoinStep(kind=kind, within=within):
+            span = f" WITHIN {format_within(within)}" if within else ""
+            return f"{kind} JOIN ON equal keys{span}"
+        case ForeignKeyJoinStep(kind=kind, foreign_key=foreign_key):
+            return f"{kind} JOIN ON {format_expression(foreign_key)} = key of the right side"
+        case AggregateStep():
+            return _aggregation(step)
+        case ProjectStep():
+            return f"SELECT {_named(step.expressions, step.columns)}"
+        case _:
+            raise AssertionError(f"{type(step).__name__} has no words")
+
+
+def topic_of(source: DataSource) -> str:
+    """Gives a stream or table with the topic that it is read from or written to."""
+    key, value = source.key_format.name, source.value_format.name
+    return (
+        f"{source.kind} {identifier(source.name)}, topic {source.topic!r}, {key} key, {value} value"
+    )
+
+
+def _new_key(step: RekeyStep) -> str:
+    if step.is_forced:
+        return f"the same key, as {step.key_format.name}"
+    return f"PARTITION BY {_listed(step.expressions) or 'NULL'}"
+
+
+def _aggregation(step: AggregateStep) -> str:
+    results = step.columns[len(step.key) :]
+    parts = [f"{_named(step.calls, results)} GROUP BY {_listed(step.group_by)}"]
+    if step.window_clause is not None:
+        parts.append(f"WINDOW {format_window(step.window_clause)}")
+    if step.is_final:
+        parts.append("EMIT FINAL")
+    if not step.keeps_key and not step.input.is_table:
+        parts.append("through a repartition topic")
+    return " ".join(parts)
+
+
+def _named(expressions: Sequence[Expression], columns: Sequence[Column]) -> str:
+    """Expressions with the names of their columns, which may be followed by others."""
+    return ", ".join(
+        identifier(column.name)
+        if isinstance(expression, ColumnRef) and expression.name == column.name
+        else f"{format_expression(expression)} AS {identifier(column.name)}"
+        for expression, column in zip(expressions, columns[: len(expressions)], strict=True)
+    )
+
+
+def _listed(expressions: Iterable[Expression]) -> str:
+    return ", ".join(map(format_expression, expressions))
+
+
+def _columns(step: Step) -> str:
+    """Every source has pseudo columns; they would hide the others."""
+    shown = (column for column in step.columns if column.name not in _PSEUDO)
+    return ", ".join(f"{column.name} {column.type}" for column in shown)

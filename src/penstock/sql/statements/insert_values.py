@@ -1,0 +1,176 @@
+"""INSERT INTO ... VALUES and DELETE: one record, written to the topic of a stream or table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.model.sql.errors import AnalysisError, SqlError, SqlTypeError
+from penstock.model.sql.types import BIGINT, SqlType, can_widen
+from penstock.sql.ast.chains import chain
+from penstock.sql.ast.expressions import And, ColumnRef, Comparison, Expression, NullLiteral
+from penstock.sql.ast.node import Node
+from penstock.sql.ast.statements import DeleteFrom, InsertValues
+from penstock.sql.ast.walk import walk
+from penstock.sql.casting import caster
+from penstock.sql.catalog.catalog import Catalog, DataSource
+from penstock.sql.catalog.schema import ROWTIME, SourceColumn
+from penstock.sql.expressions import Scope
+from penstock.sql.expressions.compiler import compile_node
+from penstock.sql.functions.registry import FunctionRegistry
+from penstock.sql.planner.lowering.context import Lowering
+from penstock.sql.results import OutgoingRecord
+from penstock.sql.timestamps import timestamp_reader
+
+
+def record_of(
+    statement: InsertValues, catalog: Catalog, functions: FunctionRegistry, lowering: Lowering
+) -> OutgoingRecord:
+    """Evaluates the values and encodes them in the formats of the stream or table."""
+    target = catalog.source(statement.name, statement.span)
+    _check_target(target, statement)
+    columns = _columns(statement, target)
+    scope = Scope((), functions, catalog.types)
+    given: dict[str, Any] = {}
+    for column, expression in zip(columns, statement.values, strict=True):
+        given[column.name] = value_of(expression, column, scope)
+    return _record(target, given, statement, lowering)
+
+
+def _check_target(target: DataSource, statement: InsertValues) -> None:
+    reason = None
+    if target.is_source:
+        reason = "it is a read-only source"
+    elif target.window is not None:
+        reason = "its keys are windowed"
+    elif target.schema.headers:
+        reason = "it has header columns"
+    if reason is not None:
+        raise AnalysisError(
+            "cannot-insert", f"cannot insert into {target.name}: {reason}", span=statement.span
+        )
+
+
+def _columns(statement: InsertValues, target: DataSource) -> list[SourceColumn]:
+    if not statement.columns:
+        columns = [*target.schema.key, *target.schema.value]
+    else:
+        columns = []
+        for name in statement.columns:
+            found = SourceColumn(ROWTIME, BIGINT) if name == ROWTIME else target.schema.find(name)
+            if found is None:
+                raise AnalysisError(
+                    "unknown-column",
+                    f"{target.name} has no column {name!r}",
+                    fix=f"columns are {', '.join(c.name for c in target.schema.columns)}",
+                    span=statement.span,
+                )
+            columns.append(found)
+    if len(columns) != len(statement.values):
+        raise AnalysisError(
+            "wrong-number-of-values",
+            f"{len(columns)} columns take {len(columns)} values, there are {len(statement.values)}",
+            fix="give one value for each column",
+            span=statement.span,
+        )
+    return columns
+
+
+def value_of(expression: Expression, column: SourceColumn, scope: Scope) -> Any:
+    """Evaluates a value that stands alone, converted to the type of its column."""
+    if isinstance(expression, NullLiteral):
+        return None
+    for node in walk(expression):
+        if isinstance(node, ColumnRef) and not _is_lambda_parameter(node, expression):
+            raise AnalysisError(
+                "column-in-values",
+                f"VALUES cannot refer to columns such as {node.name!r}",
+                fix="put text into single quotes",
+                span=node.span,
+            )
+    compiled = compile_node(expression, scope, column.type)
+    try:
+        value = compiled.evaluate(())
+    # Functions of users may raise anything; the statement is refused and says why.
+    except Exception as error:
+        raise AnalysisError(
+            "value-failed",
+            f"the value of {column.name} cannot be computed: {error}",
+            span=expression.span,
+        ) from error
+    if compiled.type is None or value is None or compiled.type == column.type:
+        return value
+    return _converted(value, compiled.type, column, expression)
+
+
+def _is_lambda_parameter(node: ColumnRef, expression: Node) -> bool:
+    return any(node.name in getattr(each, "parameters", ()) for each in walk(expression))
+
+
+def _converted(value: Any, type_: SqlType, column: SourceColumn, expression: Expression) -> Any:
+    try:
+        convert = caster(type_, column.type)
+        return convert(value)
+    except (SqlError, ValueError, ArithmeticError) as error:
+        raise SqlTypeError(
+            "wrong-type",
+            f"column {column.name} is {column.type}, {value!r} is {type_}",
+            fix=None if can_widen(type_, column.type) else "CAST the value",
+            span=expression.span,
+        ) from error
+
+
+def _record(
+    target: DataSource, given: dict[str, Any], statement: InsertValues, lowering: Lowering
+) -> OutgoingRecord:
+    key = tuple(given.get(column.name) for column in target.schema.key)
+    if target.is_table and None in key:
+        raise AnalysisError(
+            "missing-key",
+            f"a row of table {target.name} needs a value for its PRIMARY KEY",
+            span=statement.span,
+        )
+    value = tuple(given.get(column.name) for column in target.schema.value)
+    timestamp = given.get(ROWTIME)
+    if target.timestamp is not None and given.get(target.timestamp.name) is not None:
+        timestamp = timestamp_reader(target.timestamp)(given[target.timestamp.name])
+    key_bytes = lowering.topic_key_serde(target).serialize(target.topic, key)
+    value_bytes = lowering.topic_value_serde(target).serialize(target.topic, value)
+    return OutgoingRecord(target.topic, key_bytes, value_bytes, timestamp)
+
+
+def tombstone_of(
+    statement: DeleteFrom, catalog: Catalog, functions: FunctionRegistry, lowering: Lowering
+) -> OutgoingRecord:
+    """Gives the record that deletes a table's row; WHERE must give the whole key."""
+    target = catalog.source(statement.name, statement.span)
+    if not target.is_table or target.is_source or target.window is not None:
+        raise AnalysisError(
+            "cannot-delete",
+            f"rows of {target.name} cannot be deleted",
+            fix="DELETE is for tables that are not windowed and not read-only",
+            span=statement.span,
+        )
+    given: dict[str, Any] = {}
+    scope = Scope((), functions, catalog.types)
+    where = statement.where
+    for part in chain(where) if isinstance(where, And) else [where]:
+        if isinstance(part, Comparison) and part.operator == "=":
+            _add_key(part, target, scope, given)
+    missing = [column.name for column in target.schema.key if given.get(column.name) is None]
+    if missing:
+        raise AnalysisError(
+            "delete-without-key",
+            f"DELETE FROM {target.name} must say which key: {', '.join(missing)} is missing",
+            fix=f"write WHERE {' AND '.join(f'{c.name} = ...' for c in target.schema.key)}",
+            span=statement.where.span or statement.span,
+        )
+    key = tuple(given[column.name] for column in target.schema.key)
+    data = lowering.topic_key_serde(target).serialize(target.topic, key)
+    return OutgoingRecord(target.topic, data, None, None)
+
+
+def _add_key(part: Comparison, target: DataSource, scope: Scope, given: dict[str, Any]) -> None:
+    if isinstance(part.left, ColumnRef):
+        column = target.schema.find(part.left.name)
+        if column is not None and column.namespace == "KEY":
+            given[column.name] = value_of(part.right, column, scope)

@@ -1,0 +1,292 @@
+"""Text to tokens. Which words are keywords is read from the grammar; which are names, here.
+
+A word that is not reserved is a keyword only where the parser can take it as one.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lark.lexer import Lexer, Token
+
+from penstock.model.sql.errors import ParseError, did_you_mean
+from penstock.model.sql.span import Span
+
+# Words that never name a column or a source unless they are quoted.
+_RESERVED_WORDS = """
+    SELECT FROM AS WHERE WITHIN WINDOW GROUP BY HAVING LIMIT OR AND IN NOT BETWEEN LIKE IS NULL
+    TRUE FALSE CASE WHEN THEN ELSE END JOIN FULL OUTER INNER LEFT RIGHT ON WITH VALUES CREATE
+    STREAM TABLE INSERT INTO CAST DISTINCT EXISTS DROP DELETE
+"""
+RESERVED = frozenset(_RESERVED_WORDS.split())
+
+# Where both a keyword and a name can stand, the word is a keyword only before one of these.
+_KEYWORD_BEFORE: dict[str, frozenset[str]] = {
+    "ARRAY": frozenset("[<"),
+    "MAP": frozenset("(<"),
+    "STRUCT": frozenset(("(", "<", "<>")),
+    "EMIT": frozenset(("CHANGES", "FINAL")),
+    "PARTITION": frozenset(("BY",)),
+    "ORDER": frozenset(("BY",)),
+    "AT": frozenset(("TIME",)),
+    "IF": frozenset(("NOT", "EXISTS")),
+}
+
+_TOKEN = re.compile(
+    r"""
+    (?P<SKIP> \s+ | --[^\n]* | /\*.*?\*/ )
+  | (?P<FLOAT> (?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d+(?![A-Za-z0-9_@]) )
+  | (?P<DECIMAL> \d+\.\d*|\.\d+ )
+  | (?P<INTEGER> \d+(?![A-Za-z0-9_@]) )
+  | (?P<WORD> (?:[^\W]|@|\$\{\w+\})+ )
+  | (?P<STRING> '(?:[^']|'')*' )
+  | (?P<QUOTED> `(?:[^`]|``)*` | "(?:[^"]|"")*" )
+  | (?P<PUNCTUATION> <>|!=|<=|>=|\|\||:=|->|=>|/(?!\*)|[-+*%=<>()\[\].,;] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_VARIABLE = re.compile(r"\$(\$?)\{(\w+)\}")
+_MAX_NESTING = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """A token before anybody decides whether its word is a keyword.
+
+    ``kind`` is WORD, QUOTED, STRING, INTEGER, DECIMAL, FLOAT or PUNCTUATION; ``value`` has its
+    quotes removed, and a word is in upper case.
+    """
+
+    kind: str
+    value: str
+    span: Span
+
+
+class SourceText:
+    """The text of a script, with the line and column of every offset in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = [0, *(i + 1 for i, c in enumerate(text) if c == "\n")]
+
+    def span(self, start: int, end: int) -> Span:
+        line = bisect_right(self._starts, start)
+        return Span(start, end, line, start - self._starts[line - 1] + 1)
+
+
+def scan(source: SourceText, variables: Mapping[str, str] | None = None) -> Iterator[Lexeme]:
+    """Yields the lexemes of a text with ``${name}`` replaced.
+
+    Without ``variables`` the replacing is left out: a script is first cut into statements, for a
+    statement may define what the next one uses.
+    """
+    text, position = source.text, 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise _unreadable(source, position)
+        position = match.end()
+        kind = match.lastgroup or ""
+        if kind != "SKIP":
+            yield _lexeme(kind, match[0], source.span(match.start(), match.end()), variables)
+
+
+def split(source: SourceText) -> Iterator[tuple[int, int]]:
+    """Yields start and end of each statement, without its semicolon; skips empty ones."""
+    start: int | None = None
+    end = 0
+    for lexeme in scan(source):
+        if lexeme.kind == "PUNCTUATION" and lexeme.value == ";":
+            if start is not None:
+                yield start, end
+            start = None
+            continue
+        if start is None:
+            start = lexeme.span.start
+        end = lexeme.span.end
+    if start is not None:
+        yield start, end
+
+
+def _lexeme(kind: str, text: str, span: Span, variables: Mapping[str, str] | None) -> Lexeme:
+    if kind == "STRING":
+        return Lexeme(kind, _substitute(text[1:-1].replace("''", "'"), variables), span)
+    if kind == "QUOTED":
+        quote = text[0]
+        return Lexeme(kind, _substitute(text[1:-1].replace(quote * 2, quote), variables), span)
+    if kind == "WORD":
+        return _word(text, span, variables)
+    return Lexeme(kind, text, span)
+
+
+def _word(text: str, span: Span, variables: Mapping[str, str] | None) -> Lexeme:
+    if "${" not in text:
+        return Lexeme("WORD", text.upper(), span)
+    if variables is None:
+        return Lexeme("WORD", text, span)
+    value = _substitute(text, variables)
+    if "${" in value:
+        raise _undefined(value, span, variables)
+    inner = list(scan(SourceText(value)))
+    if len(inner) != 1 or inner[0].kind == "PUNCTUATION":
+        raise ParseError(
+            "bad-variable-value",
+            f"variable {text} stands for {value!r}, which is not one name or one literal",
+            fix="define a name, a number, or text with its own quotes",
+            span=span,
+        )
+    return Lexeme(inner[0].kind, inner[0].value, span)
+
+
+def _substitute(text: str, variables: Mapping[str, str] | None) -> str:
+    if variables is None or "${" not in text:
+        return text
+
+    def value(match: re.Match[str]) -> str:
+        # A second dollar keeps the reference as it is, without that dollar.
+        if match[1]:
+            return match[0][1:]
+        # Names of variables ignore case; an undefined one stays as written.
+        return variables.get(match[2].upper(), match[0])
+
+    return _VARIABLE.sub(value, text)
+
+
+def _undefined(text: str, span: Span, variables: Mapping[str, str]) -> ParseError:
+    found = _VARIABLE.search(text)
+    name = found[2] if found else text
+    return ParseError(
+        "undefined-variable",
+        f"variable {name!r} is not defined",
+        fix=did_you_mean(name, variables) or f"DEFINE {name} = '...' before this statement",
+        span=span,
+    )
+
+
+def _unreadable(source: SourceText, position: int) -> ParseError:
+    text = source.text
+    names = {"'": "string", "`": "quoted identifier", '"': "quoted identifier"}
+    opened = names.get(text[position]) or ("comment" if text.startswith("/*", position) else None)
+    if opened:
+        return ParseError(
+            "unclosed-text",
+            f"a {opened} starts here and does not end",
+            span=source.span(position, position + 1),
+        )
+    return ParseError(
+        "bad-character",
+        f"character {text[position]!r} has no meaning here",
+        span=source.span(position, position + 1),
+    )
+
+
+class GrammarLexer(Lexer):
+    """Hands lexemes to the parser and decides, word by word, between keyword and name.
+
+    Lark gives every parse a state that knows what can come next; a soft keyword asks it.
+    """
+
+    __future_interface__ = 2
+
+    def __init__(self, conf: Any) -> None:
+        self._names: dict[str, str] = {
+            terminal.pattern.value: terminal.name
+            for terminal in conf.terminals
+            if terminal.pattern is not None
+        }
+
+    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Token]:
+        lexemes: Sequence[Lexeme] = lexer_state.text
+        nesting = 0
+        for i, lexeme in enumerate(lexemes):
+            nesting += (lexeme.value in "([<") - (lexeme.value in ")]>")
+            if nesting > _MAX_NESTING and lexeme.kind == "PUNCTUATION":
+                raise ParseError(
+                    "nested-too-deeply",
+                    f"more than {_MAX_NESTING} brackets are open at once",
+                    span=lexeme.span,
+                )
+            token = _token(self._kind(lexemes, i, parser_state), lexeme)
+            # Errors name the last token when the text ends too soon.
+            lexer_state.last_token = token
+            yield token
+
+    def _kind(self, lexemes: Sequence[Lexeme], i: int, parser_state: Any) -> str:
+        lexeme = lexemes[i]
+        match lexeme.kind:
+            case "PUNCTUATION":
+                if lexeme.value == "(" and _opens_lambda(lexemes, i):
+                    return "LAMBDA_OPEN"
+                return self._names.get(lexeme.value, "UNKNOWN")
+            case "WORD":
+                return self._word_kind(lexemes, i, parser_state)
+            case "QUOTED":
+                return "IDENT"
+            case kind:
+                return kind
+
+    def _word_kind(self, lexemes: Sequence[Lexeme], i: int, parser_state: Any) -> str:
+        word = lexemes[i].value
+        keyword = self._names.get(word)
+        if keyword is None:
+            return "IDENT"
+        if word in RESERVED:
+            return keyword
+        if not accepts(parser_state, keyword):
+            return "IDENT"
+        if word in _KEYWORD_BEFORE and accepts(parser_state, "IDENT"):
+            after = lexemes[i + 1].value if i + 1 < len(lexemes) else ""
+            return keyword if after in _KEYWORD_BEFORE[word] else "IDENT"
+        return keyword
+
+
+def accepts(parser_state: Any, terminal: str) -> bool:
+    """Tells whether the parser can take this terminal next, by walking its reductions.
+
+    The state's own table is not enough: LALR merges states, so it lists terminals that only
+    another context can take.
+    """
+    table, end = parser_state.parse_conf.states, len(parser_state.state_stack)
+    stack = list(parser_state.state_stack)
+    for _ in range(end + 200):
+        step = table[stack[-1]].get(terminal)
+        if step is None:
+            return False
+        action, argument = step
+        if action.name == "Shift":
+            return True
+        if argument.expansion:
+            del stack[-len(argument.expansion) :]
+        stack.append(table[stack[-1]][argument.origin.name][1])
+    return False
+
+
+def _opens_lambda(lexemes: Sequence[Lexeme], i: int) -> bool:
+    """Tells whether the bracket at ``i`` opens the parameters of a lambda: ``(x, y) =>``."""
+    i += 1
+    while i + 2 < len(lexemes) and lexemes[i].kind in ("WORD", "QUOTED"):
+        after = lexemes[i + 1].value
+        if after == ")":
+            return lexemes[i + 2].value == "=>"
+        if after != ",":
+            return False
+        i += 2
+    return False
+
+
+def _token(kind: str, lexeme: Lexeme) -> Token:
+    span = lexeme.span
+    return Token(
+        kind,
+        lexeme.value,
+        start_pos=span.start,
+        line=span.line,
+        column=span.column,
+        end_pos=span.end,
+        end_line=span.line,
+        end_column=span.column + span.end - span.start,
+    )

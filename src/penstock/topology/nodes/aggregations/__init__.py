@@ -1,0 +1,1 @@
+"""Nodes that fold groups of records."""

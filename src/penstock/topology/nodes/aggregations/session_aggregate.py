@@ -1,0 +1,28 @@
+"""Folds a grouped stream per session, as data.
+
+How it runs: ``penstock.kernel.operators.aggregations.session_aggregate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.model.windows.definitions import SessionWindows
+from penstock.topology.nodes.node import TableNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionAggregate(TableNode):
+    """Folds the records of one key into one value per burst of activity.
+
+    A record that bridges sessions merges them with ``merger(key, first, second)``; each merged
+    session is forwarded as a tombstone first.
+    """
+
+    windows: SessionWindows
+    initializer: Callable[[], Any]
+    fn: Callable[[Any, Any, Any], Any]
+    merger: Callable[[Any, Any, Any], Any]
+    emit_final: bool = False

@@ -1,0 +1,23 @@
+"""Folds a grouped stream per sliding window, as data.
+
+How it runs: ``penstock.kernel.operators.aggregations.sliding_aggregate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.model.windows.definitions import SlidingWindows
+from penstock.topology.nodes.node import TableNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlidingAggregate(TableNode):
+    """Folds the records of one key into one value per window of records near each other."""
+
+    windows: SlidingWindows
+    initializer: Callable[[], Any]
+    fn: Callable[[Any, Any, Any], Any]
+    emit_final: bool = False

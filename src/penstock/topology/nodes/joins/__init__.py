@@ -1,0 +1,1 @@
+"""Nodes that join streams and tables."""

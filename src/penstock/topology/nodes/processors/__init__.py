@@ -1,0 +1,1 @@
+"""Nodes that run processors of users."""

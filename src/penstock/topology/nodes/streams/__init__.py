@@ -1,0 +1,1 @@
+"""Nodes that work on the records of a stream, one by one."""

@@ -1,0 +1,1 @@
+"""Nodes that read and write topics."""
