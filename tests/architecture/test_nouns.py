@@ -12,6 +12,9 @@ EXECUTORS = {
     for file in modules("kernel/operators")
 }
 
+#: How the file of an executor is named: the operator's noun, and this after it.
+SUFFIXES = {"executes": "", "vectorises": "_columns"}
+
 
 def home(node_type: str) -> str | None:
     """The noun whose file defines the node type."""
@@ -22,16 +25,16 @@ def home(node_type: str) -> str | None:
     return None
 
 
-def executed(file: Path) -> list[str]:
-    """The node types that the file registers an executor for."""
+def executed(file: Path) -> list[tuple[str, str]]:
+    """The node types that the file registers an executor for, each with the decorator's name."""
     return [
-        decorator.args[0].id
+        (decorator.args[0].id, decorator.func.id)
         for statement in tree(file).body
         if isinstance(statement, ast.ClassDef)
         for decorator in statement.decorator_list
         if isinstance(decorator, ast.Call)
         and isinstance(decorator.func, ast.Name)
-        and decorator.func.id in {"executes", "vectorises"}
+        and decorator.func.id in SUFFIXES
         and isinstance(decorator.args[0], ast.Name)
     ]
 
@@ -41,10 +44,22 @@ def test_executor_lives_in_the_file_named_like_its_node() -> None:
     misplaced = [
         f"{relative(file)}: {node_type}"
         for file in modules("kernel")
-        for node_type in executed(file)
-        if home(node_type) != file.stem
+        for node_type, decorator in executed(file)
+        if f"{home(node_type)}{SUFFIXES[decorator]}" != file.stem
     ]
     assert misplaced == []
+
+
+def test_column_executor_lives_beside_its_record_executor() -> None:
+    """Who reads what happens to a record finds what happens to a batch in the same folder."""
+    files = {file.stem: file for file in modules("kernel/operators")}
+    alone = [
+        relative(file)
+        for file in modules("kernel")
+        for node_type, decorator in executed(file)
+        if decorator == "vectorises" and files[home(node_type) or ""].parent != file.parent
+    ]
+    assert alone == []
 
 
 def test_every_operator_has_a_page() -> None:

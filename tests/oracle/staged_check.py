@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.kernel.vector import column_task
+from penstock.kernel.columns import column_task
 from tests.oracle.cases import Case
 from tests.oracle.compare import Difference, compare, java_name, record_text
 from tests.oracle.exceptions import partition_reason, reason_for, restart_reason
@@ -49,7 +49,7 @@ def check_columns(case: Case, staging: Staging, timeout_s: float) -> list[Differ
     over_columns = replace(staging, vectorize="strict")
     with pytest.MonkeyPatch.context() as patches:
         # However short the turns are that the inputs of a join take.
-        patches.setattr(column_task, "_SHORT_TURN", 0)
+        patches.setattr(column_task, "_SHORT_RUN", 0)
         outcome = execute_staged(case.data, over_columns, timeout_s=timeout_s)
     if not outcome.column_batches:
         # A fault of the column path ends the run before its first batch over columns.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from penstock.kernel.vector.planner import ColumnPlan
+from penstock.kernel.columns.planner import ColumnPlan
 from penstock.model.task_id import TaskId
 from tests.oracle import options
 from tests.oracle.build import build_topology

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.kernel.vector import column_task
+from penstock.kernel.columns import column_task
 from penstock.topology.graph import Graph
 from tests.runtime.memory_kafka import MemoryKafka, unbundled
 from tests.runtime.staged import StagedApplication
@@ -114,7 +114,7 @@ def assert_same(
     """
     with pytest.MonkeyPatch.context() as patches:
         # However short the turns are that the inputs of a join take.
-        patches.setattr(column_task, "_SHORT_TURN", 0)
+        patches.setattr(column_task, "_SHORT_RUN", 0)
         over_columns = run_graph(graph, events, sizes, config, "strict")
     by_record = run_graph(graph, events, sizes, config, "off")
     assert over_columns.records == by_record.records

@@ -13,12 +13,12 @@ import pytest
 
 from penstock.config import StreamsConfig
 from penstock.kernel.clocks import Clocks
+from penstock.kernel.columns.column_task import column_task
+from penstock.kernel.operators.topics import source_columns as column_source
 from penstock.kernel.raw_columns import RawColumns, columns_of
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.stores import CollectorChangelog, TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
-from penstock.kernel.vector import source as column_source
-from penstock.kernel.vector.column_task import column_task
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings

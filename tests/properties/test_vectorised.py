@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from penstock.kernel.vector import source as column_source
-from penstock.kernel.vector.forms import forms
+from penstock.kernel.columns.column_registry import vectorised_nodes
+from penstock.kernel.operators.topics import source_columns as column_source
 from penstock.topology.nodes import Source
 from tests.properties.column_programs import (
     BEHIND_A_CACHE,
@@ -92,7 +92,7 @@ def test_these_topologies_do_run_over_columns(build: Build) -> None:
 def test_every_column_form_is_among_them() -> None:
     """A form that no topology here uses would be held to nothing."""
     used = {type(node) for build in BUILDS for node in built(build).graph.nodes.values()}
-    assert {*forms(), Source} <= used
+    assert {*vectorised_nodes(), Source} <= used
 
 
 def test_record_that_is_skipped_leaves_the_others_to_columns() -> None:

@@ -19,7 +19,7 @@ from typing import Any, cast
 from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
-from penstock.kernel.vector.column_task import ColumnTask
+from penstock.kernel.columns.column_task import ColumnTask
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.application_run import has_wall_clock
 from penstock.runtime.spark.driver.internal_positions import InternalPositions

@@ -15,9 +15,9 @@ import pytest
 
 import penstock as ps
 from penstock.errors import StreamsError
-from penstock.kernel.vector.batch import Batch
-from penstock.kernel.vector.effects import Effects
-from penstock.kernel.vector.step import Step
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.column_executor import ColumnExecutor
+from penstock.kernel.columns.effects import Effects
 from penstock.runtime.spark.exchange.batch_log import BatchPlan
 from penstock.runtime.spark.exchange.stage_request import (
     NO_LIMITS,
@@ -55,7 +55,7 @@ def counting(builder: ps.StreamsBuilder) -> None:
     builder.stream("in", key="string", value="string").group_by_key().count("counts")
 
 
-class Faulty(Step[Any]):
+class Faulty(ColumnExecutor[Any]):
     """A column form with a fault in it."""
 
     def process(self, batch: Batch, effects: Effects) -> None:

@@ -11,8 +11,8 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from penstock.kernel.vector.codecs import Encoded
 from penstock.model.columns.row_columns import RowColumns
+from penstock.serde.column_serde import Encoded
 
 #: Gives rows for the bytes of each; none of them is None.
 DecodeColumn = Callable[[Encoded], RowColumns | None]

@@ -10,7 +10,6 @@ import orjson
 
 from penstock.formats.column_codec import ColumnCodec
 from penstock.formats.delimited import Read, delimited_reader, delimited_writer
-from penstock.kernel.vector.codecs import Encoded
 from penstock.model.columns.row_columns import Items, RowColumns
 from penstock.model.sql.types import (
     BIGINT,
@@ -24,6 +23,7 @@ from penstock.model.sql.types import (
     Field,
     SqlType,
 )
+from penstock.serde.column_serde import Encoded
 
 #: The texts of these hold letters, digits, a point and a minus, and nothing that needs a quote.
 _PLAIN = frozenset({BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, TIME, TIMESTAMP})

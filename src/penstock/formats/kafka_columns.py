@@ -6,7 +6,12 @@ from typing import Any
 
 from penstock.formats.column_codec import ColumnCodec
 from penstock.formats.kafka_codec import KAFKA_SERDES
-from penstock.kernel.vector.codecs import (
+from penstock.model.columns.dictionary_bytes import DictionaryBytes
+from penstock.model.columns.dictionary_column import DictionaryColumn
+from penstock.model.columns.row_columns import RowColumns
+from penstock.model.sql.types import SqlType
+from penstock.serde.base import Serde
+from penstock.serde.column_serde import (
     Encoded,
     decode_all,
     encode_all,
@@ -14,11 +19,6 @@ from penstock.kernel.vector.codecs import (
     takes_all,
     tells_apart,
 )
-from penstock.model.columns.dictionary_bytes import DictionaryBytes
-from penstock.model.columns.dictionary_column import DictionaryColumn
-from penstock.model.columns.row_columns import RowColumns
-from penstock.model.sql.types import SqlType
-from penstock.serde.base import Serde
 from penstock.serde.primitives import IntegerSerde, LongSerde
 
 

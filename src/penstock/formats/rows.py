@@ -18,7 +18,6 @@ from penstock.formats.kafka_columns import kafka_columns
 from penstock.formats.language import language_of, protobuf_codec
 from penstock.formats.properties import FormatProperties
 from penstock.formats.registered import registered_codec
-from penstock.kernel.vector.codecs import Encoded
 from penstock.model.columns.dictionary_bytes import DictionaryBytes
 from penstock.model.columns.row_columns import RowColumns
 from penstock.model.record import Headers
@@ -26,6 +25,7 @@ from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.types import Field
 from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
+from penstock.serde.column_serde import Encoded
 
 Row = tuple[Any, ...]
 _NO_PROPERTIES = FormatProperties()

@@ -91,7 +91,7 @@ class BatchRun:
             newest = run.effects.newest(records)
             queue.partition_time = max(queue.partition_time, newest)
             group.stream_time = max(group.stream_time, newest)
-        if columns.plan.hands_over:
+        if columns.plan.is_handed_off:
             self._work_on(columns.last_record(run.inputs, run.effects))
         group.order = run.order
         consumed = {queue.name: len(records) for queue, records in run.inputs}

@@ -11,6 +11,9 @@ from penstock.kernel.executor import executor_for
 for _module in pkgutil.walk_packages(
     penstock.kernel.operators.__path__, f"{penstock.kernel.operators.__name__}."
 ):
-    importlib.import_module(_module.name)
+    # Column executors register themselves in ``kernel.columns``. They import numpy, which takes
+    # a while, so a task that runs record at a time does without them.
+    if not _module.name.endswith("_columns"):
+        importlib.import_module(_module.name)
 
 __all__ = ["executor_for"]

@@ -38,7 +38,7 @@ from penstock.topology.nodes import Node, Source
 
 if TYPE_CHECKING:
     # Columns need libraries that take a while to import.
-    from penstock.kernel.vector.column_task import ColumnTask
+    from penstock.kernel.columns.column_task import ColumnTask
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.formats.json.json_read import sources_of
-from penstock.kernel.vector.codecs import Encoded
 from penstock.model.columns.row_columns import RowColumns
 from penstock.model.sql.types import (
     BIGINT,
@@ -29,6 +28,7 @@ from penstock.model.sql.types import (
     Field,
     SqlType,
 )
+from penstock.serde.column_serde import Encoded
 
 Decode = Callable[[Encoded], RowColumns | None]
 

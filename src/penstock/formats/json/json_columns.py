@@ -13,9 +13,9 @@ from penstock.formats.json.json_check import checking_decoder
 from penstock.formats.json.json_codec import json_codec, json_option, writer
 from penstock.formats.json.json_read import CLASSES, LIMITS, reader, sources_of
 from penstock.formats.json.json_values import Inexact
-from penstock.kernel.vector.codecs import Encoded
 from penstock.model.columns.row_columns import Items, RowColumns
 from penstock.model.sql.types import DOUBLE, DecimalType, Field, SqlType
+from penstock.serde.column_serde import Encoded
 from penstock.serde.json_column import dumped, loaded
 
 _NONE = type(None)

@@ -1,7 +1,7 @@
 """Which windows a record falls into, and which of them are closed: the one place that decides it.
 
-The arithmetic takes a number or an array of numbers. Record at a time (``kernel.window_aggregate``)
-and over columns (``kernel.vector.window_aggregate``) the same lines run.
+The arithmetic takes a number or an array of numbers, so the record executor and the column executor
+(``window_aggregate`` and ``window_aggregate_columns`` in the kernel) run the same lines.
 """
 
 from __future__ import annotations

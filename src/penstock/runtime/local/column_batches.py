@@ -15,8 +15,8 @@ from penstock.topology.graph import Graph
 from penstock.topology.subtopology import SubTopology
 
 if TYPE_CHECKING:
+    from penstock.kernel.columns.column_task import ColumnTask
     from penstock.kernel.task import StreamTask
-    from penstock.kernel.vector.column_task import ColumnTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ColumnBatches:
         self._waiting: dict[str, _Waiting] = {}
         self._ready: JavaQueue[_Waiting] = JavaQueue(_Waiting.time)
         # Columns need libraries that take a while to import.
-        vector = importlib.import_module("penstock.kernel.vector.column_task")
+        vector = importlib.import_module("penstock.kernel.columns.column_task")
         parts = list(parts)
         for part in parts:
             nodes = [name for name in graph.nodes if name in part.nodes]

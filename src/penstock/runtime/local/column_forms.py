@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.config import APPLICATION_ID, StreamsConfig
+from penstock.kernel.columns.column_executor import no_form
+from penstock.kernel.columns.planner import plan_columns
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
-from penstock.kernel.vector.planner import plan_columns
-from penstock.kernel.vector.step import no_form
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings

@@ -23,7 +23,7 @@ _NEEDED = (
     "pyarrow.compute",
     "pyarrow.ipc",
     "penstock.runtime.spark.worker.slot_task",
-    "penstock.kernel.vector.column_task",
+    "penstock.kernel.columns.column_task",
 )
 #: Libraries that would start threads when they are imported: a fork would lose them.
 _NO_THREADS = {"JE_ARROW_MALLOC_CONF": "background_thread:false", "OMP_NUM_THREADS": "1"}

@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 from penstock.errors import StoreError
 from penstock.kernel.clocks import Clocks, fitting
+from penstock.kernel.columns.column_task import column_task
 from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores, open_cache, task_store_specs
 from penstock.kernel.task import StreamTask
-from penstock.kernel.vector.column_task import column_task
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.bundles import Sent

@@ -17,7 +17,6 @@ import orjson
 
 from penstock.formats.column_codec import rows_of
 from penstock.formats.columns import parts
-from penstock.kernel.vector.codecs import Encoded
 from penstock.model.columns.dictionary_bytes import DictionaryBytes
 from penstock.model.columns.row_columns import RowColumns
 from penstock.model.sql.types import (
@@ -37,6 +36,7 @@ from penstock.model.sql.types import (
     StructType,
 )
 from penstock.serde.base import Serde
+from penstock.serde.column_serde import Encoded
 from penstock.serde.json_column import dumped
 
 Convert = Callable[[Any], Any]

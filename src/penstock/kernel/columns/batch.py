@@ -1,0 +1,324 @@
+"""A batch of one task as columns, and the error that sends it back to record at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.model.columns.dictionary_bytes import DictionaryBytes
+from penstock.model.columns.row_columns import RowColumns, kept, taken
+from penstock.model.record import Headers
+from penstock.model.time.duration import MAX_LONG
+from penstock.model.windows.windowed import Window, Windowed
+from penstock.serde.base import Serde
+from penstock.serde.column_serde import (
+    Encoded,
+    decode_all,
+    encode_all,
+    has_columns,
+    keeps_bytes,
+    same_bytes,
+    takes_all,
+    tells_apart,
+)
+from penstock.serde.windowed import TimeWindowedSerde
+
+Times = NDArray[np.int64]
+Places = NDArray[np.int64]
+
+
+class NotProvenError(Exception):
+    """Columns may give something else than records here: the batch runs record at a time."""
+
+
+class Column:
+    """One field of every record: as values, as bytes, or both. What is missing is made once."""
+
+    __slots__ = ("_encoded", "_is_input", "_serde", "_values")
+
+    def __init__(
+        self,
+        values: Sequence[Any] | None = None,
+        encoded: Encoded | None = None,
+        serde: Serde[Any] | None = None,
+        *,
+        is_input: bool = True,
+    ) -> None:
+        self._values = values
+        self._encoded = encoded
+        self._serde = serde
+        #: Whether the bytes came from elsewhere: then they may not be what the serde would write.
+        self._is_input = is_input
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def _known(self) -> Sequence[Any]:
+        known = self._encoded if self._values is None else self._values
+        assert known is not None
+        return known
+
+    def values(self) -> Sequence[Any]:
+        if self._values is None:
+            assert self._serde is not None
+            assert self._encoded is not None
+            self._values = decode_all(self._serde, self._encoded)
+        return self._values
+
+    def encoded(self, serde: Serde[Any]) -> Encoded:
+        """The bytes of each item by this serde, None for None."""
+        if not self._has_bytes_of(serde):
+            self._encoded, self._serde = encode_all(serde, self.values()), serde
+        self._is_input = False
+        assert self._encoded is not None
+        return self._encoded
+
+    def _has_bytes_of(self, serde: Serde[Any]) -> bool:
+        if self._encoded is None or not same_bytes(serde, self._serde):
+            return False
+        return not self._is_input or keeps_bytes(serde, self._encoded)
+
+    def check(self) -> None:
+        """Raises if an item cannot be decoded, even if nobody needs its value."""
+        if self._serde is not None and not takes_all(self._serde):
+            self.values()
+
+    def has_nulls(self) -> bool:
+        return None in self._known
+
+    def are_known(self) -> list[bool]:
+        if isinstance(self._known, RowColumns):
+            return [True] * len(self._known)
+        return [item is not None for item in self._known]
+
+    def keep(self, mask: Sequence[Any]) -> Column:
+        return Column(
+            None if self._values is None else kept(self._values, mask),
+            None if self._encoded is None else kept(self._encoded, mask),
+            self._serde,
+            is_input=self._is_input,
+        )
+
+    def take(self, places: Sequence[int]) -> Column:
+        return Column(
+            None if self._values is None else taken(self._values, places),
+            None if self._encoded is None else taken(self._encoded, places),
+            self._serde,
+            is_input=self._is_input,
+        )
+
+
+class CodedColumn(Column):
+    """A column in which the same items come again and again; each is decoded or encoded once."""
+
+    __slots__ = ("codes", "different")
+
+    def __init__(self, codes: Places, different: Column) -> None:
+        super().__init__()
+        self.codes = codes
+        self.different = different
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def values(self) -> Sequence[Any]:
+        if self._values is None:
+            different = self.different.values()
+            if isinstance(different, RowColumns) and not self.has_nulls():
+                self._values = different.coded(self.codes)
+                return self._values
+            items = [*different, None]
+            self._values = [items[code] for code in self.codes.tolist()]
+        return self._values
+
+    def encoded(self, serde: Serde[Any]) -> Encoded:
+        if not tells_apart(serde):
+            # Then it is not certain that different items have different bytes.
+            return Column(self.values()).encoded(serde)
+        # None of the items is None. Not a copy: pieces of a column are known by this very list.
+        different = self.different.encoded(serde)
+        if len(set(different)) < len(different):
+            # Bytes that are no text of UTF-8 may have come to the same text.
+            return Column(self.values()).encoded(serde)
+        return DictionaryBytes(self.codes, different)  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        self.different.check()
+
+    def has_nulls(self) -> bool:
+        return bool((self.codes < 0).any())
+
+    def are_known(self) -> list[bool]:
+        known: list[bool] = (self.codes >= 0).tolist()
+        return known
+
+    def keep(self, mask: Sequence[Any]) -> Column:
+        kept = np.fromiter(map(bool, mask), bool, len(mask))
+        return CodedColumn(self.codes[kept], self.different)
+
+    def take(self, places: Sequence[int]) -> Column:
+        return CodedColumn(self.codes[np.array(places, np.int64)], self.different)
+
+
+class RepeatedColumn(Column):
+    """Some items of another column, which are looked up once somebody wants them."""
+
+    __slots__ = ("_of", "_places")
+
+    def __init__(self, of: Column, places: Places) -> None:
+        super().__init__()
+        self._of = of
+        self._places = places
+
+    def _made(self) -> Column:
+        return self._of.take(self._places.tolist())
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def values(self) -> Sequence[Any]:
+        return self._made().values()
+
+    def encoded(self, serde: Serde[Any]) -> Encoded:
+        return self._made().encoded(serde)
+
+    def has_nulls(self) -> bool:
+        return self._of.has_nulls() and self._made().has_nulls()
+
+    def are_known(self) -> list[bool]:
+        return self._made().are_known()
+
+    def keep(self, mask: Sequence[Any]) -> Column:
+        kept = np.fromiter(map(bool, mask), bool, len(mask))
+        return RepeatedColumn(self._of, self._places[kept])
+
+    def take(self, places: Sequence[int]) -> Column:
+        return RepeatedColumn(self._of, self._places[np.array(places, np.int64)])
+
+
+def input_column(data: Encoded, serde: Serde[Any]) -> Column:
+    """A column of bytes that came from elsewhere."""
+    if isinstance(data, DictionaryBytes):
+        if tells_apart(serde):
+            return CodedColumn(data.codes, Column(encoded=data.different, serde=serde))
+        if has_columns(serde):
+            return Column(encoded=data, serde=serde)
+    return Column(encoded=list(data), serde=serde)
+
+
+class WindowedColumn(Column):
+    """Keys in windows, kept apart until somebody wants them together."""
+
+    __slots__ = ("base", "size_ms", "starts")
+
+    def __init__(self, base: Column, starts: Sequence[int], size_ms: int) -> None:
+        super().__init__()
+        self.base = base
+        self.starts = starts
+        self.size_ms = size_ms
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def values(self) -> Sequence[Any]:
+        if self._values is None:
+            windows = {start: Window(start, self._end(start)) for start in set(self.starts)}
+            pairs = zip(self.base.values(), self.starts, strict=True)
+            self._values = [Windowed(key, windows[start]) for key, start in pairs]
+        return self._values
+
+    def encoded(self, serde: Serde[Any]) -> Encoded:
+        """The bytes of the key alone and then of the start, as the serde of windows writes them."""
+        if isinstance(serde, TimeWindowedSerde) and serde.inner is not None:
+            keys = self.base.encoded(serde.inner)
+            if None not in keys:
+                starts = np.array(self.starts, ">i8").view("V8").tolist()
+                return [key + start for key, start in zip(keys, starts, strict=True)]
+        return super().encoded(serde)
+
+    def member(self, name: Any) -> Sequence[Any] | None:
+        """A field of every key without making the keys; None for other fields."""
+        if name == "key":
+            return self.base.values()
+        if name == "start":
+            return self.starts
+        return [self._end(start) for start in self.starts] if name == "end" else None
+
+    def _end(self, start: int) -> int:
+        return min(start + self.size_ms, MAX_LONG)
+
+    def has_nulls(self) -> bool:
+        return False
+
+    def are_known(self) -> list[bool]:
+        return [True] * len(self)
+
+    def keep(self, mask: Sequence[Any]) -> Column:
+        return WindowedColumn(self.base.keep(mask), [*compress(self.starts, mask)], self.size_ms)
+
+    def take(self, places: Sequence[int]) -> Column:
+        starts = [self.starts[n] for n in places]
+        return WindowedColumn(self.base.take(places), starts, self.size_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Where records came from, as whoever sees them one by one later on may ask."""
+
+    topic: str
+    partition: int
+    offsets: Places
+
+    def at(self, places: Places) -> Origins:
+        return Origins(self.topic, self.partition, self.offsets[places])
+
+
+@dataclass(slots=True)
+class Batch:
+    """Records in the order in which they are processed. ``headers`` None: no record has any.
+
+    ``origins`` is None if nobody will ask.
+    """
+
+    keys: Column
+    values: Column
+    timestamps: Times
+    headers: Sequence[Headers] | None = None
+    origins: Origins | None = None
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    def with_columns(self, keys: Column, values: Column) -> Batch:
+        """The same records with other keys and values."""
+        return Batch(keys, values, self.timestamps, self.headers, self.origins)
+
+    def repeated(self, keys: Column, values: Column, places: Places) -> Batch:
+        """Other keys and values, each made of the record at its place."""
+        headers = self.headers
+        if headers is not None:
+            headers = [headers[place] for place in places.tolist()]
+        origins = None if self.origins is None else self.origins.at(places)
+        return Batch(keys, values, self.timestamps[places], headers, origins)
+
+    def keep(self, mask: Sequence[Any]) -> Batch:
+        """Only the records where the mask is true."""
+        places = np.flatnonzero(np.fromiter(map(bool, mask), bool, len(mask)))
+        return Batch(
+            self.keys.keep(mask), self.values.keep(mask), self.timestamps[places],
+            None if self.headers is None else [*compress(self.headers, mask)],
+            None if self.origins is None else self.origins.at(places),
+        )  # fmt: skip
+
+    def take(self, places: Places) -> Batch:
+        """The records at these places, in this order."""
+        wanted = places.tolist()
+        keys = self.keys.take(wanted)
+        values = keys if self.values is self.keys else self.values.take(wanted)
+        return self.repeated(keys, values, places)

@@ -1,0 +1,265 @@
+"""A task's batch over columns: plans once, then tries every batch. Its loop: ``kernel.task``."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from penstock.errors import StoreError
+from penstock.kernel.columns.batch import NotProvenError
+from penstock.kernel.columns.column_executor import ColumnExecutor
+from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.merge_order import merge_order
+from penstock.kernel.columns.planner import ColumnPlan, plan_columns
+from penstock.kernel.operators.topics.source_columns import SourceColumns
+from penstock.kernel.raw_columns import RawColumns, listed
+from penstock.model.columns.dictionary_bytes import joined_columns
+from penstock.model.user_code import UserCodeError
+
+if TYPE_CHECKING:
+    from penstock.kernel.record_queue import RawRecord, RecordQueue, Stop
+    from penstock.kernel.task import StreamTask
+
+log = logging.getLogger(__name__)
+
+#: Turns shorter than this on average are no columns any more.
+_SHORT_RUN = 32
+
+#: What sends a batch back to record at a time: columns may give something else, or code or data
+#: of the user fails, which the record's own way reports with the record that it belongs to.
+_FALLS_BACK = (NotProvenError, UserCodeError, StoreError)
+
+Input = tuple["RecordQueue", RawColumns]
+
+
+class ColumnRun(NamedTuple):
+    """A batch that was run over columns; nothing has happened until its effects are applied.
+
+    ``inputs`` are the records that it consumes. ``order`` names the queues in the order in which
+    the next batch has to fill them, if truncated queues have cut this one.
+    """
+
+    effects: Effects
+    inputs: list[Input]
+    order: list[str]
+
+
+def column_task(task: StreamTask, nodes: Iterable[str]) -> ColumnTask | None:
+    """Plans a task over columns; None if the settings want none."""
+    settings = task.settings
+    if settings.vectorize_from is None:
+        return None
+    return ColumnTask(
+        plan_columns(task, nodes),
+        at_least=settings.vectorize_from,
+        is_strict=settings.raises_column_errors,
+    )
+
+
+class ColumnTask:
+    """Runs batches over columns, all of a batch or nothing of it.
+
+    ``reasons`` counts why batches went back to record at a time. ``errors`` counts the batches
+    that did so because of a fault in this code, by kind and place; a strict task raises it.
+    """
+
+    def __init__(self, plan: ColumnPlan, *, at_least: int, is_strict: bool = False) -> None:
+        self.plan = plan
+        self.batches = 0
+        self.reasons: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+        self._gave_up: str | None = None
+        self._at_least = at_least
+        self._is_strict = is_strict
+        #: The faults that the log already tells about.
+        self._warned: set[str] = set()
+        #: Whether the last batch was given up so late that no time was left for its records.
+        self._was_late = False
+
+    def run(
+        self,
+        inputs: Sequence[Input],
+        *,
+        truncated: Set[str] = frozenset(),
+        stop: Stop | None = None,
+    ) -> ColumnRun | None:
+        """Run a batch; None means that it has to run record at a time.
+
+        A truncated queue that runs empty ends the batch, as it does record at a time. ``stop`` is
+        asked only while there is one input: several of them run whole.
+        """
+        self._gave_up = None
+        if self._was_late or sum(len(records) for _, records in inputs) < self._at_least:
+            self._was_late = False
+            return None
+        effects, order = Effects(), list[str]()
+        try:
+            if len(inputs) == 1:
+                inputs = self._run_one(inputs[0], effects, stop)
+            else:
+                inputs, order = self._before_cut(inputs, truncated)
+                self._run(inputs, effects)
+                if order and effects.has_skipped:
+                    raise NotProvenError("a record is skipped while an input waits for more")
+        except _FALLS_BACK as reason:
+            self._give_up(str(reason), stop)
+            return None
+        except Exception as error:
+            if self._is_strict:
+                raise
+            # Nothing has happened yet, so the application need not stop for it.
+            self._give_up(self._note(error), stop)
+            return None
+        self.batches += 1
+        return ColumnRun(effects, [*inputs], order)
+
+    def last_record(self, inputs: Sequence[Input], effects: Effects) -> RawRecord | None:
+        """The record of a batch whose turn would have been the last."""
+        number, _, after = merge_order([listed(records.timestamps) for _, records in inputs])[-1]
+        records = inputs[number][1]
+        backwards = (records.record(place) for place in range(after - 1, -1, -1))
+        return next((record for record in backwards if not effects.is_skipped(record)), None)
+
+    def take_errors(self) -> dict[str, int]:
+        """Return the faults since the last call."""
+        taken = dict(self.errors)
+        self.errors.clear()
+        return taken
+
+    def _note(self, error: Exception) -> str:
+        """Count a fault, and write it to the log the first time; return its kind and place."""
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        fault = f"{type(error).__name__} at {PurePath(last.filename).name}:{last.lineno}"
+        self.errors[fault] += 1
+        if fault not in self._warned:
+            self._warned.add(fault)
+            log.warning(
+                "a fault in the column path makes batches of %s run record at a time, with the"
+                " same results but slower; please report it: %s",
+                ", ".join(map(repr, self.plan.sources)), fault, exc_info=error,
+            )  # fmt: skip
+        return fault
+
+    @property
+    def why_not(self) -> str:
+        """Why the last batch ran record at a time."""
+        if self.plan.is_vectorised:
+            return self._gave_up or "it is small, or the batch before it took too long"
+        return "; ".join(f"{node}: {reason}" for node, reason in self.plan.why_not.items())
+
+    def _give_up(self, reason: str, stop: Stop | None) -> None:
+        self._gave_up = reason
+        self.reasons[reason] += 1
+        # The records of this batch stop after the first one then. Were the next batch tried over
+        # columns again, it would end the same way.
+        self._was_late = stop is not None and stop()
+        for source in self.plan.sources.values():
+            for step in source.below():
+                step.reset()
+
+    def _before_cut(
+        self, inputs: Sequence[Input], truncated: Set[str]
+    ) -> tuple[list[Input], list[str]]:
+        """Return the records up to the one that empties a truncated queue, and the order then."""
+        if not truncated:
+            return [*inputs], []
+        if len(inputs) > 2:
+            # Which of them has records left decides who is first among equal timestamps.
+            raise NotProvenError("there are more than two inputs, and not all of one")
+        runs = merge_order([listed(records.timestamps) for _, records in inputs])
+        # The last run is what is left of one input after the other is empty.
+        empty, (rest, end, _) = runs[-2][0], runs[-1]
+        queue, records = inputs[rest]
+        if inputs[empty][0].name not in truncated:
+            return [*inputs], []
+        if self.plan.sources[queue.source].unreadable(records.record(end)) is not None:
+            # Were it skipped, the time of the record after it would have decided.
+            raise NotProvenError("a record is skipped while an input waits for more")
+        cut = [*inputs]
+        cut[rest] = queue, records.cut(0, end)
+        return [each for each in cut if len(each[1])], [queue.name, inputs[empty][0].name]
+
+    def _run_one(self, only: Input, effects: Effects, stop: Stop | None) -> list[Input]:
+        queue, records = only
+        source = self.plan.sources[queue.source]
+        taken = source.run(records, effects, may_skip=True, stop=stop)
+        return [(queue, records.cut(0, taken))]
+
+    def _run(self, inputs: Sequence[Input], effects: Effects) -> None:
+        if self.plan.is_tied:
+            self._run_merged(inputs, effects)
+            return
+        by_source: dict[str, list[RawColumns]] = {}
+        for queue, records in inputs:
+            by_source.setdefault(queue.source, []).append(records)
+        for name, parts in by_source.items():
+            source = self.plan.sources[name]
+            source.run(_together(source, parts), effects, may_skip=len(parts) == 1)
+
+    def _run_merged(self, inputs: Sequence[Input], effects: Effects) -> None:
+        runs = merge_order([listed(records.timestamps) for _, records in inputs])
+        total = sum(len(records) for _, records in inputs)
+        if len(runs) > len(inputs) and total < len(runs) * _SHORT_RUN:
+            raise NotProvenError("inputs take turns too often")
+        for number, first, after in runs:
+            queue, records = inputs[number]
+            self.plan.sources[queue.source].run(records.cut(first, after), effects)
+
+
+def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
+    """The records of several queues of one source as one, in order of time where that matters."""
+    if len(parts) == 1:
+        return parts[0]
+    keys = values = joined_columns([part.keys for part in parts])
+    if any(part.values is not part.keys for part in parts):
+        values = joined_columns([part.values for part in parts])
+    whole = RawColumns(
+        parts[0].topic, parts[0].partition, _offsets(source, parts),
+        np.concatenate([np.asarray(part.timestamps, np.int64) for part in parts]),
+        keys,
+        values,
+        _headers(parts),
+    )  # fmt: skip
+    if whole.headers is None and all(_hides_order(child) for child in source.children):
+        return whole
+    begins = np.cumsum([0, *(len(part) for part in parts)])
+    order = [
+        int(begins[number]) + place
+        for number, first, after in merge_order([listed(part.timestamps) for part in parts])
+        for place in range(first, after)
+    ]
+    return whole.take(order)
+
+
+def _offsets(source: SourceColumns, parts: list[RawColumns]) -> Sequence[int]:
+    if not source.tells_origins:
+        # They are of several queues, and nobody asks.
+        return range(sum(len(part) for part in parts))
+    if len({part.topic for part in parts}) > 1:
+        raise NotProvenError("its records are of several topics")
+    return [offset for part in parts for offset in part.offsets]
+
+
+def _hides_order(step: ColumnExecutor[Any]) -> bool:
+    """Whether every path from here leads to a node that hides the order, past none with a state."""
+    if step.hides_order:
+        return True
+    if step.resources() or not step.children:
+        return False
+    return all(_hides_order(child) for child in step.children)
+
+
+def _headers(parts: list[RawColumns]) -> list[tuple[tuple[str, bytes | None], ...]] | None:
+    if all(part.headers is None for part in parts):
+        return None
+    return [
+        headers
+        for part in parts
+        for headers in ([()] * len(part) if part.headers is None else part.headers)
+    ]

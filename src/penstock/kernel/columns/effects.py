@@ -1,0 +1,148 @@
+"""What a batch does to the world outside its columns, kept back until all of it is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from penstock.kernel.raw_columns import RawColumns, Timestamps, listed
+from penstock.kernel.record_queue import RawRecord
+from penstock.model.record import Headers
+from penstock.serde.column_serde import Encoded
+from penstock.state.bytes_store import Write
+from penstock.state.layers.bulk import BulkRows
+
+
+@runtime_checkable
+class ColumnCollector(Protocol):
+    """A collector that takes many records of one topic at once."""
+
+    def send_columns(
+        self,
+        topic: str,
+        keys: Encoded,
+        values: Encoded,
+        timestamps: Timestamps,
+        headers: Sequence[Headers] | None,
+        partition: int | None = None,
+    ) -> None: ...
+
+
+class _Writes(NamedTuple):
+    """Rows of one store: ``values`` are the rows without their times, if they are known."""
+
+    keys: Sequence[bytes]
+    rows: Sequence[bytes | None]
+    timestamps: Sequence[int]
+    values: Sequence[bytes | None] | None
+
+
+@dataclass(slots=True)
+class Effects:
+    """Writes and sends in the order in which they were decided. ``apply`` carries them out."""
+
+    _actions: list[Callable[[], None]] = field(default_factory=list)
+    _dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _skipped: set[tuple[str, int, int]] = field(default_factory=set)
+    #: Rows that this batch has decided on, by store: reads within the batch see them.
+    _rows: dict[str, dict[bytes, bytes | None]] = field(default_factory=dict)
+    #: The newest of them, which nobody has read yet.
+    _unread: dict[str, list[Iterable[Write]]] = field(default_factory=dict)
+    #: What is written to stores behind a cache: that is done once per batch.
+    _held: dict[str, list[_Writes]] = field(default_factory=dict)
+
+    def add(self, action: Callable[[], None]) -> None:
+        self._actions.append(action)
+
+    def skip(self, record: RawRecord, ask: Callable[[], None]) -> None:
+        """Leaves a record out, if whoever is asked about it does not object."""
+        self._skipped.add((record.topic, record.partition, record.offset))
+        self.add(ask)
+
+    @property
+    def has_skipped(self) -> bool:
+        return bool(self._skipped)
+
+    def is_skipped(self, record: RawRecord) -> bool:
+        return (record.topic, record.partition, record.offset) in self._skipped
+
+    def newest(self, records: RawColumns) -> int:
+        """The highest time among records that were not left out, -1 if there is none."""
+        if not self._skipped:
+            times = records.timestamps
+            return int(times.max()) if isinstance(times, np.ndarray) else max(times)
+        topic, partition = records.topic, records.partition
+        return max(
+            (
+                time
+                for offset, time in zip(records.offsets, listed(records.timestamps), strict=True)
+                if (topic, partition, offset) not in self._skipped
+            ),
+            default=-1,
+        )
+
+    def drop(self, node: str, reason: str, count: int) -> None:
+        if count:
+            self._dropped[node, reason] += count
+
+    def read(self, store: str, rows: BulkRows, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Rows as the batch sees them at this point."""
+        found, written = rows.read(keys), self.written(store)
+        if not written:
+            return found
+        return [written.get(key, row) for key, row in zip(keys, found, strict=True)]
+
+    def written(self, store: str) -> Mapping[bytes, bytes | None]:
+        """The rows that the batch has decided on so far; None for one that it deletes."""
+        for writes in self._unread.pop(store, ()):
+            self._rows.setdefault(store, {}).update(writes)
+        return self._rows.get(store, {})
+
+    def write(
+        self,
+        store: str,
+        rows: BulkRows,
+        keys: Sequence[bytes],
+        written: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        values: Sequence[bytes | None] | None = None,
+    ) -> None:
+        """Replaces rows; ``values`` are the rows without their times, if they are known."""
+        self._unread.setdefault(store, []).append(zip(keys, written, strict=True))
+        if not rows.is_cached:
+            self.add(lambda: rows.write(keys, written, timestamps, values))
+            return
+        if store not in self._held:
+            self._held[store] = []
+            self.add(lambda: rows.write(*_merged(self._held[store], rows)))
+        self._held[store].append(_Writes(keys, written, timestamps, values))
+
+    def apply(self, dropped: Counter[tuple[str, str]]) -> None:
+        for action in self._actions:
+            action()
+        dropped.update(self._dropped)
+
+
+def _merged(writes: list[_Writes], rows: BulkRows) -> _Writes:
+    """What a cache would write at the commit: the last row of each key.
+
+    A row that came and went since the commit before is nothing that its store has ever seen.
+    """
+    if len(writes) == 1:
+        return writes[0]
+    last: dict[bytes, tuple[bytes | None, int]] = {}
+    for each in writes:
+        last.update(zip(each.keys, zip(each.rows, each.timestamps, strict=True), strict=True))
+    gone = [key for key, (row, _) in last.items() if row is None]
+    for key, row in zip(gone, rows.read(gone), strict=True):
+        if row is None:
+            del last[key]
+    written = [row for row, _ in last.values()]
+    return _Writes([*last], written, [time for _, time in last.values()], None)
+
+
+Emit = Callable[[Any, Effects], None]

@@ -1,0 +1,254 @@
+"""Aggregations that are known by name, folded over columns: per key, in the order of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from penstock.expr.aggregates import Aggregate, NamedAggregates, SingleAggregate
+from penstock.kernel.columns.batch import Batch, NotProvenError
+from penstock.kernel.columns.functions import evaluated
+from penstock.kernel.columns.grouping import Groups
+from penstock.model.user_code import user_code
+
+#: What a store makes of a state that goes through it.
+Through = Callable[[Any], Any]
+#: What is folded: one column per aggregate.
+Items = Sequence[Sequence[Any]]
+
+
+class ColumnFold(Protocol):
+    """Folds records into the states of their groups."""
+
+    @property
+    def is_order_free(self) -> bool:
+        """Whether the order of the records makes no difference at all."""
+
+    def start(self) -> Any:
+        """The state of a group without records."""
+
+    def items(self, batch: Batch) -> Items:
+        """What of a batch is folded."""
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> Sequence[Any]:
+        """The states, one per group, as they are after all records; the list is the fold's own.
+
+        ``through`` is what becomes of a state between two records, None for nothing.
+        """
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        """The state after each record; the list has what they are after all of them."""
+
+
+class CountFold:
+    """How many records there are."""
+
+    is_order_free: ClassVar[bool] = True
+
+    def start(self) -> int:
+        return 0
+
+    def items(self, batch: Batch) -> Items:
+        return []
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> Sequence[Any]:
+        sizes = groups.sizes().tolist()
+        return [state + size for state, size in zip(states, sizes, strict=True)]
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        result = []
+        for code in groups.codes.tolist():
+            states[code] += 1
+            result.append(states[code])
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionFold:
+    """One aggregate over an expression, whose value is the state."""
+
+    is_order_free: ClassVar[bool] = False
+    single: SingleAggregate
+
+    def start(self) -> Any:
+        return self.single.initialize()
+
+    def items(self, batch: Batch) -> Items:
+        return [evaluated(self.single.only.of, batch.keys, batch.values)]
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> Sequence[Any]:
+        if through is None and (self.start() is not None or None not in items[0]):
+            _fold(self.single.only, items[0], groups, states)
+        else:
+            check_known(_fold_running(self.single.only, items[0], groups, states, through))
+        return states
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        return _fold_running(self.single.only, items[0], groups, states, through)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFold:
+    """Several aggregates side by side: the state is an object."""
+
+    is_order_free: ClassVar[bool] = False
+    named: NamedAggregates
+
+    def start(self) -> Any:
+        return self.named.initialize()
+
+    def items(self, batch: Batch) -> Items:
+        aggregates = self.named.named.values()
+        return [evaluated(each.of, batch.keys, batch.values) for each in aggregates]
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> Sequence[Any]:
+        named = self.named.named
+        members = _members(named, states)
+        for (name, aggregate), column in zip(named.items(), items, strict=True):
+            _fold(aggregate, column, groups, members[name])
+        rows = zip(*members.values(), strict=True)
+        return [_updated(s, named, row) for s, row in zip(states, rows, strict=True)]
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        named = self.named.named
+        members = _members(named, states)
+        results = [
+            _fold_running(aggregate, column, groups, members[name])
+            for (name, aggregate), column in zip(named.items(), items, strict=True)
+        ]
+        codes, rows = groups.codes.tolist(), zip(*results, strict=True)
+        changed = [_updated(states[c], named, row) for c, row in zip(codes, rows, strict=True)]
+        for code, state in zip(codes, changed, strict=True):
+            states[code] = state
+        return changed
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceFold:
+    """A reduction by a function that is known to depend on its arguments alone."""
+
+    is_order_free: ClassVar[bool] = False
+    reducer: Callable[[Any, Any], Any]
+
+    def start(self) -> None:
+        return None
+
+    def items(self, batch: Batch) -> Items:
+        return [batch.values.values()]
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> Sequence[Any]:
+        check_known(self.running(items, groups, states, through))
+        return states
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        reducer, result = self.reducer, []
+        with user_code("a reducer"):
+            for code, value in zip(groups.codes.tolist(), items[0], strict=True):
+                state = states[code]
+                state = value if state is None else reducer(state, value)
+                states[code] = state if through is None else through(state)
+                result.append(state)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class PureFold:
+    """An aggregation whose functions say of themselves that they depend on nothing else."""
+
+    initializer: Callable[[], Any]
+    step: Callable[[Any, Any, Any], Any]
+
+    @property
+    def is_order_free(self) -> bool:
+        return getattr(self.step, "is_order_free", False) is True
+
+    def start(self) -> Any:
+        with user_code("an initializer"):
+            return self.initializer()
+
+    def items(self, batch: Batch) -> Items:
+        return [batch.values.values()]
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> Sequence[Any]:
+        check_known(self.running(items, groups, states, through))
+        return states
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        step, result = self.step, []
+        with user_code("an aggregator"):
+            for code, item in zip(groups.codes.tolist(), items[0], strict=True):
+                state = step(None, item, states[code])
+                result.append(state)
+                states[code] = state if through is None else through(state)
+        return result
+
+
+def check_known(states: Sequence[Any]) -> None:
+    """Raise if a state is None: that deletes its row, and the next record starts a new one.
+
+    The new row has the time of that record, whatever the times of the records before it are.
+    """
+    if any(state is None for state in states):
+        raise NotProvenError("an aggregate is None")
+
+
+def _fold(aggregate: Aggregate, items: Sequence[Any], groups: Groups, states: list[Any]) -> None:
+    step = aggregate.step
+    with user_code(aggregate.name):
+        for code, item in zip(groups.codes.tolist(), items, strict=True):
+            if item is not None:
+                states[code] = step(states[code], item)
+
+
+def _fold_running(
+    aggregate: Aggregate,
+    items: Sequence[Any],
+    groups: Groups,
+    states: list[Any],
+    through: Through | None = None,
+) -> list[Any]:
+    step, result = aggregate.step, []
+    with user_code(aggregate.name):
+        for code, item in zip(groups.codes.tolist(), items, strict=True):
+            state = states[code]
+            if item is not None:
+                state = step(state, item)
+            result.append(state)
+            states[code] = state if through is None or state is None else through(state)
+    return result
+
+
+def _members(names: Iterable[str], states: list[Any]) -> dict[str, list[Any]]:
+    # A state of another version of the program may lack a member.
+    with user_code("the store's serde"):
+        return {name: [state[name] for state in states] for name in names}
+
+
+def _updated(state: Any, names: Any, values: tuple[Any, ...]) -> dict[str, Any]:
+    # A state from another version of the program may have members that nobody folds any more.
+    return {**state, **dict(zip(names, values, strict=True))}

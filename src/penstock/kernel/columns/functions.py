@@ -1,0 +1,111 @@
+"""Functions of nodes that can be applied to a column: expressions, and a few that are known."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.expr.expression import Expression
+from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.column_executor import NotVectorisableError
+from penstock.kernel.columns.evaluate import evaluate
+from penstock.model.pure import column_form, is_pure
+from penstock.model.user_code import user_code
+
+#: Functions of one value without side effects. A lambda may do anything.
+PURE_FUNCTIONS: tuple[Any, ...] = (
+    bool, float, int, len, repr, str, str.lower, str.lstrip, str.rstrip, str.split, str.strip,
+    str.title, str.upper,
+)  # fmt: skip
+#: Functions of two values without side effects.
+PURE_REDUCERS: tuple[Any, ...] = (max, min, operator.add, operator.mul, operator.or_)
+
+OverBatch = Callable[[Batch], Sequence[Any]]
+
+
+def expression_of(fn: Any, what: str) -> OverBatch:
+    """The function over key and value of every record; raises if it may do anything else."""
+    if is_pure(fn):
+        return lambda batch: _called(fn, batch.keys, batch.values)
+    if not isinstance(fn, Expression):
+        raise NotVectorisableError(
+            f"{what} is a Python function: only expressions run over columns"
+        )
+    return lambda batch: evaluated(fn, batch.keys, batch.values)
+
+
+def mapper_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
+    """The same, or a known function of the value."""
+    if not with_key and any(fn is known for known in PURE_FUNCTIONS):
+        return lambda batch: _mapped(fn, batch.values)
+    if not with_key and is_pure(fn):
+        return lambda batch: _called(fn, batch.values)
+    return expression_of(fn, what)
+
+
+def lists_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
+    """The same for a function that gives a list: one for every record."""
+    if not is_pure(fn):
+        return mapper_of(fn, what, with_key=with_key)
+    if with_key:
+        return pairs_of(fn, what)
+    return lambda batch: _mapped(fn, batch.values)
+
+
+def pairs_of(fn: Any, what: str) -> OverBatch:
+    """The function over every record that gives keys and values; there is no expression for it."""
+    if not is_pure(fn):
+        raise NotVectorisableError(f"{what} is a Python function that gives records")
+    return lambda batch: _mapped(fn, batch.keys, batch.values)
+
+
+def flat_of(fn: Any, *, with_key: bool) -> Callable[[Batch], Any] | None:
+    """What a function that gives any number of results does to columns, if it says so."""
+    over_columns = column_form(fn)
+    if over_columns is None:
+        return None
+
+    def over_batch(batch: Batch) -> Any:
+        with user_code("a function"):
+            if with_key:
+                return over_columns(batch.keys, batch.values)
+            return over_columns(batch.values)
+
+    return over_batch
+
+
+def _called(fn: Any, *columns: Column) -> Sequence[Any]:
+    """A pure function of every record: all at once if it can do that, else one by one."""
+    over_columns = column_form(fn)
+    if over_columns is not None:
+        with user_code("a function"):
+            found: Sequence[Any] | None = over_columns(*columns)
+        if found is not None:
+            return found
+    return _mapped(fn, *columns)
+
+
+def _mapped(fn: Any, *columns: Column) -> Sequence[Any]:
+    arguments = [column.values() for column in columns]
+    with user_code("a function"):
+        return [*map(fn, *arguments)]
+
+
+def evaluated(expression: Expression, first: Column, second: Column) -> Sequence[Any]:
+    """The expression of each pair; it may raise, for types that it cannot combine, say."""
+    with user_code("an expression"):
+        return evaluate(expression, first, second)
+
+
+def joiner_of(fn: Any, *, with_key: bool) -> Callable[[Column, Column, Column], Sequence[Any]]:
+    """The joiner over keys, left and right values; raises if it may do anything else."""
+    if is_pure(fn):
+        if with_key:
+            return lambda keys, left, right: _called(fn, keys, left, right)
+        return lambda keys, left, right: _called(fn, left, right)
+    if with_key or not isinstance(fn, Expression):
+        raise NotVectorisableError(
+            "its joiner is a Python function: only expressions run over columns"
+        )
+    return lambda keys, left, right: evaluated(fn, left, right)

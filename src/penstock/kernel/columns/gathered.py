@@ -1,0 +1,88 @@
+"""What a fold keeps of the pieces of a batch until the batch ends: its keys, times and items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from penstock.kernel.columns.batch import Origins, Times
+from penstock.kernel.columns.folds import Items
+from penstock.model.columns.dictionary_bytes import joined_columns
+from penstock.model.record import Headers
+
+
+class Gathered:
+    """Columns of the records so far. Values that nobody folds are not among them."""
+
+    def __init__(self) -> None:
+        self._keys: list[Sequence[bytes | None]] = []
+        self.key_values: list[object] = []
+        self.items: list[list[object]] = []
+        self._timestamps: list[Times] = []
+        self._starts: list[Times] = []
+        self._headers: list[Sequence[Headers] | None] = []
+        self._origins: list[Origins] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._keys))
+
+    def add(
+        self,
+        keys: Sequence[bytes | None],
+        items: Items,
+        timestamps: Times,
+        headers: Sequence[Headers] | None,
+        starts: Times | None = None,
+        key_values: Sequence[object] = (),
+        origins: Origins | None = None,
+    ) -> None:
+        """Takes the records of a piece; none of the keys may be None.
+
+        Values of keys are kept where they are sent on as they came: a serde may accept others
+        than it gives back.
+        """
+        self.key_values += key_values
+        self._keys.append(keys)
+        if not self.items:
+            self.items = [[] for _ in items]
+        for column, more in zip(self.items, items, strict=True):
+            column += more
+        self._timestamps.append(timestamps)
+        self._headers.append(headers)
+        if starts is not None:
+            self._starts.append(starts)
+        if origins is not None:
+            self._origins.append(origins)
+
+    @property
+    def keys(self) -> Sequence[bytes | None]:
+        return joined_columns(self._keys)
+
+    @property
+    def timestamps(self) -> Times:
+        return np.concatenate(self._timestamps)
+
+    @property
+    def starts(self) -> Times:
+        """The starts of the records' windows."""
+        return np.concatenate(self._starts)
+
+    @property
+    def origins(self) -> Origins | None:
+        if not self._origins:
+            return None
+        first = self._origins[0]
+        offsets = np.concatenate([each.offsets for each in self._origins])
+        return Origins(first.topic, first.partition, offsets)
+
+    @property
+    def headers(self) -> list[Headers] | None:
+        if all(headers is None for headers in self._headers):
+            return None
+        pieces = zip(self._timestamps, self._headers, strict=True)
+        return [
+            each
+            for times, headers in pieces
+            for each in ([()] * len(times) if headers is None else headers)
+        ]

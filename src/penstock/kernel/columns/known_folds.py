@@ -1,0 +1,33 @@
+"""Which fold over columns does the same as the functions of a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.expr.aggregates import NamedAggregates, SingleAggregate, count_start, count_step
+from penstock.kernel.columns.folds import (
+    ColumnFold,
+    CountFold,
+    ExpressionFold,
+    NamedFold,
+    PureFold,
+)
+from penstock.kernel.columns.row_fold import RowFold
+from penstock.model.field_fold import FieldFold
+from penstock.model.pure import is_pure
+
+
+def fold_of(initializer: Any, fn: Any) -> ColumnFold | None:
+    """The fold over columns that does the same as these functions, if one is known."""
+    if initializer is count_start and fn is count_step:
+        return CountFold()
+    if is_pure(fn):
+        parts: tuple[FieldFold, ...] = getattr(fn, "parts", ())
+        whole = PureFold(initializer, fn)
+        return RowFold(parts, whole) if parts else whole
+    owner = getattr(fn, "__self__", None)
+    if getattr(initializer, "__self__", None) is not owner:
+        return None
+    if isinstance(owner, SingleAggregate):
+        return ExpressionFold(owner)
+    return NamedFold(owner) if isinstance(owner, NamedAggregates) and owner.named else None

@@ -1,0 +1,130 @@
+"""Which sources of a task run over columns: all nodes behind them must, and nothing may show.
+
+Over columns a node sees a whole batch before the next node sees any of it. That is the same as
+record by record as long as no two paths meet: in a store, or in a topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError
+from penstock.kernel.columns.column_registry import column_executor_for
+from penstock.kernel.columns.effects import ColumnCollector
+from penstock.kernel.operators.topics.source import takes_own_time
+from penstock.kernel.operators.topics.source_columns import SourceColumns
+from penstock.topology.nodes import Source
+
+if TYPE_CHECKING:
+    from penstock.kernel.task import StreamTask
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPlan:
+    """The column form of every source of a task, or by node why there is none.
+
+    ``is_tied`` says that sources meet: their records have to keep their order between them.
+    """
+
+    sources: dict[str, SourceColumns] = field(default_factory=dict)
+    why_not: dict[str, str] = field(default_factory=dict)
+    is_tied: bool = False
+
+    @property
+    def is_vectorised(self) -> bool:
+        return bool(self.sources) and not self.why_not
+
+    @property
+    def is_handed_off(self) -> bool:
+        """Whether something is left for the flush after a batch."""
+        return any(source.tells_origins for source in self.sources.values())
+
+
+def plan_columns(task: StreamTask, nodes: Iterable[str]) -> ColumnPlan:
+    """Plans a whole task: one node that sees records one by one makes all of them do so."""
+    plan = ColumnPlan()
+    if not isinstance(task.collector, ColumnCollector):
+        plan.why_not[""] = "the output takes records one by one"
+        return plan
+    for name in nodes:
+        node = task.node(name)
+        if isinstance(node, Source):
+            _plan_source(node, task, plan)
+        elif not node.parents:
+            plan.why_not[name] = "it has no source"
+    return plan if plan.why_not else _tied(plan)
+
+
+def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
+    try:
+        source = SourceColumns(node, task)
+        if not takes_own_time(node, task):
+            raise NotVectorisableError("a function finds the time of its records")
+    except NotVectorisableError as reason:
+        plan.why_not[node.name] = str(reason)
+        return
+    plan.why_not.update(_grow(source, task))
+    source.tells_origins = any(step.is_handed_off for step in source.below())
+    if not plan.why_not:
+        try:
+            _check_paths(source)
+        except NotVectorisableError as reason:
+            plan.why_not[node.name] = str(reason)
+    plan.sources[node.name] = source
+
+
+def _grow(step: ColumnExecutor[Any], task: StreamTask) -> dict[str, str]:
+    """Adds the steps below one; gives those that have no column form, with the reason.
+
+    A fold whose cache can show its results one by one needs no steps below it.
+    """
+    why_not: dict[str, str] = {}
+    for name in task.children(step.node.name):
+        node = task.node(name)
+        try:
+            child = column_executor_for(node)(node, task)
+        except NotVectorisableError as reason:
+            why_not[name] = str(reason)
+        else:
+            step.children.append(child)
+            why_not |= _grow(child, task)
+    if not why_not and not getattr(step.node, "sends_old", False):
+        return {}
+    try:
+        if not step.hand_off():
+            return why_not
+    except NotVectorisableError as reason:
+        return why_not or {step.node.name: str(reason)}
+    step.children.clear()
+    return {}
+
+
+def _check_paths(step: ColumnExecutor[Any]) -> set[str]:
+    """Raises if paths below the step meet; gives all that they use."""
+    below = [_check_paths(child) for child in step.children]
+    for one, other in combinations(below, 2):
+        if one & other:
+            raise NotVectorisableError(f"its paths meet again in {min(one & other)}")
+    own = step.resources()
+    used: set[str] = set().union(*below)
+    if own & used:
+        raise NotVectorisableError(f"its path comes back to {min(own & used)}")
+    return own | used
+
+
+def _tied(plan: ColumnPlan) -> ColumnPlan:
+    """Sources that meet run in turns, which only nodes that may run more than once can."""
+    used = {name: _check_paths(source) for name, source in plan.sources.items()}
+    tied = {
+        name: one & other
+        for (name, one), (_, other) in combinations(used.items(), 2)
+        if one & other
+    }
+    for name, shared in tied.items():
+        for source in plan.sources.values():
+            if any(step.runs_once for step in source.below()):
+                plan.why_not[name] = f"inputs meet in {min(shared)}, and a cache waits for both"
+    return ColumnPlan(plan.sources, plan.why_not, bool(tied))

@@ -1,0 +1,104 @@
+"""Several folds side by side over rows that are columns: each takes its own fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice, repeat
+from typing import Any
+
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.folds import Items, PureFold, Through
+from penstock.kernel.columns.grouping import Groups
+from penstock.model.columns.row_columns import RowColumns
+from penstock.model.field_fold import FieldFold
+from penstock.model.user_code import user_code
+
+_UNCHANGING = (bool, bytes, float, int, str, type(None))
+
+
+@dataclass(frozen=True, slots=True)
+class RowFold:
+    """The state of a group is a tuple with an item per fold, or None before its first record.
+
+    ``whole`` folds row by row, for states that their store changes between two records.
+    """
+
+    parts: tuple[FieldFold, ...]
+    whole: PureFold
+
+    @property
+    def is_order_free(self) -> bool:
+        return self.whole.is_order_free
+
+    def start(self) -> None:
+        return None
+
+    def items(self, batch: Batch) -> Items:
+        rows = batch.values.values()
+        if isinstance(rows, RowColumns):
+            return rows.columns()
+        return [*zip(*rows, strict=True)]
+
+    def finals(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> Sequence[Any]:
+        if through is not None:
+            return self.whole.finals([_rows(items, groups)], groups, states, through)
+        members = self._members(states)
+        for part, member in zip(self.parts, members, strict=True):
+            columns = items[part.fields]
+            if part.over_columns is None:
+                _fold(part, columns, groups, member)
+            else:
+                with user_code("an aggregator"):
+                    part.over_columns(member, groups.codes, columns)
+        return RowColumns(members, len(states))
+
+    def running(
+        self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
+    ) -> list[Any]:
+        if through is not None:
+            return self.whole.running([_rows(items, groups)], groups, states, through)
+        members = self._members(states)
+        found = [
+            _fold(part, items[part.fields], groups, member)
+            for part, member in zip(self.parts, members, strict=True)
+        ]
+        states[:] = zip(*members, strict=True)
+        return [*zip(*found, strict=True)]
+
+    def _members(self, states: list[Any]) -> list[list[Any]]:
+        if not any(states):
+            return [_starts(part, len(states)) for part in self.parts]
+        return [
+            [first if state is None else state[place] for state, first in zip(states, firsts)]  # noqa: B905
+            for place, firsts in enumerate(map(_firsts, self.parts))
+        ]
+
+
+def _firsts(part: FieldFold) -> Iterator[Any]:
+    """States of groups without records; one that could be changed is never handed out twice."""
+    first = part.start()
+    if isinstance(first, _UNCHANGING):
+        return repeat(first)
+    return (part.start() for _ in count())
+
+
+def _starts(part: FieldFold, groups: int) -> list[Any]:
+    return [*islice(_firsts(part), groups)]
+
+
+def _rows(items: Items, groups: Groups) -> Sequence[Any]:
+    return [*zip(*items, strict=True)] if items else [()] * len(groups.codes)
+
+
+def _fold(part: FieldFold, columns: Items, groups: Groups, states: list[Any]) -> list[Any]:
+    """Folds record by record; gives the state after each."""
+    step, result = part.step, []
+    rows = _rows(columns, groups)
+    with user_code("an aggregator"):
+        for code, values in zip(groups.codes.tolist(), rows, strict=True):
+            states[code] = step(states[code], *values)
+            result.append(states[code])
+    return result

@@ -1,0 +1,84 @@
+"""Whether a state may stay in memory between two records, instead of going through its store.
+
+Record at a time every state is written and read again before the next record sees it. That makes
+a float of an int in a store of doubles, and refuses an int that is too large for a moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
+
+from penstock.kernel.columns.batch import NotProvenError
+from penstock.kernel.columns.column_executor import NotVectorisableError
+from penstock.kernel.columns.folds import ColumnFold, CountFold, Items, PureFold, Through
+from penstock.kernel.columns.row_fold import RowFold
+from penstock.model.pure import is_pure
+from penstock.serde.base import Serde
+from penstock.serde.column_serde import decode_all, encode_all
+from penstock.serde.json import JsonSerde
+from penstock.serde.primitives import (
+    BytesSerde,
+    DoubleSerde,
+    IntegerSerde,
+    LongSerde,
+    ShortSerde,
+    StringSerde,
+)
+
+_NONE = type(None)
+#: Types whose values a serde gives back as they were, or as ``Through`` makes them.
+_KEPT: dict[type, frozenset[type]] = {
+    BytesSerde: frozenset({bytes}),
+    DoubleSerde: frozenset({float, int, _NONE}),
+    IntegerSerde: frozenset({int, _NONE}),
+    JsonSerde: frozenset({bool, dict, float, int, list, str, _NONE}),
+    LongSerde: frozenset({int, _NONE}),
+    ShortSerde: frozenset({int, _NONE}),
+    StringSerde: frozenset({str, _NONE}),
+}
+_LIMITS: dict[type, int] = {ShortSerde: 2**15, IntegerSerde: 2**31, LongSerde: 2**63}
+
+Check = Callable[[Items, Sequence[Any]], Through | None]
+
+
+def state_check(serde: Serde[Any], fold: ColumnFold) -> Check:
+    """A check of what is folded into which states: gives what the store makes of each state.
+
+    None stands for nothing. It raises where a store does anything else.
+    """
+    if isinstance(fold, PureFold | RowFold) and is_pure(serde):
+        # What is folded is no state, so only going through the serde shows what becomes of one.
+        through = None if getattr(serde, "keeps_values", False) else _through(serde)
+        return lambda items, states: through
+    kept = _KEPT.get(type(serde))
+    is_exact = int in (kept or ()) and not isinstance(serde, DoubleSerde)
+    if kept is None or (isinstance(fold, CountFold) and not is_exact):
+        raise NotVectorisableError(f"states may change in a store with {type(serde).__name__}")
+    limit = _LIMITS.get(type(serde))
+
+    def check(items: Items, states: Sequence[Any]) -> Through | None:
+        found = set(chain.from_iterable(map(type, column) for column in items))
+        if not found <= kept:
+            raise NotProvenError("states may change in their store")
+        if limit is not None and items and _reach(items, states) >= limit:
+            raise NotProvenError("a state may be too large for its store")
+        if dict in found or list in found:
+            for column in items:
+                if decode_all(serde, encode_all(serde, column)) != column:
+                    raise NotProvenError("states may change in their store")
+        return float if isinstance(serde, DoubleSerde) and found != {float} else None
+
+    return check
+
+
+def _through(serde: Serde[Any]) -> Through:
+    return lambda state: serde.decode(serde.encode(state))
+
+
+def _reach(items: Items, states: Sequence[Any]) -> int:
+    """How far from zero any sum of these can be."""
+    total: int = sum(abs(item) for column in items for item in column if item is not None)
+    highest: int = max((abs(state) for state in states if state is not None), default=0)
+    return total + highest

@@ -1,0 +1,152 @@
+"""Folds a grouped stream per time window. Record at a time: ``window_aggregate.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.kernel.columns.batch import (
+    Batch,
+    Column,
+    NotProvenError,
+    Places,
+    Times,
+    WindowedColumn,
+)
+from penstock.kernel.columns.cache_handoff import CachedFold, last_contexts
+from penstock.kernel.columns.column_executor import NotVectorisableError, vectorises
+from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.gathered import Gathered
+from penstock.kernel.columns.grouping import grouped, grouped_windows
+from penstock.kernel.columns.known_folds import fold_of
+from penstock.kernel.columns.nulls import with_keys
+from penstock.kernel.columns.store_fidelity import state_check
+from penstock.kernel.columns.store_rows import read_rows, written_rows
+from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.operators.aggregations.aggregate_columns import (
+    bulk_of,
+    encoded_states,
+    last_changes,
+    running_changes,
+    settled,
+    stored_keys,
+)
+from penstock.model.windows.definitions import TimeWindows, rule_of
+from penstock.model.windows.rule import EXPIRED_WINDOW, WindowRule
+from penstock.state.layers.bulk import BulkWindows
+from penstock.topology.nodes import WindowAggregate
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+
+@vectorises(WindowAggregate)
+class WindowAggregateColumns(CachedFold):
+    """One read and one write per key and window of the batch.
+
+    Which records are late depends on the records before them: stream time is a running maximum,
+    never the maximum of the batch.
+    """
+
+    _rows: BulkWindows
+
+    def __init__(self, node: WindowAggregate, task: TaskServices) -> None:
+        if node.emit_final or not isinstance(node.windows, TimeWindows):
+            raise NotVectorisableError("it emits final results, or its windows have no end")
+        fold = fold_of(node.initializer, node.fn)
+        if fold is None:
+            raise NotVectorisableError("its function is not known: count and expressions are")
+        self._fold = fold
+        super().__init__(node, task, bulk_of(node, task, may_send_old=True))
+        self._check_states = state_check(self._rows.values.serde, fold)
+        self._rule = rule_of(node.windows)
+        self._clock: OperatorClock = task.operator_clock(node.name)
+        #: Where stream time is after the pieces so far; the clock itself moves with the effects.
+        self._seen = NO_TIME
+        self._gathered = Gathered()
+        self.runs_once = True
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        batch = with_keys(batch, effects, self.node.name)
+        if not len(batch):
+            return
+        before = max(self._seen, self._clock.stream_time)
+        seen = np.maximum.accumulate(np.maximum(batch.timestamps, before))
+        self._seen = int(seen[-1])
+        records, starts = _windows_of(batch.timestamps, self._rule)
+        is_open = self._rule.is_open(starts, seen[records])
+        late = len(starts) - int(is_open.sum())
+        if late:
+            effects.drop(self.node.name, EXPIRED_WINDOW, late)
+            records, starts = records[is_open], starts[is_open]
+        if len(starts):
+            if late or len(records) != len(batch):
+                batch = batch.take(records)
+            keys = stored_keys(batch.keys, self._rows.keys.serde)
+            items = self._fold.items(batch)
+            self._gathered.add(
+                keys, items, batch.timestamps, batch.headers, starts,
+                key_values=() if self._rows.is_cached else batch.keys.values(),
+                origins=batch.origins,
+            )  # fmt: skip
+
+    def finish(self, effects: Effects) -> None:
+        gathered, seen = self._gathered, self._seen
+        self.reset()
+        effects.add(lambda: self._advance(seen))
+        if len(gathered):
+            self._fold_all(gathered, effects)
+        super().finish(effects)
+
+    def reset(self) -> None:
+        self._gathered, self._seen = Gathered(), NO_TIME
+
+    def _advance(self, time: int) -> None:
+        self._clock.advance(time)
+
+    def _fold_all(self, gathered: Gathered, effects: Effects) -> None:
+        rows, starts = self._rows, gathered.starts
+        settled(rows)
+        if not rows.is_cached and not rows.keeps(int(starts.min()), int(starts.max())):
+            # Behind a cache all reads come before all writes. Here they would take turns.
+            raise NotProvenError("windows of the batch expire while others are written")
+        key_serde, serde = rows.keys.serde, rows.values.serde
+        # In the order in which a cache would write and send them.
+        groups, group_starts = grouped_windows(grouped(gathered.keys), starts)
+        at = group_starts.tolist()
+        window_keys = rows.window_keys(groups.keys, at)
+        states: Sequence[Any]
+        states, times = read_rows(rows.read(window_keys, at), serde, self._fold.start)
+        through = self._check_states(gathered.items, states)
+        changes = None
+        if not rows.is_cached:
+            keys = WindowedColumn(Column(gathered.key_values), starts.tolist(), self._rule.size_ms)
+            changes = running_changes(self._fold, gathered, keys, groups, states, times, through)
+        else:
+            states = self._fold.finals(gathered.items, groups, states, through)
+        newest = np.maximum(times, groups.newest(gathered.timestamps))
+        values = encoded_states(serde, states)
+        written = written_rows(newest, values)
+        if self.is_handed_off:
+            self.leave(last_contexts(gathered, groups), effects, groups.keys, written, at)
+            return
+        effects.add(lambda: rows.write(window_keys, at, written, newest.tolist(), values))
+        if changes is None:
+            base = Column(encoded=groups.keys, serde=key_serde, is_input=False)
+            keys = WindowedColumn(base, at, self._rule.size_ms)
+            changes = last_changes(gathered, groups, keys, states, values, serde, newest)
+        self.forward(changes, effects)
+
+
+def _windows_of(timestamps: Times, rule: WindowRule) -> tuple[Places, Times]:
+    """For each record each of its windows, earliest first: the record's place and the start."""
+    places = np.arange(len(timestamps))
+    first = rule.first_start(timestamps)
+    if rule.size_ms == rule.advance_ms:
+        return places, first
+    counts = rule.count(timestamps, first)
+    records = np.repeat(places, counts)
+    ordinal = np.arange(len(records)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return records, first[records] + ordinal * rule.advance_ms

@@ -1,0 +1,85 @@
+"""Looks columns up in a table, for ``stream_table_join`` and ``global_join``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.column_executor import (
+    ColumnExecutor,
+    NotVectorisableError,
+    require_known,
+)
+from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.functions import joiner_of
+from penstock.kernel.operators.aggregations.aggregate_columns import settled, stored_keys
+from penstock.serde.column_serde import decode_all
+from penstock.state.layers.bulk import BulkRows
+from penstock.topology.nodes import GlobalJoin, StreamTableJoin
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+
+class LookUpColumns(ColumnExecutor[Any]):
+    """One read per key of the batch; every record is joined with the row of its key."""
+
+    def __init__(self, node: StreamTableJoin | GlobalJoin, task: TaskServices, store: str) -> None:
+        super().__init__(node, task)
+        self._join = joiner_of(node.joiner, with_key=node.with_key)
+        self._store = store
+        rows: BulkRows | None = getattr(task.store(store), "bulk", None)
+        if not isinstance(rows, BulkRows):
+            raise NotVectorisableError(f"the table's store {store!r} has no column form")
+        require_known(rows.keys.serde, f"key of store {store!r}:")
+        require_known(rows.values.serde, f"value of store {store!r}:")
+        self._rows = rows
+        #: The values of rows that were read in this batch: the table does not change meanwhile.
+        self._known: dict[bytes, Any] = {}
+
+    def look_up(self, batch: Batch, lookups: Column, effects: Effects) -> None:
+        """Joins records that have values with the rows under these keys."""
+        if lookups.has_nulls() and not self.node.is_left:
+            mask = lookups.are_known()
+            effects.drop(self.node.name, "null-join-key-or-value", mask.count(False))
+            batch, lookups = batch.keep(mask), lookups.keep(mask)
+        if not len(batch):
+            return
+        settled(self._rows)
+        keys = stored_keys(lookups, self._rows.keys.serde)
+        partners = self._partners(keys, effects)
+        if not self.node.is_left and None in partners:
+            mask = [partner is not None for partner in partners]
+            batch, partners = batch.keep(mask), [p for p in partners if p is not None]
+        if len(batch):
+            values = Column(self._join(batch.keys, batch.values, Column(partners)))
+            self.forward(batch.with_columns(batch.keys, values), effects)
+
+    def _partners(self, keys: Sequence[bytes | None], effects: Effects) -> list[Any]:
+        """The value of each key's row; None for a key that is None or has no row."""
+        known = self._known
+        missing = [key for key in dict.fromkeys(keys) if key is not None and key not in known]
+        if missing:
+            rows = effects.read(self._store, self._rows, missing)
+            bare = [None if row is None else row[8:] for row in rows]
+            known.update(zip(missing, decode_all(self._rows.values.serde, bare), strict=True))
+        return [*map(known.get, keys)]  # type: ignore[arg-type]
+
+    def finish(self, effects: Effects) -> None:
+        self.reset()
+        super().finish(effects)
+
+    def reset(self) -> None:
+        self._known = {}
+
+    def valued(self, batch: Batch, effects: Effects) -> Batch:
+        """Leaves out records without a value."""
+        if not batch.values.has_nulls():
+            return batch
+        mask = batch.values.are_known()
+        effects.drop(self.node.name, "null-join-key-or-value", mask.count(False))
+        return batch.keep(mask)
+
+    def resources(self) -> set[str]:
+        return {f"store {self._store!r}"}

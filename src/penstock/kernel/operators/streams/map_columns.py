@@ -1,0 +1,34 @@
+"""Gives columns new keys and values. Record at a time: ``map.py``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
+from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.functions import flat_of, pairs_of
+from penstock.model.user_code import user_code
+from penstock.topology.nodes import Map
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+
+@vectorises(Map)
+class MapColumns(ColumnExecutor[Map]):
+    """Puts new columns in the place of both."""
+
+    def __init__(self, node: Map, task: TaskServices) -> None:
+        super().__init__(node, task)
+        self._pairs = pairs_of(node.fn, "its function")
+        self._columns = flat_of(node.fn, with_key=True)
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        found = None if self._columns is None else self._columns(batch)
+        if found is None:
+            pairs = self._pairs(batch)
+            with user_code("a function"):
+                keys, values = zip(*pairs, strict=True)
+            found = list(keys), list(values)
+        self.forward(batch.with_columns(Column(found[0]), Column(found[1])), effects)

@@ -1,0 +1,16 @@
+"""Hands columns on. Record at a time: ``pass_through.py``."""
+
+from __future__ import annotations
+
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
+from penstock.kernel.columns.effects import Effects
+from penstock.topology.nodes import PassThrough
+
+
+@vectorises(PassThrough)
+class PassThroughColumns(ColumnExecutor[PassThrough]):
+    """Hands the columns on."""
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        self.forward(batch, effects)

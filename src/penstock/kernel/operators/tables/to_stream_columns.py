@@ -1,0 +1,16 @@
+"""Turns a table's changes into a stream. Record at a time: ``to_stream.py``."""
+
+from __future__ import annotations
+
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
+from penstock.kernel.columns.effects import Effects
+from penstock.topology.nodes import ToStream
+
+
+@vectorises(ToStream)
+class ToStreamColumns(ColumnExecutor[ToStream]):
+    """Hands the columns on: column forms of tables give the new values of their changes."""
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        self.forward(batch, effects)

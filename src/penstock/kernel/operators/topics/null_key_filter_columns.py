@@ -1,0 +1,17 @@
+"""Guards the way into a repartition topic. Record at a time: ``null_key_filter.py``."""
+
+from __future__ import annotations
+
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
+from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.nulls import with_keys
+from penstock.topology.nodes import NullKeyFilter
+
+
+@vectorises(NullKeyFilter)
+class NullKeyFilterColumns(ColumnExecutor[NullKeyFilter]):
+    """Drops records without a key."""
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        self.forward(with_keys(batch, effects, self.node.name), effects)

@@ -1,0 +1,92 @@
+"""Writes columns to a topic. Record at a time: ``sink.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.column_executor import (
+    ColumnExecutor,
+    NotVectorisableError,
+    require_known,
+    vectorises,
+)
+from penstock.kernel.columns.effects import ColumnCollector, Effects
+from penstock.kernel.serdes import required_serde
+from penstock.model.columns.partitioning import partitions_for
+from penstock.model.columns.row_columns import taken
+from penstock.model.record import Headers
+from penstock.serde.column_serde import Encoded
+from penstock.serde.windowed import TimeWindowedSerde
+from penstock.topology.nodes import Sink
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
+
+#: The start of its window is the end of a key.
+_START_BYTES = 8
+#: A record without a key belongs to no partition.
+_ANY = -1
+
+
+@vectorises(Sink)
+class SinkColumns(ColumnExecutor[Sink]):
+    """Encodes both columns and sends them together."""
+
+    def __init__(self, node: Sink, task: TaskServices) -> None:
+        super().__init__(node, task)
+        if node.topic is None or node.partitioner is not None:
+            raise NotVectorisableError("a function chooses its topic or partition")
+        what = f"sink node {node.name!r}"
+        self._key = required_serde(node.key_serde, task.defaults, "key", what, node.site)
+        self._value = required_serde(node.value_serde, task.defaults, "value", what, node.site)
+        require_known(self._key, "key")
+        require_known(self._value, "value")
+        self._topic = task.topic_name(node.topic)
+        self._collector = cast("ColumnCollector", task.collector)
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        keys = values = batch.keys.encoded(self._key)
+        if batch.values is not batch.keys or self._value != self._key:
+            values = batch.values.encoded(self._value)
+        timestamps, headers = batch.timestamps, batch.headers
+        if isinstance(self._key, TimeWindowedSerde):
+            effects.add(lambda: self._send_windows(keys, values, timestamps.tolist(), headers))
+            return
+        effects.add(
+            lambda: self._collector.send_columns(self._topic, keys, values, timestamps, headers)
+        )
+
+    def _send_windows(
+        self,
+        keys: Encoded,
+        values: Encoded,
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+    ) -> None:
+        """Sends keys in windows to where the key alone belongs, as the record's way does."""
+        count = self.task.collector.partitions(self._topic)
+        partitions = partitions_for(keys, count, without=_START_BYTES)
+        if None in keys:
+            partitions[[key is None for key in keys]] = _ANY
+        found = np.unique(partitions).tolist()
+        where = [None if partition == _ANY else partition for partition in found]
+        if len(found) == 1:
+            self._collector.send_columns(self._topic, keys, values, timestamps, headers, *where)
+            return
+        for number, partition in zip(found, where, strict=True):
+            places = np.flatnonzero(partitions == number)
+            self._collector.send_columns(
+                self._topic,
+                taken(keys, places),
+                taken(values, places),
+                taken(timestamps, places),
+                None if headers is None else taken(headers, places),
+                partition,
+            )
+
+    def resources(self) -> set[str]:
+        return {f"topic {self._topic!r}"}

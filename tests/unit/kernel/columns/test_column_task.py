@@ -1,0 +1,131 @@
+"""When a batch over columns ends early or is not tried at all, and what becomes of its errors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.errors import StreamsError
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.column_executor import ColumnExecutor
+from penstock.kernel.columns.effects import Effects
+from penstock.kernel.raw_columns import RawColumns
+from tests.properties.cut_runs import CutRun
+
+
+def run_of_least() -> CutRun:
+    """A task whose store cannot hold the least of no numbers: columns find out at the end."""
+    builder = ps.StreamsBuilder()
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    grouped.aggregate(ps.min_(ps.col("n")), materialized="least", value_serde="json")
+    graph = builder.build().graph
+    return CutRun(graph, extractor="FailOnInvalidTimestamp", vectorize="strict")
+
+
+def columns(values: Sequence[bytes]) -> RawColumns:
+    return RawColumns("in", 0, range(len(values)), range(len(values)), [b"k"] * len(values), values)
+
+
+def test_stop_is_asked_after_a_first_small_piece_and_between_pieces() -> None:
+    """A slow function shows in the first; the others are large, since each costs a little."""
+    run, asked = run_of_least(), []
+
+    def stop() -> bool:
+        asked.append(len(asked))
+        return len(asked) == 3
+
+    given = [("in", columns([b'{"n":1}'] * 20_000))]
+    assert run.task.run_batch(given, stop=stop) == {"in": 10_500}
+    assert run.task.columns is not None
+    assert run.task.columns.batches == 1
+
+
+def test_a_batch_that_fits_into_one_piece_is_not_cut() -> None:
+    """It would be asked about when all is done."""
+    given = [("in", columns([b'{"n":1}'] * 500))]
+    assert run_of_least().task.run_batch(given, stop=lambda: True) == {"in": 500}
+
+
+def test_a_batch_given_up_too_late_lets_the_next_one_run_by_record() -> None:
+    """Else every batch would use up its time over columns and then do a single record."""
+    run, given = run_of_least(), [("in", columns([b"{}"] * 300))]
+    tried = run.task.columns
+    assert tried is not None
+    assert run.task.run_batch(given, stop=lambda: True) == {"in": 1}
+    assert tried.reasons.total() == 1
+    assert run.task.run_batch(given, stop=iter([False] * 20 + [True] * 9).__next__) == {"in": 176}
+    assert tried.reasons.total() == 1
+    run.task.run_batch(given)
+    assert tried.reasons.total() == 2
+
+
+class Faulty(ColumnExecutor[Any]):
+    """A column form with a fault in it, as a programmer of this library would make it."""
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        batch.values.values()[len(batch)]
+
+
+def run_of_counts(vectorize: str, *, is_faulty: bool) -> CutRun:
+    builder = ps.StreamsBuilder()
+    builder.stream("in", key="string", value="json").filter(ps.col("n") > 1).to("out")
+    run = CutRun(builder.build().graph, extractor="FailOnInvalidTimestamp", vectorize=vectorize)
+    assert run.task.columns is not None
+    for source in run.task.columns.plan.sources.values():
+        source.children += [Faulty(source.node, run.task)] if is_faulty else []
+    return run
+
+
+NUMBERS = [("in", columns([b'{"n":1}', b'{"n":2}']))]
+
+
+def test_a_fault_in_the_column_path_is_raised_by_a_strict_task() -> None:
+    """A test must not pass because record at a time is right."""
+    run = run_of_counts("strict", is_faulty=True)
+    with pytest.raises(IndexError):
+        run.task.run_batch(NUMBERS)
+
+
+def test_a_fault_in_the_column_path_is_a_warning_and_a_count_elsewhere(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The batch runs record at a time, the log tells about it once, and every batch counts."""
+    run = run_of_counts("on", is_faulty=True)
+    tried = run.task.columns
+    assert tried is not None
+    with caplog.at_level(logging.WARNING, "penstock"):
+        assert [run.task.run_batch(NUMBERS) for _ in range(2)] == [{"in": 2}] * 2
+    assert [each.message for each in caplog.records if "column path" in each.message][1:] == []
+    assert "please report it: IndexError at test_column_task.py" in caplog.text
+    ((fault, count),) = tried.take_errors().items()
+    assert fault.startswith("IndexError at test_column_task.py:")
+    assert (count, tried.batches, tried.take_errors()) == (2, 0, {})
+    assert [value for _, _, value, *_ in run.sent] == [b'{"n":2}'] * 2
+
+
+def test_an_error_of_an_expression_or_of_data_is_no_fault() -> None:
+    """Record at a time knows which record it is, and asks the handlers."""
+    run = run_of_counts("strict", is_faulty=False)
+    tried = run.task.columns
+    assert tried is not None
+    assert run.task.run_batch([("in", columns([b'{"n":"x"}', b'{"n":2}']))]) == {"in": 2}
+    assert run.task.run_batch([("in", columns([b"no json", b'{"n":3}']))]) == {"in": 2}
+    assert dict(tried.reasons) == {"an expression raised TypeError": 1}
+    assert (tried.take_errors(), tried.batches) == ({}, 1)
+    out = [value for topic, _, value, *_ in run.sent if topic == "out"]
+    assert out == [b'{"n":2}', b'{"n":3}']
+
+
+def test_a_negative_timestamp_is_left_to_its_extractor() -> None:
+    """It fails the task or skips the record, which columns do not decide."""
+    run = run_of_counts("strict", is_faulty=False)
+    numbers = [b'{"n":2}', b'{"n":3}']
+    given = RawColumns("in", 0, range(2), [5, -1], [b"k", b"k"], numbers)
+    with pytest.raises(StreamsError, match="negative"):
+        run.task.run_batch([("in", given)])
+    assert run.task.columns is not None
+    assert dict(run.task.columns.reasons) == {"a record has a negative timestamp": 1}

@@ -1,0 +1,49 @@
+"""What a batch writes is written once per key, as a cache does it at the commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.kernel.columns import column_task
+from penstock.testing import TopologyTestDriver
+
+
+def joined() -> ps.Topology:
+    builder = ps.StreamsBuilder()
+    rows = builder.table("rows", materialized="rows", key="string", value="json")
+    both = ps.struct(one=ps.left["n"], other=ps.right["n"])
+    stream = builder.stream("in", key="string", value="json")
+    stream.left_join(rows, both).to("out", key_serde="string", value_serde="json")
+    return builder.build()
+
+
+def logged(driver: TopologyTestDriver) -> list[tuple[bytes | None, bytes | None, int]]:
+    changelog = [each for each in driver.outputs() if each.topic.endswith("rows-changelog")]
+    return [(each.key, each.value, each.timestamp) for each in changelog]
+
+
+@pytest.mark.parametrize("engine", ["records", "columns"])
+def test_rows_that_change_in_several_turns_are_written_once(
+    engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that came and went between two commits was never there: it leaves no tombstone.
+
+    One that was there and is deleted twice leaves the second tombstone.
+    """
+    monkeypatch.setattr(column_task, "_SHORT_RUN", 0)
+    with TopologyTestDriver(joined(), engine=engine) as driver:
+        driver.pipe_batch({"rows": [("old", {"n": 1}, 0), ("gone", {"n": 1}, 0)]})
+        rows = [
+            ("new", {"n": 1}, 1), ("old", {"n": 2}, 1), ("kept", {"n": 3}, 1), ("gone", None, 1),
+            ("new", None, 3), ("old", None, 3), ("kept", {"n": 4}, 3), ("gone", None, 3),
+        ]  # fmt: skip
+        stream = [(key, {"n": 0}, time) for time in (2, 4) for key in ("new", "old", "kept")]
+        driver.pipe_batch({"rows": rows, "in": stream})
+        assert [row["other"] for row in driver.read_values("out")] == [1, 2, 3, None, None, 4]
+        rows_now = [(b"gone", None, 3), (b"kept", b'{"n":4}', 3), (b"old", None, 3)]
+        assert sorted(logged(driver)[2:]) == rows_now
+        assert [key for key, _ in driver.get_key_value_store("rows").all()] == ["kept"]
+        assert all(batch.ran_over_columns for batch in driver.batches)

@@ -1,0 +1,196 @@
+"""What runs over columns, and the reason where something does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import cloudpickle
+import pytest
+
+import penstock as ps
+from penstock.config import StreamsConfig
+from penstock.kernel.columns.planner import ColumnPlan, plan_columns
+from penstock.kernel.stores import TaskStores, task_store_specs
+from penstock.kernel.task import StreamTask
+from penstock.model.record import Headers
+from penstock.model.task_id import TaskId
+from penstock.runtime.settings import task_settings
+from penstock.state.engine.memory import MemoryStore
+
+Build = Callable[[ps.StreamsBuilder], Any]
+
+
+class OneByOne:
+    """A collector for single records."""
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None = None,
+    ) -> None: ...
+
+    def partitions(self, topic: str) -> int:
+        return 1
+
+
+class ByColumns(OneByOne):
+    """A collector that takes columns as well."""
+
+    def send_columns(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+        partition: int | None = None,
+    ) -> None: ...
+
+
+def planned(build: Build, collector: OneByOne | None = None) -> ColumnPlan:
+    builder = ps.StreamsBuilder()
+    build(builder)
+    # As a worker gets it: functions are known by what they are, also after a journey.
+    graph = cloudpickle.loads(cloudpickle.dumps(builder.build().graph))
+    settings = task_settings(StreamsConfig({"application.id": "app"}))
+    stores = TaskStores(
+        task_store_specs(graph, graph.nodes), settings=settings,
+        engine=lambda store: MemoryStore(), changelog=lambda store: None,
+    )  # fmt: skip
+    task = StreamTask(
+        TaskId(0, 0), graph, graph.nodes, settings=settings, collector=collector or ByColumns(),
+        stores=stores, wall_clock=lambda: 0,
+    )  # fmt: skip
+    return plan_columns(task, graph.nodes)
+
+
+def numbers(builder: ps.StreamsBuilder) -> Any:
+    return builder.stream("in", key="string", value="json")
+
+
+def test_expressions_and_counts_run_over_columns() -> None:
+    """Nothing in this chain is a function that could do something else."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        grouped = numbers(builder).filter(ps.col("n") > 0).group_by_key()
+        grouped.count().to_stream().map_values(str)
+        grouped.aggregate(ps.sum_(ps.col("n")), value_serde="double")
+        grouped.aggregate(n=ps.count(), least=ps.min_(ps.col("n")))
+        grouped.reduce(max, value_serde="json")
+
+    plan = planned(build)
+    assert plan.is_vectorised
+    assert plan.why_not == {}
+
+
+@pytest.mark.parametrize(
+    ("build", "reason"),
+    [
+        (lambda b: numbers(b).filter(lambda k, v: True), "its predicate is a Python function"),
+        (lambda b: numbers(b).map_values(lambda v: v), "its function is a Python function"),
+        (lambda b: numbers(b).peek(print), "Peek has no column form"),
+        (lambda b: numbers(b).to(lambda k, v, c: "out"), "a function chooses its topic"),
+        (
+            lambda b: numbers(b).group_by_key().reduce(lambda a, v: a, value_serde="json"),
+            "its function is not known",
+        ),
+        (
+            lambda b: (
+                numbers(b)
+                .group_by_key()
+                .count(ps.Materialized(caching=False))
+                .group_by(lambda k, v: (k, v))
+                .count()
+            ),
+            "its old values are needed, and no cache knows them",
+        ),
+        (lambda b: b.stream("in", key="string", value="pickle"), "value serde PickleSerde"),
+    ],
+)
+def test_reason_names_what_has_to_see_records_one_by_one(build: Build, reason: str) -> None:
+    """One such node makes the whole task run record at a time."""
+    plan = planned(build)
+    assert not plan.is_vectorised
+    assert any(reason in why for why in plan.why_not.values()), plan.why_not
+
+
+def test_paths_that_meet_again_in_a_topic_keep_their_order() -> None:
+    """Record by record the topic has a, A, b, B; over columns it would have a, b, A, B."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        words = builder.stream("in", key="string", value="string")
+        words.to("out", value_serde="string")
+        words.map_values(ps.value.upper()).to("out", value_serde="string")
+
+    assert "its paths meet again in topic 'out'" in planned(build).why_not.values()
+
+
+def test_table_and_its_join_take_turns() -> None:
+    """A record sees the table as it is at its turn."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        rows = builder.table("rows", materialized="rows", key="string", value="json")
+        numbers(builder).join(rows, ps.left.with_fields(r=ps.right)).to("out", value_serde="json")
+
+    plan = planned(build)
+    assert plan.is_vectorised
+    assert plan.is_tied
+
+
+def test_output_that_takes_single_records_gets_them() -> None:
+    """The test driver looks at every record as it is sent."""
+    assert planned(lambda b: numbers(b).to("out"), OneByOne()).why_not == {
+        "": "the output takes records one by one"
+    }
+
+
+def counted(builder: ps.StreamsBuilder) -> Any:
+    return numbers(builder).group_by_key().count("counts").to_stream()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda b: counted(b).map_values(lambda n: n + 1).to("out", value_serde="long"),
+        lambda b: counted(b).peek(print),
+        lambda b: numbers(b).group_by_key().count().filter(lambda k, n: n > 1, "kept"),
+    ],
+)
+def test_anything_behind_a_cached_fold_is_left_to_its_cache(build: Build) -> None:
+    """It sees the results when the cache is flushed, after the batch."""
+    plan = planned(build)
+    assert plan.is_vectorised
+    assert plan.is_handed_off
+
+
+def test_expressions_behind_a_cached_fold_stay_columns() -> None:
+    """The cache is only asked where it has to be."""
+    plan = planned(lambda b: counted(b).map_values(str).to("out", value_serde="string"))
+    assert plan.is_vectorised
+    assert not plan.is_handed_off
+
+
+def test_calls_that_come_between_records_keep_a_fold_from_columns() -> None:
+    """A processor may schedule some by stream time."""
+
+    class Quiet(ps.Processor[Any, Any, Any, Any]):
+        def process(self, record: ps.Record[Any, Any]) -> None: ...
+
+    plan = planned(lambda b: counted(b).process(Quiet))
+    assert [*plan.why_not.values()] == ["Process has no column form"]
+
+
+def test_records_past_a_fold_keep_it_from_columns() -> None:
+    """They would reach a node before the commit, as columns, and the fold's at the commit."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        stream = numbers(builder)
+        results = stream.group_by_key().count("counts").to_stream().peek(print)
+        stream.merge(results).to("out", value_serde="json")
+
+    assert not planned(build).is_vectorised

@@ -1,0 +1,62 @@
+"""Columns go through serdes as their items do one by one, and are refused for the same items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.model.user_code import UserCodeError
+from penstock.serde.base import Serde
+from penstock.serde.column_serde import decode_all, encode_all, keeps_bytes
+from penstock.serde.json import JsonSerde
+from penstock.serde.primitives import BytesSerde, DoubleSerde, IntegerSerde, LongSerde, StringSerde
+
+SERDES: list[Serde[Any]] = [
+    StringSerde(), BytesSerde(), JsonSerde(), LongSerde(), IntegerSerde(), DoubleSerde(),
+]  # fmt: skip
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=6
+)
+BYTES = st.binary(max_size=12) | st.sampled_from(
+    [b'{"a":1}', b"1.0", b'"x"', b"null", b"12345678901234567890123", b"\xc3", b"\xa9", bytes(8)]
+)
+
+
+def outcome(call: Any, *arguments: Any) -> Any:
+    """What a call gives, with its types, or the kind of error with which a serde refuses."""
+    try:
+        return repr(call(*arguments))
+    except UserCodeError as error:
+        return type(error.__cause__)
+    except (TypeError, ValueError, OverflowError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("serde", SERDES, ids=lambda serde: type(serde).__name__)
+@given(values=st.lists(JSON, max_size=5) | st.lists(st.integers()) | st.lists(st.floats()))
+def test_columns_are_written_as_their_items(serde: Serde[Any], values: list[Any]) -> None:
+    """The same bytes for each value."""
+    one_by_one = outcome(lambda: [serde.serialize("t", value) for value in values])
+    assert outcome(encode_all, serde, values) == one_by_one
+
+
+@pytest.mark.parametrize("serde", SERDES, ids=lambda serde: type(serde).__name__)
+@given(data=st.lists(st.none() | BYTES, max_size=5))
+def test_columns_are_read_as_their_items(serde: Serde[Any], data: list[bytes | None]) -> None:
+    """The same value, of the same type, for each of them."""
+    one_by_one = outcome(lambda: [serde.deserialize("t", item) for item in data])
+    assert outcome(decode_all, serde, data) == one_by_one
+
+
+@pytest.mark.parametrize("serde", SERDES, ids=lambda serde: type(serde).__name__)
+@given(data=st.lists(st.none() | BYTES, max_size=5))
+def test_bytes_are_passed_on_only_if_nothing_would_change(
+    serde: Serde[Any], data: list[bytes | None]
+) -> None:
+    """Text that is not UTF-8 is replaced on its way, also where two halves lie side by side."""
+    if keeps_bytes(serde, data):
+        assert [serde.serialize("t", serde.deserialize("t", item)) for item in data] == data
