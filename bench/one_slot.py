@@ -26,13 +26,13 @@ from penstock.kernel.raw_columns import RawColumns, columns_of
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.topics import batches_topic, internal_topics, source_partitions
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
-    Part,
     Range,
     Release,
     StageRequest,
@@ -46,7 +46,7 @@ PARTITIONS = 4
 TOPICS = Topics("bench-input", "bench-output", "bench-table")
 _RUN_ID = "profile"
 
-Log = dict[Part, list[RawRecord]]
+Log = dict[TopicPartition, list[RawRecord]]
 
 
 class _Delivery(NamedTuple):
@@ -104,7 +104,7 @@ class MemoryWriter:
     ) -> None:
         self.sent += len(keys)
 
-    def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int], group: Any) -> None:
         for on_delivery, delivery in self._waiting:
             on_delivery(None, delivery)
         self._waiting.clear()
@@ -122,24 +122,26 @@ class MemoryWriter:
 class MemoryReader:
     """Has the columns of the input ready, as if reading were for free."""
 
-    def __init__(self, log: Log, columns: Mapping[Part, RawColumns]) -> None:
+    def __init__(self, log: Log, columns: Mapping[TopicPartition, RawColumns]) -> None:
         self._log = log
         self._columns = columns
 
-    def read(self, ranges: Mapping[Part, Range]) -> Log:
+    def read(self, ranges: Mapping[TopicPartition, Range]) -> Log:
         return {part: self._log[part][start:end] for part, (start, end) in ranges.items()}
 
-    def read_columns(self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40) -> ReadRanges:
+    def read_columns(
+        self, ranges: Mapping[TopicPartition, Range], most_bytes: int = 1 << 40
+    ) -> ReadRanges:
         found = {part: self._cut(part, *span) for part, span in ranges.items()}
         return ReadRanges(found, {part: end for part, (_, end) in ranges.items()})
 
-    def _cut(self, part: Part, start: int, end: int) -> RawColumns:
+    def _cut(self, part: TopicPartition, start: int, end: int) -> RawColumns:
         if part in self._columns:
             return self._columns[part].cut(start, end)
         # A repartition topic has a few large records.
         return columns_of(*part, self._log[part][start:end])
 
-    def connect(self, parts: Iterable[Part]) -> None: ...
+    def connect(self, parts: Iterable[TopicPartition]) -> None: ...
 
     def read_ahead(self) -> None: ...
 
@@ -150,7 +152,7 @@ class MemoryReader:
 class MemoryClients:
     """Input and repartition topics from memory, output to nowhere, changelogs that are empty."""
 
-    def __init__(self, log: Log, internal: Iterable[Part]) -> None:
+    def __init__(self, log: Log, internal: Iterable[TopicPartition]) -> None:
         self._columns = {part: columns_of(*part, records) for part, records in log.items()}
         self._log: Log = {**log, **{part: [] for part in internal}}
 
@@ -242,7 +244,7 @@ class OneSlot:
             at = until
         return time.perf_counter() - began, time.process_time() - cpu
 
-    def _run_batch(self, number: int, ranges: Mapping[Part, Range]) -> None:
+    def _run_batch(self, number: int, ranges: Mapping[TopicPartition, Range]) -> None:
         plan = self._application.plan
         starts = {part: start for part, (start, _) in ranges.items()}
         ends = {part: end for part, (_, end) in ranges.items()}
@@ -307,7 +309,7 @@ class OneSlot:
         consumer.close()
 
 
-def _external(plan: Plan, stage: int) -> list[Part]:
+def _external(plan: Plan, stage: int) -> list[TopicPartition]:
     """The partitions of real topics that a stage reads."""
     return [part for run in plan.runs_of(stage) for parts in plan.inputs_of(run) for part in parts]
 

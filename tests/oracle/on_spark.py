@@ -19,13 +19,15 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import TopicPartition as KafkaPartition
 
 import penstock as ps
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.embedded import EmbeddedBroker
 from penstock.model.partitioning import partition_for
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.session import spark_session
 from penstock.state.spec import StoreKind
 from tests.oracle import options
@@ -38,7 +40,6 @@ from tests.oracle.spark_check import judge
 from tests.oracle.staged import Staging, case_topics
 from tests.oracle.stores import read_view
 
-Part = tuple[str, int]
 _ONE = Staging("all")
 #: What an application can be asked for; the others belong to operators.
 _QUERYABLE = frozenset(StoreKind) - {
@@ -174,7 +175,7 @@ class Cluster:
         application = f"{_RUN}-{next(_numbers)}"
         prefix = f"{application}__"
         plain = _Unprefixed(application, prefix)
-        counts: dict[Part, int] = {}
+        counts: dict[TopicPartition, int] = {}
         try:
             with phase_of(outcome, "build"):
                 topology = build_topology(with_prefix(case, prefix), [])
@@ -202,9 +203,9 @@ class Cluster:
         topics = self._admin.topics()
         self._admin.delete_topics([name for name in topics if name.startswith(application)])
 
-    def _pipe(self, case: Mapping[str, Any], prefix: str) -> dict[Part, int]:
+    def _pipe(self, case: Mapping[str, Any], prefix: str) -> dict[TopicPartition, int]:
         """Writes all inputs; gives how many went to each partition."""
-        counts: dict[Part, int] = {}
+        counts: dict[TopicPartition, int] = {}
         errors: list[Any] = []
         shift_ms = shift_of(case) or 0
         # Records without a key go round, as in a staged run.
@@ -264,7 +265,9 @@ class Cluster:
                 streams.close("60s")
                 streams.clean_up()
 
-    def _read(self, topics: Mapping[str, str], counts: Mapping[Part, int]) -> Iterator[Any]:
+    def _read(
+        self, topics: Mapping[str, str], counts: Mapping[TopicPartition, int]
+    ) -> Iterator[Any]:
         """Gives the committed records of topics, but for those that were piped into them."""
         parts = [(name, number) for name in topics for number in range(self._layout.partitions)]
         consumer = Consumer(
@@ -278,7 +281,7 @@ class Cluster:
                 "fetch.wait.max.ms": 20,
             }
         )
-        consumer.assign([TopicPartition(*part, counts.get(part, 0)) for part in parts])
+        consumer.assign([KafkaPartition(*part, counts.get(part, 0)) for part in parts])
         waiting = set(parts)
         try:
             while waiting:
@@ -288,7 +291,7 @@ class Cluster:
                 if error is not None:
                     assert error.code() == KafkaError._PARTITION_EOF, error
                     part = (name, message.partition() or 0)
-                    _, high = consumer.get_watermark_offsets(TopicPartition(*part), cached=True)
+                    _, high = consumer.get_watermark_offsets(KafkaPartition(*part), cached=True)
                     # What is written but not yet marked as committed is still to come.
                     if (message.offset() or 0) >= high:
                         waiting.discard(part)

@@ -13,12 +13,11 @@ from penstock.kernel.raw_columns import RawColumns, columns_of, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.batch_log import LogState
 from penstock.runtime.spark.exchange.bundles import BUNDLE_HEADER, decode_headers, unpacked
 from penstock.runtime.spark.worker.reader import Reader, ReadRanges
 from penstock.runtime.spark.worker.writer import Writer
-
-Part = tuple[str, int]
 
 
 class InjectedFaultError(Exception):
@@ -49,7 +48,7 @@ class MemoryKafka:
         self.partitions = partitions
         self.logs: dict[str, list[list[RawRecord | None]]] = {}
         self.committed: list[RawRecord] = []
-        self.group: dict[Part, int] = {}
+        self.group: dict[TopicPartition, int] = {}
         self.commits = 0
         #: Which driver leads, as the batch log would say.
         self.generation = 1, "staged"
@@ -92,7 +91,7 @@ class MemoryKafka:
         self.committed.append(record)
         return record.offset
 
-    def ends(self, topics: Mapping[str, int]) -> dict[Part, int]:
+    def ends(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]:
         return {
             (topic, number): len(self.logs[topic][number])
             for topic, count in topics.items()
@@ -171,7 +170,7 @@ class MemoryWriter:
         for record in zip(keys, values, timestamps, strict=True):
             self.send(topic, *record, headers, partition)
 
-    def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int], group: Any) -> None:
         assert self._open is not None, "no transaction is open"
         assert not self._kafka.is_fenced(self._slot, self._epoch), "the writer is fenced"
         number, self._kafka.commits = self._kafka.commits, self._kafka.commits + 1
@@ -179,7 +178,7 @@ class MemoryWriter:
         if fault == "before":
             raise InjectedFaultError(f"commit {number} failed")
         self._refuse()
-        touched: dict[Part, None] = {}
+        touched: dict[TopicPartition, None] = {}
         for fields, on_delivery in self._open:
             at = self._kafka.append(*fields)
             record = self._kafka.committed[-1]
@@ -222,7 +221,9 @@ class MemoryReader:
     def __init__(self, kafka: MemoryKafka) -> None:
         self._kafka = kafka
 
-    def read(self, ranges: Mapping[Part, tuple[int, int]]) -> dict[Part, list[RawRecord]]:
+    def read(
+        self, ranges: Mapping[TopicPartition, tuple[int, int]]
+    ) -> dict[TopicPartition, list[RawRecord]]:
         return {
             (topic, number): [
                 record
@@ -233,10 +234,10 @@ class MemoryReader:
         }
 
     def read_columns(
-        self, ranges: Mapping[Part, tuple[int, int]], most_bytes: int = 1 << 40
+        self, ranges: Mapping[TopicPartition, tuple[int, int]], most_bytes: int = 1 << 40
     ) -> ReadRanges:
-        columns: dict[Part, RawColumns] = {}
-        reached: dict[Part, int] = {}
+        columns: dict[TopicPartition, RawColumns] = {}
+        reached: dict[TopicPartition, int] = {}
         size = 0
         for part, found in self.read(ranges).items():
             taken = []
@@ -250,7 +251,7 @@ class MemoryReader:
             reached[part] = ranges[part][1] if is_whole else found[len(taken)].offset
         return ReadRanges(columns, reached)
 
-    def connect(self, parts: Iterable[Part]) -> None: ...
+    def connect(self, parts: Iterable[TopicPartition]) -> None: ...
 
     def read_ahead(self) -> None: ...
 
@@ -264,13 +265,15 @@ class MemoryAdmin:
     def __init__(self, kafka: MemoryKafka) -> None:
         self._kafka = kafka
 
-    def end_offsets(self, parts: Iterable[Part], *, committed: bool = False) -> dict[Part, int]:
+    def end_offsets(
+        self, parts: Iterable[TopicPartition], *, committed: bool = False
+    ) -> dict[TopicPartition, int]:
         return {part: len(self._kafka.logs[part[0]][part[1]]) for part in parts}
 
-    def begin_offsets(self, parts: Iterable[Part]) -> dict[Part, int]:
+    def begin_offsets(self, parts: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(parts, 0)
 
-    def delete_records(self, before: Mapping[Part, int]) -> dict[Part, int]:
+    def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         return dict(before)
 
 

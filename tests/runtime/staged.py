@@ -21,6 +21,7 @@ from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.kernel.columns.column_task import ColumnTask
 from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.application_run import has_wall_clock
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.topics import (
@@ -44,7 +45,6 @@ from penstock.state.engine.memory import MemoryStore
 from penstock.topology.graph import Graph
 from tests.runtime.memory_kafka import MemoryAdmin, MemoryClients, MemoryKafka
 
-Part = tuple[str, int]
 #: The share of new slots that are warmed up; the others meet their first batch cold.
 _WARM = 0.6
 
@@ -104,7 +104,7 @@ class StagedApplication:
         self.clocks: dict[TaskId, Clocks] = {}
         self._slots: dict[int, Slot] = {}
         self._last: BatchPlan | None = None
-        self._position: dict[Part, int] = {}
+        self._position: dict[TopicPartition, int] = {}
         self._internal = self._internal_positions()
         self.needs_empty_batches = has_wall_clock(resolved)
 
@@ -118,7 +118,7 @@ class StagedApplication:
 
     # Batches
 
-    def position(self) -> dict[Part, int]:
+    def position(self) -> dict[TopicPartition, int]:
         """Where the next batch begins."""
         return {part: self._position.get(part, 0) for part in self._ends()}
 
@@ -272,10 +272,10 @@ class StagedApplication:
             )
         return self._slots[number]
 
-    def _ends(self) -> dict[Part, int]:
+    def _ends(self) -> dict[TopicPartition, int]:
         topics = {topic: self.plan.partitions[topic] for topic in self.plan.external_topics}
         return self.kafka.ends(topics)
 
-    def _global_ends(self) -> dict[Part, int]:
+    def _global_ends(self) -> dict[TopicPartition, int]:
         topics = [store.topic for store in self.plan.graph.global_stores.values()]
         return self.kafka.ends({topic: self.plan.partitions[topic] for topic in topics})

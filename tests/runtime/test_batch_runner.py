@@ -12,10 +12,11 @@ import pytest
 
 import penstock as ps
 from penstock.errors import StreamsError
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
-from penstock.runtime.spark.exchange.stage_request import Outcome, Part, Report
+from penstock.runtime.spark.exchange.stage_request import Outcome, Report
 from penstock.runtime.spark.worker.slot_task import SlotTask
 from tests.runtime.memory_kafka import MemoryKafka
 from tests.runtime.staged import StagedApplication
@@ -33,7 +34,7 @@ class Planner:
     def __init__(self) -> None:
         self.is_asked = threading.Event()
         self.may_go_on = threading.Event()
-        self.reached: dict[Part, int] = {}
+        self.reached: dict[TopicPartition, int] = {}
         self._plans = [PLAN]
 
     def first(self) -> None:
@@ -44,7 +45,7 @@ class Planner:
         assert self.may_go_on.wait(10)
         return self._plans.pop() if self._plans else None
 
-    def advance(self, reached: Mapping[Part, int]) -> None:
+    def advance(self, reached: Mapping[TopicPartition, int]) -> None:
         self.reached = dict(reached)
 
     def learn(self, *given: float) -> None: ...

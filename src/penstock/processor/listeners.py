@@ -6,8 +6,7 @@ from enum import Enum
 from typing import Protocol
 
 from penstock.model.task_id import TaskId
-
-TopicPartition = tuple[str, int]
+from penstock.model.topic_partition import TopicPartition
 
 
 class StateRestoreListener(Protocol):

@@ -10,11 +10,11 @@ import penstock as ps
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.spark.exchange.stage_request import Report
 
-Part = tuple[str, int]
 TOPIC = "words-repartition"
 ONE, TWO = (TOPIC, 0), (TOPIC, 1)
 
@@ -22,19 +22,21 @@ ONE, TWO = (TOPIC, 0), (TOPIC, 1)
 class Cluster:
     """Ends and beginnings of the topics in Kafka."""
 
-    def __init__(self, ends: Mapping[Part, int], begins: Mapping[Part, int] | None = None) -> None:
+    def __init__(
+        self, ends: Mapping[TopicPartition, int], begins: Mapping[TopicPartition, int] | None = None
+    ) -> None:
         self.ends = {(f"app-{topic}", n): at for (topic, n), at in ends.items()}
         self.begins = {(f"app-{topic}", n): at for (topic, n), at in (begins or {}).items()}
-        self.deleted: dict[Part, int] = {}
+        self.deleted: dict[TopicPartition, int] = {}
         self.is_asked = threading.Event()
 
-    def end_offsets(self, parts: Iterable[Part]) -> dict[Part, int]:
+    def end_offsets(self, parts: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return {part: self.ends[part] for part in parts}
 
-    def begin_offsets(self, parts: Iterable[Part]) -> dict[Part, int]:
+    def begin_offsets(self, parts: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return {part: self.begins.get(part, 0) for part in parts}
 
-    def delete_records(self, before: Mapping[Part, int]) -> None:
+    def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
         self.deleted.update(before)
         self.is_asked.set()
 
@@ -48,8 +50,8 @@ def two_stages() -> Plan:
 
 def positions(
     cluster: Cluster | None = None,
-    known: Mapping[Part, int] | None = None,
-    skips: Mapping[Part, Mapping[int, int]] | None = None,
+    known: Mapping[TopicPartition, int] | None = None,
+    skips: Mapping[TopicPartition, Mapping[int, int]] | None = None,
     purge_interval_s: float = 1e9,
 ) -> InternalPositions:
     admin = cast("Admin", cluster or Cluster({}))
@@ -132,7 +134,7 @@ def test_a_broker_that_does_not_delete_is_not_a_failure() -> None:
     """The right to delete may be missing; records stay longer, that is all."""
 
     class Refusing(Cluster):
-        def delete_records(self, before: Mapping[Part, int]) -> None:
+        def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
             raise StreamsError("not-allowed", "no right to delete")
 
     found = positions(Refusing({ONE: 8}), known={ONE: 4})

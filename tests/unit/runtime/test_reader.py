@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from confluent_kafka import Message, TopicPartition
+from confluent_kafka import Message
+from confluent_kafka import TopicPartition as KafkaPartition
 
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.worker import reader as module
 from penstock.runtime.spark.worker.reader import RangeReader
 
-Part = tuple[str, int]
 ONE, TWO = ("one", 0), ("two", 0)
 
 
-def message(part: Part, offset: int, size: int = 10) -> Message:
+def message(part: TopicPartition, offset: int, size: int = 10) -> Message:
     return Message(
         topic=part[0], partition=part[1], offset=offset, timestamp=(1, offset), key=b"k",
         value=bytes(size),
@@ -26,15 +27,15 @@ class Consumer:
 
     def __init__(self) -> None:
         self.script: list[list[Message]] = []
-        self.assigned: dict[Part, int] = {}
+        self.assigned: dict[TopicPartition, int] = {}
 
     def consume(self, most: int, timeout: float) -> list[Message]:
         return self.script.pop(0) if self.script else []
 
-    def incremental_assign(self, parts: list[TopicPartition]) -> None:
+    def incremental_assign(self, parts: list[KafkaPartition]) -> None:
         self.assigned |= {(each.topic, each.partition): each.offset for each in parts}
 
-    def incremental_unassign(self, parts: list[TopicPartition]) -> None:
+    def incremental_unassign(self, parts: list[KafkaPartition]) -> None:
         for each in parts:
             del self.assigned[each.topic, each.partition]
 
@@ -46,7 +47,7 @@ def consumer(monkeypatch: pytest.MonkeyPatch) -> Consumer:
     return made
 
 
-def offsets(found: Any, part: Part) -> list[int]:
+def offsets(found: Any, part: TopicPartition) -> list[int]:
     return list(found.columns[part].offsets)
 
 

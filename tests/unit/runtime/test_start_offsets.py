@@ -9,26 +9,30 @@ import pytest
 
 import penstock as ps
 from penstock.errors import StreamsError
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.start_offsets import start_offsets
-
-Part = tuple[str, int]
 
 
 class FakeAdmin:
     """Partitions from 10 to 50; times are found at 30, or not at all in topic ``old``."""
 
-    def begin_offsets(self, parts: Iterable[Part]) -> dict[Part, int]:
+    def begin_offsets(self, parts: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(parts, 10)
 
-    def end_offsets(self, parts: Iterable[Part]) -> dict[Part, int]:
+    def end_offsets(self, parts: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(parts, 50)
 
-    def offsets_at(self, parts: Iterable[Part], time_ms: int) -> dict[Part, int]:
+    def offsets_at(
+        self, parts: Iterable[TopicPartition], time_ms: int
+    ) -> dict[TopicPartition, int]:
         return {part: -1 if part[0] == "old" else 30 for part in parts}
 
 
 def starts(
-    default: str, committed: dict[Part, int] | None = None, policy: Any = None, topic: str = "t"
+    default: str,
+    committed: dict[TopicPartition, int] | None = None,
+    policy: Any = None,
+    topic: str = "t",
 ) -> int:
     builder = ps.StreamsBuilder()
     builder.stream(topic, ps.Consumed(offset_reset=policy)).to("out")

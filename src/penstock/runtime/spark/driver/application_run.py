@@ -39,6 +39,7 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
 from penstock.kafka.clients import new_producer
 from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs
 from penstock.runtime.spark.driver.batch_runner import BatchRunner, Progress
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
@@ -56,7 +57,7 @@ from penstock.runtime.spark.driver.topics import (
 )
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState, Marker
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
-from penstock.runtime.spark.exchange.stage_request import Application, Part
+from penstock.runtime.spark.exchange.stage_request import Application
 from penstock.topology.graph import Graph
 from penstock.topology.json_form import to_dict
 from penstock.topology.nodes import MAY_SCHEDULE, Sink
@@ -79,7 +80,7 @@ class ApplicationRun:
         #: What all runs of this program have done so far.
         self._totals: Progress | None = None
         #: The lag when it was last asked for.
-        self.last_lag: dict[Part, int] = {}
+        self.last_lag: dict[TopicPartition, int] = {}
         self._log: BatchLog | None = None
         self._lock = StateLock(self.application_dir)
         self._places: Placement | None = None
@@ -324,7 +325,7 @@ class ApplicationRun:
         is_internal = plan is not None and plan.is_internal(topic)
         return f"{self.application_id}-{topic}" if is_internal else topic
 
-    def _known_offsets(self, state: LogState, plan: Plan) -> dict[Part, int]:
+    def _known_offsets(self, state: LogState, plan: Plan) -> dict[TopicPartition, int]:
         """Committed offsets by the graph's names: the group's, else those of the markers."""
         group = self.admin.group_offsets(self.application_id)
         topics = {topic for run in plan.runs for topic in run.topics}
@@ -338,14 +339,16 @@ class ApplicationRun:
         return {**noted, **of_group}
 
     def _internal(
-        self, plan: Plan, state: LogState, committed: Mapping[Part, int]
+        self, plan: Plan, state: LogState, committed: Mapping[TopicPartition, int]
     ) -> InternalPositions:
         purge_s = self._config[REPARTITION_PURGE_INTERVAL_MS] / 1000
         noted = state.positions()
         skips = {p: of for p, of in state.skips().items() if noted.get(p) == committed.get(p)}
         return InternalPositions(plan, self.admin, self._real, committed, skips, purge_s)
 
-    def _planner(self, plan: Plan, state: LogState, committed: Mapping[Part, int]) -> BatchPlanner:
+    def _planner(
+        self, plan: Plan, state: LogState, committed: Mapping[TopicPartition, int]
+    ) -> BatchPlanner:
         inputs = Inputs(
             global_parts=tuple(self._global_parts(plan)),
             max_records=self._config[MAX_BATCH_RECORDS],
@@ -360,7 +363,9 @@ class ApplicationRun:
         last = BatchPlan(newest, {}, self._position(plan, committed), 0, tables)
         return BatchPlanner(self.admin, inputs, last, _unfinished(state, last.end))
 
-    def _position(self, plan: Plan, committed: Mapping[Part, int]) -> dict[Part, int]:
+    def _position(
+        self, plan: Plan, committed: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
         """Where the first batch begins; offsets that the log no longer has follow the policy."""
         parts = [
             (topic, number)
@@ -370,7 +375,7 @@ class ApplicationRun:
         known = usable_offsets(self.admin, {p: committed[p] for p in parts if p in committed})
         return start_offsets(parts, known, plan.graph, self.admin, self._config[AUTO_OFFSET_RESET])
 
-    def _global_parts(self, plan: Plan) -> list[Part]:
+    def _global_parts(self, plan: Plan) -> list[TopicPartition]:
         topics = [store.topic for store in plan.graph.global_stores.values()]
         return [(t, n) for t in topics for n in range(plan.partitions[t])]
 
@@ -398,7 +403,7 @@ class ApplicationRun:
             self.member.close(leave=leave_group)
         self._lock.release()
 
-    def lag(self) -> dict[Part, int]:
+    def lag(self) -> dict[TopicPartition, int]:
         """How many records of each source partition have not been processed yet."""
         runner, application = self.runner, self.application
         if runner is None or application is None or self._batches is None:
@@ -459,7 +464,7 @@ def has_wall_clock(graph: Graph) -> bool:
     return any(isinstance(n, MAY_SCHEDULE) for n in graph.nodes.values())
 
 
-def _unfinished(state: LogState, position: Mapping[Part, int]) -> BatchPlan | None:
+def _unfinished(state: LogState, position: Mapping[TopicPartition, int]) -> BatchPlan | None:
     """The batch to finish, over the partitions that are still read.
 
     Tasks that have committed their part are beyond the planned start, and do not run again.
@@ -471,7 +476,7 @@ def _unfinished(state: LogState, position: Mapping[Part, int]) -> BatchPlan | No
     return replace(plan, start=position, end=ends)
 
 
-def _only(plan: BatchPlan, topics: set[str]) -> dict[Part, int]:
+def _only(plan: BatchPlan, topics: set[str]) -> dict[TopicPartition, int]:
     """Where the newest batch began: a partition without a marker is still there."""
     return {part: at for part, at in plan.start.items() if part[0] in topics}
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.idling import Idling
 from penstock.runtime.spark.exchange.batch_log import BatchPlan
-from penstock.runtime.spark.exchange.stage_request import Part
 
 _LATEST_MS = 1 << 43
 #: How long a batch of a backlog should take: long enough to be worth its overhead.
@@ -27,13 +27,13 @@ _FULL = 0.8
 class Inputs:
     """What batches are made of; it does not change while an application runs."""
 
-    global_parts: tuple[Part, ...]
+    global_parts: tuple[TopicPartition, ...]
     max_records: int
     #: Punctuations by the wall clock need batches without input.
     has_wall_clock: bool
     read_committed: bool
     #: For each task the partitions it reads, and how long it waits for those without data.
-    tasks: tuple[tuple[Part, ...], ...] = ()
+    tasks: tuple[tuple[TopicPartition, ...], ...] = ()
     max_idle_ms: int = 0
 
     @property
@@ -111,7 +111,7 @@ class BatchPlanner:
         read = _within(last.global_ends, tables)
         return BatchPlan(last.batch + 1, last.end, last.end, last.clock_ms, tables, read)
 
-    def advance(self, reached: Mapping[Part, int]) -> None:
+    def advance(self, reached: Mapping[TopicPartition, int]) -> None:
         """Go on from where the tasks really are: a batch may have been cut before its end."""
         ends = {**self._last.end, **reached}
         if any(reached.get(part, end) < end for part, end in self._last.end.items()):
@@ -134,7 +134,9 @@ class BatchPlanner:
         grown = min(fitting, 4 * self.most_records)
         self.most_records = max(min(grown, self._inputs.max_records), _FEWEST_RECORDS)
 
-    def _check_ends(self, start: Mapping[Part, int], ends: Mapping[Part, int]) -> None:
+    def _check_ends(
+        self, start: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+    ) -> None:
         """A topic that ends before the position was made anew: that must not look like silence."""
         for (topic, number), at in start.items():
             if ends[topic, number] < at:
@@ -145,12 +147,14 @@ class BatchPlanner:
                     fix="auto.offset.reset says where to go on",
                 )
 
-    def _capped(self, start: Mapping[Part, int], ends: Mapping[Part, int]) -> dict[Part, int]:
+    def _capped(
+        self, start: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
         most = self.most_records
         if not self._inputs.has_joined:
             return cap(start, ends, most)
 
-        def offsets_at(time_ms: int) -> dict[Part, int]:
+        def offsets_at(time_ms: int) -> dict[TopicPartition, int]:
             found = self._admin.offsets_at(start, time_ms)
             # Late records may lie behind the start; what is not there yet comes after the end.
             return {
@@ -160,18 +164,22 @@ class BatchPlanner:
 
         return cap_by_time(start, ends, most, offsets_at)
 
-    def _ends(self, parts: list[Part]) -> dict[Part, int]:
+    def _ends(self, parts: list[TopicPartition]) -> dict[TopicPartition, int]:
         if not parts:
             return {}
         return self._admin.end_offsets(parts, committed=self._inputs.read_committed)
 
 
-def _within(read: Mapping[Part, int], ends: Mapping[Part, int]) -> dict[Part, int]:
+def _within(
+    read: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
     """Return how far global topics were read; one that is shorter now was made anew."""
     return {part: at if at <= ends.get(part, 0) else 0 for part, at in read.items()}
 
 
-def cap(start: Mapping[Part, int], ends: Mapping[Part, int], most: int) -> dict[Part, int]:
+def cap(
+    start: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: int
+) -> dict[TopicPartition, int]:
     """Takes a fair share of each partition if there is more than a batch should hold."""
     waiting = {part: max(ends[part] - at, 0) for part, at in start.items()}
     total = sum(waiting.values())
@@ -182,11 +190,11 @@ def cap(start: Mapping[Part, int], ends: Mapping[Part, int], most: int) -> dict[
 
 
 def cap_by_time(
-    start: Mapping[Part, int],
-    ends: Mapping[Part, int],
+    start: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
     most: int,
-    offsets_at: Callable[[int], Mapping[Part, int]],
-) -> dict[Part, int]:
+    offsets_at: Callable[[int], Mapping[TopicPartition, int]],
+) -> dict[TopicPartition, int]:
     """Takes what is oldest over all partitions if there is more than a batch should hold.
 
     Records of topics that are joined are processed in order of time, also over batches: an event
@@ -208,5 +216,5 @@ def cap_by_time(
     return cap(start, offsets_at(late), most)
 
 
-def _distance(start: Mapping[Part, int], end: Mapping[Part, int]) -> int:
+def _distance(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]) -> int:
     return sum(max(end[part] - at, 0) for part, at in start.items())

@@ -27,6 +27,7 @@ from penstock.errors import PenstockError, StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
 from penstock.runtime.spark.driver.failures import Remedy, explained, has_limit, remedy
@@ -44,7 +45,6 @@ from penstock.runtime.spark.exchange.stage_request import (
     Application,
     Limits,
     Outcome,
-    Part,
     Range,
     Release,
     Report,
@@ -340,7 +340,7 @@ class BatchRunner:
         self, plan: BatchPlan, stage: int, *, is_rerun: bool, is_open: bool = False
     ) -> StageRequest:
         layout = self.application.plan
-        external: dict[Part, Range] = {
+        external: dict[TopicPartition, Range] = {
             part: (plan.start[part], plan.start[part] if is_open else plan.end[part])
             for run in layout.runs_of(stage)
             for parts in layout.inputs_of(run)
@@ -398,7 +398,7 @@ class BatchRunner:
         self,
         plan: BatchPlan,
         received: list[Report],
-        reached: Mapping[Part, int],
+        reached: Mapping[TopicPartition, int],
         seconds: float,
     ) -> None:
         progress = self.progress

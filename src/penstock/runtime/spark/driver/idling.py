@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-Part = tuple[str, int]
+from penstock.model.topic_partition import TopicPartition
 
 
 class Idling:
@@ -19,15 +19,15 @@ class Idling:
         patience_ms: how long; 0 or less never waits.
     """
 
-    def __init__(self, tasks: Sequence[Sequence[Part]], patience_ms: int) -> None:
+    def __init__(self, tasks: Sequence[Sequence[TopicPartition]], patience_ms: int) -> None:
         self._tasks = tasks if patience_ms > 0 else ()
         self._patience_ms = patience_ms
         #: By task: when it was first seen with only some of its inputs.
         self._since: dict[int, int] = {}
 
     def held_back(
-        self, start: Mapping[Part, int], ends: Mapping[Part, int], now_ms: int
-    ) -> dict[Part, int]:
+        self, start: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], now_ms: int
+    ) -> dict[TopicPartition, int]:
         """Gives the ends up to which a batch may read now."""
         allowed = dict(ends)
         for number, parts in enumerate(self._tasks):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from penstock.kafka.admin import Admin
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.purge import Purge
 from penstock.runtime.spark.exchange.plan import Plan
-from penstock.runtime.spark.exchange.stage_request import Part, Range, Report, Skips
+from penstock.runtime.spark.exchange.stage_request import Range, Report, Skips
 
 
 class InternalPositions:
@@ -24,8 +25,8 @@ class InternalPositions:
         plan: Plan,
         admin: Admin,
         real: Callable[[str], str],
-        positions: Mapping[Part, int],
-        skips: Mapping[Part, Skips],
+        positions: Mapping[TopicPartition, int],
+        skips: Mapping[TopicPartition, Skips],
         purge_interval_s: float,
     ) -> None:
         self._plan = plan
@@ -34,12 +35,12 @@ class InternalPositions:
         parts = [part for stage in range(plan.stages) for part in plan.internal_of(stage)]
         self._positions = {part: positions.get(part, 0) for part in parts}
         self._ends = dict(self._positions)
-        self.skips: dict[Part, Skips] = {
+        self.skips: dict[TopicPartition, Skips] = {
             part: of for part, of in skips.items() if part in self._positions
         }
         self._purge = Purge(admin, purge_interval_s)
 
-    def ranges(self, stage: int) -> dict[Part, Range]:
+    def ranges(self, stage: int) -> dict[TopicPartition, Range]:
         """What a stage has to read of repartition topics."""
         return {
             part: (self._positions[part], max(self._ends[part], self._positions[part]))
@@ -76,7 +77,7 @@ class InternalPositions:
         """Whether a batch was cut, so that records of repartition topics wait."""
         return any(self._ends[part] > at for part, at in self._positions.items())
 
-    def committed(self) -> dict[Part, int]:
+    def committed(self) -> dict[TopicPartition, int]:
         """The positions under the topics' names in Kafka."""
         return {(self._real(topic), number): at for (topic, number), at in self._positions.items()}
 

@@ -15,11 +15,12 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
-from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.model.topic_partition import TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +65,11 @@ class GroupMember:
         """Return the membership in the form that transactions want, as of the last poll."""
         return self._metadata
 
-    def commit(self, offsets: Mapping[Part, int]) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit offsets as this member, outside of any transaction."""
         if not offsets:
             return
-        parts = [TopicPartition(*part, offset) for part, offset in offsets.items()]
+        parts = [KafkaPartition(*part, offset) for part, offset in offsets.items()]
         done: Future[None] = Future()
 
         def commit() -> None:
@@ -124,7 +125,7 @@ class GroupMember:
                 log.debug("the group member could not poll: %s", error)
                 self._closing.wait(_POLL_S)
 
-    def _assigned(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+    def _assigned(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
         consumer.incremental_assign(parts)
         if parts:
             # The partition stands for the lead; what is in it is read elsewhere.
@@ -134,7 +135,7 @@ class GroupMember:
         self.has_joined.set()
         self._changed()
 
-    def _revoked(self, consumer: Consumer, parts: list[TopicPartition]) -> None:
+    def _revoked(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
         with contextlib.suppress(KafkaException):
             consumer.incremental_unassign(parts)
         if parts:

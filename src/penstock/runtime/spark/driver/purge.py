@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from penstock.errors import PenstockError
 from penstock.kafka.admin import Admin
-from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.model.topic_partition import TopicPartition
 
 
 class Purge:
@@ -27,11 +27,11 @@ class Purge:
     def is_due(self) -> bool:
         return time.monotonic() - self._last >= self._interval_s
 
-    def delete(self, before: Mapping[Part, int]) -> None:
+    def delete(self, before: Mapping[TopicPartition, int]) -> None:
         """Have everything before these offsets deleted, without waiting for it."""
         self._last = time.monotonic()
         threading.Thread(target=self._delete, args=(before,), daemon=True).start()
 
-    def _delete(self, before: Mapping[Part, int]) -> None:
+    def _delete(self, before: Mapping[TopicPartition, int]) -> None:
         with contextlib.suppress(PenstockError):
             self._admin.delete_records(before)

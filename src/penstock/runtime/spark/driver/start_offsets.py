@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
-from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.model.topic_partition import TopicPartition
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Source
 
@@ -19,15 +19,15 @@ _DURATION = re.compile(r"by_duration:PT(\d+)(?:\.(\d+))?S")
 
 
 def start_offsets(
-    parts: Iterable[Part],
-    committed: Mapping[Part, int],
+    parts: Iterable[TopicPartition],
+    committed: Mapping[TopicPartition, int],
     graph: Graph,
     admin: Admin,
     default: str,
-) -> dict[Part, int]:
+) -> dict[TopicPartition, int]:
     """Committed offsets first, then each source's own policy, then the application's."""
-    chosen: dict[Part, int] = {}
-    by_policy: dict[str, list[Part]] = {}
+    chosen: dict[TopicPartition, int] = {}
+    by_policy: dict[str, list[TopicPartition]] = {}
     policies = _policies(graph, default)
     for part in parts:
         if part in committed:
@@ -39,7 +39,9 @@ def start_offsets(
     return chosen
 
 
-def usable_offsets(admin: Admin, committed: Mapping[Part, int]) -> dict[Part, int]:
+def usable_offsets(
+    admin: Admin, committed: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
     """Leave out committed offsets that the log does not have; the policy decides about those.
 
     Their records were deleted before they were processed, or the topic was made anew.
@@ -68,7 +70,7 @@ def _policies(graph: Graph, default: str) -> dict[str, str]:
     }
 
 
-def _reset(policy: str, parts: list[Part], admin: Admin) -> dict[Part, int]:
+def _reset(policy: str, parts: list[TopicPartition], admin: Admin) -> dict[TopicPartition, int]:
     if policy == "earliest":
         return admin.begin_offsets(parts)
     if policy == "latest":

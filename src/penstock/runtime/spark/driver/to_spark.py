@@ -17,10 +17,11 @@ from pyspark.sql.functions import col, concat, from_json, get_json_object, lit, 
 from penstock.config import REPARTITION_PURGE_INTERVAL_MS, StreamsConfig
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.purge import Purge
 from penstock.runtime.spark.exchange.batch_log import BatchLog, offset_rows, offsets_from
 from penstock.runtime.spark.exchange.plan import to_spark_topic
-from penstock.runtime.spark.exchange.stage_request import Application, Part, Report
+from penstock.runtime.spark.exchange.stage_request import Application, Report
 from penstock.runtime.spark.worker.reader import RangeReader
 from penstock.topology.graph import Graph
 from penstock.topology.nodes.topics.to_spark import ToSpark
@@ -60,7 +61,9 @@ class SparkSinks:
                 self._hand_over(sink, told)
             self._call(sink, batch, written if is_known and told is not None else None)
 
-    def _call(self, sink: ToSpark, batch: int, written: Mapping[Part, int] | None) -> None:
+    def _call(
+        self, sink: ToSpark, batch: int, written: Mapping[TopicPartition, int] | None
+    ) -> None:
         parts = self._parts(sink)
         told = self._log.state.sinks.get(sink.name)
         start = dict.fromkeys(parts, 0) | ({} if told is None else offsets_from(told["end"]))
@@ -98,7 +101,7 @@ class SparkSinks:
         if self._purge.is_due:
             self._purge.delete(end)
 
-    def _parts(self, sink: ToSpark) -> list[Part]:
+    def _parts(self, sink: ToSpark) -> list[TopicPartition]:
         plan = self._application.plan
         topic = to_spark_topic(self._application.id, sink.topic or "")
         tasks = next(
@@ -113,7 +116,9 @@ class _ReadRows:
     def __init__(self, consumer: Mapping[str, Any]) -> None:
         self._consumer = dict(consumer)
 
-    def __call__(self, ranges: Iterable[tuple[Part, tuple[int, int]]]) -> Iterator[tuple[Any, ...]]:
+    def __call__(
+        self, ranges: Iterable[tuple[TopicPartition, tuple[int, int]]]
+    ) -> Iterator[tuple[Any, ...]]:
         wanted = {(t, n): (start, end) for (t, n), (start, end) in ranges if start < end}
         if not wanted:
             return

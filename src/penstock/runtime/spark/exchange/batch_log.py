@@ -14,13 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import KafkaError, TopicPartition
+from confluent_kafka import KafkaError
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.exchange.stage_request import Part, Skips
+from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.spark.exchange.stage_request import Skips
 
 PLAN_KEY = "plan"
 GENERATION_KEY = "generation"
@@ -32,12 +34,12 @@ class BatchPlan:
     """The input of one batch: offset ranges, the wall clock, and how far global tables go."""
 
     batch: int
-    start: Mapping[Part, int]
-    end: Mapping[Part, int]
+    start: Mapping[TopicPartition, int]
+    end: Mapping[TopicPartition, int]
     clock_ms: int
-    global_ends: Mapping[Part, int]
+    global_ends: Mapping[TopicPartition, int]
     #: Where the batch before it stopped reading global topics.
-    global_start: Mapping[Part, int] = field(default_factory=dict)
+    global_start: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     @property
     def has_input(self) -> bool:
@@ -75,8 +77,8 @@ class Marker:
 
     batch: int
     clocks: Clocks
-    positions: Mapping[Part, int] = field(default_factory=dict)
-    skips: Mapping[Part, Skips] = field(default_factory=dict)
+    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
+    skips: Mapping[TopicPartition, Skips] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
         skips = [[*part, offset, rows] for part, of in self.skips.items() for offset, rows in
@@ -93,7 +95,7 @@ class Marker:
     @staticmethod
     def from_json(data: bytes) -> Marker:
         read = json.loads(data)
-        skips: dict[Part, dict[int, int]] = {}
+        skips: dict[TopicPartition, dict[int, int]] = {}
         for topic, number, offset, rows in read.get("skips", ()):
             skips.setdefault((topic, number), {})[offset] = rows
         positions = offsets_from(read.get("positions", []))
@@ -140,18 +142,18 @@ class LogState:
                 clocks[task] = marker.clocks
         return clocks
 
-    def positions(self) -> dict[Part, int]:
+    def positions(self) -> dict[TopicPartition, int]:
         """Where every task goes on reading; each partition is read by one task in one stage."""
-        found: dict[Part, tuple[int, int]] = {}
+        found: dict[TopicPartition, tuple[int, int]] = {}
         for marker in self.markers.values():
             for part, offset in marker.positions.items():
                 if found.get(part, (-1, 0))[0] <= marker.batch:
                     found[part] = marker.batch, offset
         return {part: offset for part, (_, offset) in found.items()}
 
-    def skips(self) -> dict[Part, Skips]:
+    def skips(self) -> dict[TopicPartition, Skips]:
         """What of the bundles behind the positions has been processed already."""
-        found: dict[Part, tuple[int, Skips]] = {}
+        found: dict[TopicPartition, tuple[int, Skips]] = {}
         for marker in self.markers.values():
             for part in marker.positions:
                 if found.get(part, (-1, {}))[0] <= marker.batch:
@@ -332,7 +334,7 @@ def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
     state = LogState()
     deadline = time.monotonic() + _ANSWER_S
     try:
-        part = TopicPartition(topic, 0, 0)
+        part = KafkaPartition(topic, 0, 0)
         consumer.assign([part])
         while True:
             message = consumer.poll(1.0)
@@ -351,12 +353,12 @@ def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
         consumer.close()
 
 
-def offset_rows(offsets: Mapping[Part, int]) -> list[list[Any]]:
+def offset_rows(offsets: Mapping[TopicPartition, int]) -> list[list[Any]]:
     """Offsets as rows of topic, partition and offset: JSON has no pairs as keys."""
     return [[topic, number, at] for (topic, number), at in sorted(offsets.items())]
 
 
-def offsets_from(rows: list[list[Any]]) -> dict[Part, int]:
+def offsets_from(rows: list[list[Any]]) -> dict[TopicPartition, int]:
     """Offsets from the rows that `offset_rows` made of them."""
     return {(topic, number): at for topic, number, at in rows}
 

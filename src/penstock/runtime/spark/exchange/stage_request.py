@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.plan import Plan
 
-#: A topic and a partition number. Internal topics have their name in the graph here.
-Part = tuple[str, int]
 Range = tuple[int, int]
 #: By offset of a bundle: how many of its records have been processed, when not all have.
 Skips = Mapping[int, int]
@@ -61,15 +60,15 @@ class StageRequest:
     slots: int
     clock_ms: int
     #: What to read in this stage, of real topics and of repartition topics.
-    ranges: Mapping[Part, Range] = field(default_factory=dict)
-    skips: Mapping[Part, Skips] = field(default_factory=dict)
+    ranges: Mapping[TopicPartition, Range] = field(default_factory=dict)
+    skips: Mapping[TopicPartition, Skips] = field(default_factory=dict)
     #: How far topics that serve as changelogs of their tables have been processed.
-    table_positions: Mapping[Part, int] = field(default_factory=dict)
+    table_positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: Whether the stage may have run before: then the batch log says which tasks are done.
     is_rerun: bool = False
-    global_ends: Mapping[Part, int] = field(default_factory=dict)
+    global_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: Dead letters of global records before these offsets were written by earlier batches.
-    global_start: Mapping[Part, int] = field(default_factory=dict)
+    global_start: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: The driver's membership of the consumer group, with which offsets are committed.
     group: bytes | None = None
     #: By slot: the server that ran it last. Another one must not trust the state it holds.
@@ -121,10 +120,10 @@ class Report:
     column_errors: Mapping[str, int] = field(default_factory=dict)
     has_requested_commit: bool = False
     #: Where the task goes on reading, committed with everything else.
-    positions: Mapping[Part, int] = field(default_factory=dict)
-    skips: Mapping[Part, Skips] = field(default_factory=dict)
+    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
+    skips: Mapping[TopicPartition, Skips] = field(default_factory=dict)
     #: The next offset of every repartition topic partition that the task wrote to.
-    written: Mapping[Part, int] = field(default_factory=dict)
+    written: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: The task had committed this stage before: it did nothing, and what it wrote is not known.
     is_repeated: bool = False
 

@@ -11,7 +11,7 @@ from typing import Any
 from confluent_kafka import Message
 
 from penstock.kernel.raw_columns import RawColumns
-from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.model.topic_partition import TopicPartition
 
 
 class ReceivedColumns:
@@ -60,7 +60,7 @@ class ReceivedColumns:
         return taken
 
 
-def runs_of(messages: list[Message]) -> Iterator[tuple[Part, list[Message]]]:
+def runs_of(messages: list[Message]) -> Iterator[tuple[TopicPartition, list[Message]]]:
     """Cuts messages where the partition changes; a consumer gives long runs of each."""
     if not messages:
         return
@@ -81,5 +81,5 @@ def _changes(items: list[Any]) -> set[int]:
     return {*compress(count(1), following)}
 
 
-def _part(message: Message) -> Part:
+def _part(message: Message) -> TopicPartition:
     return message.topic() or "", message.partition() or 0

@@ -11,7 +11,8 @@ from penstock.kernel.global_task import GlobalTask
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores
 from penstock.model.record import Headers
-from penstock.runtime.spark.exchange.stage_request import Application, Part
+from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.spark.exchange.stage_request import Application
 from penstock.runtime.spark.worker.clients import Clients
 from penstock.runtime.spark.worker.reader import Reader
 from penstock.runtime.spark.worker.writer import Writer
@@ -26,17 +27,17 @@ class DeadLetters:
     """
 
     def __init__(self) -> None:
-        self._kept: list[tuple[Part, int, tuple[Any, ...]]] = []
+        self._kept: list[tuple[TopicPartition, int, tuple[Any, ...]]] = []
         #: The record that is being applied; None if its letters are written already.
-        self.source: tuple[Part, int] | None = None
+        self.source: tuple[TopicPartition, int] | None = None
 
-    def write(self, writer: Writer, ends: Mapping[Part, int]) -> None:
+    def write(self, writer: Writer, ends: Mapping[TopicPartition, int]) -> None:
         """Send the letters of records before these offsets."""
         for part, offset, letter in self._kept:
             if offset < ends.get(part, 0):
                 writer.send(*letter)
 
-    def forget(self, ends: Mapping[Part, int]) -> None:
+    def forget(self, ends: Mapping[TopicPartition, int]) -> None:
         """Drop the letters of records before these offsets: they are committed."""
         self._kept = [each for each in self._kept if each[1] >= ends.get(each[0], 0)]
 
@@ -82,12 +83,14 @@ class GlobalCopy:
         self._directory = folder
         self._task: GlobalTask | None = None
         self._reader: Reader | None = None
-        self._position: dict[Part, int] = {}
+        self._position: dict[TopicPartition, int] = {}
         self._is_first_slot = slot == 0
         self.letters = DeadLetters()
         self.stores: dict[str, Any] = {}
 
-    def catch_up(self, ends: Mapping[Part, int], start: Mapping[Part, int]) -> None:
+    def catch_up(
+        self, ends: Mapping[TopicPartition, int], start: Mapping[TopicPartition, int]
+    ) -> None:
         """Read up to ``ends``; dead letters of records before ``start`` are not kept."""
         if not self._graph.global_stores:
             return

@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from confluent_kafka import KafkaError, Message, TopicPartition
+from confluent_kafka import KafkaError, Message
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
 from penstock.kafka.error_table import Verdict, reason, verdict
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
-from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.worker.consumer_buffer import ReceivedColumns, runs_of
 from penstock.runtime.spark.worker.memory import no_garbage_collection
 
@@ -49,20 +50,22 @@ _AHEAD_BATCH = 5_000
 class ReadRanges(NamedTuple):
     """The records of some ranges, and where reading went on to in each of them."""
 
-    columns: dict[Part, RawColumns]
-    reached: dict[Part, int]
+    columns: dict[TopicPartition, RawColumns]
+    reached: dict[TopicPartition, int]
 
 
 class Reader(Protocol):
     """Reads exact offset ranges of topic partitions."""
 
-    def read(self, ranges: Mapping[Part, Range]) -> dict[Part, list[RawRecord]]:
+    def read(self, ranges: Mapping[TopicPartition, Range]) -> dict[TopicPartition, list[RawRecord]]:
         """Gives the committed records of every range, in offset order."""
 
-    def read_columns(self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40) -> ReadRanges:
+    def read_columns(
+        self, ranges: Mapping[TopicPartition, Range], most_bytes: int = 1 << 40
+    ) -> ReadRanges:
         """The same without an object per record, and only up to about so many bytes."""
 
-    def connect(self, parts: Iterable[Part]) -> None:
+    def connect(self, parts: Iterable[TopicPartition]) -> None:
         """Gets in touch with the leaders of these partitions, and reads nothing yet."""
 
     def read_ahead(self) -> None:
@@ -117,21 +120,23 @@ class RangeReader:
     def __init__(self, config: Mapping[str, Any], *, timeout_s: float = 60.0) -> None:
         self._consumer = new_consumer({**config, **_reading(config)})
         self._timeout_s = timeout_s
-        self._received: dict[Part, ReceivedColumns] = {}
-        self._next: dict[Part, int] = {}
-        self._ends: dict[Part, int] = {}
+        self._received: dict[TopicPartition, ReceivedColumns] = {}
+        self._next: dict[TopicPartition, int] = {}
+        self._ends: dict[TopicPartition, int] = {}
         self._last_count = 0
         self._ahead: ReadAhead | None = None
         self._last_error: KafkaError | None = None
         #: About how large records are, by the last that came; large until one has.
         self._record_bytes = _LARGE_RECORD
 
-    def read(self, ranges: Mapping[Part, Range]) -> dict[Part, list[RawRecord]]:
+    def read(self, ranges: Mapping[TopicPartition, Range]) -> dict[TopicPartition, list[RawRecord]]:
         """Gives the records of every range, in offset order."""
         found = self.read_columns(ranges).columns
         return {part: [RawRecord(*record) for record in columns] for part, columns in found.items()}
 
-    def read_columns(self, ranges: Mapping[Part, Range], most_bytes: int = 1 << 40) -> ReadRanges:
+    def read_columns(
+        self, ranges: Mapping[TopicPartition, Range], most_bytes: int = 1 << 40
+    ) -> ReadRanges:
         """Return the records of every range as columns, in offset order.
 
         Reading ends early when the records have about ``most_bytes``, but not before every range
@@ -179,11 +184,11 @@ class RangeReader:
         if ahead is not None:
             ahead.end()
 
-    def connect(self, parts: Iterable[Part]) -> None:
+    def connect(self, parts: Iterable[TopicPartition]) -> None:
         """Asks for the ends, which are nobody's concern here; the connections stay."""
         self._end_ahead()
         for part in parts:
-            self._consumer.get_watermark_offsets(TopicPartition(*part), self._timeout_s)
+            self._consumer.get_watermark_offsets(KafkaPartition(*part), self._timeout_s)
 
     def close(self) -> None:
         with contextlib.suppress(StreamsError):
@@ -191,7 +196,7 @@ class RangeReader:
             self._end_ahead()
         self._consumer.close()
 
-    def _accept(self, messages: list[Message], todo: Mapping[Part, int]) -> int:
+    def _accept(self, messages: list[Message], todo: Mapping[TopicPartition, int]) -> int:
         """Take what the consumer has handed over; return the bytes of what is still to do."""
         # Not with count(): an error that is compared with None raises another one.
         if any(map(Message.error, messages)):
@@ -217,28 +222,28 @@ class RangeReader:
             # Transaction markers end a log without a record: the end counts, not a record.
             self._ends[part] = message.offset() or 0
 
-    def _noticed(self, error: KafkaError, part: Part) -> None:
+    def _noticed(self, error: KafkaError, part: TopicPartition) -> None:
         """End the reading for an error that waiting does not cure; others pass by themselves."""
         if verdict(error) not in (Verdict.WAIT, Verdict.RENEW):
             raise _read_error(error, part)
         self._last_error = error
 
-    def _forget_complete(self, todo: dict[Part, int]) -> None:
+    def _forget_complete(self, todo: dict[TopicPartition, int]) -> None:
         for part, end in list(todo.items()):
             if self._of(part).last_offset >= end - 1 or self._ends.get(part, -1) >= end:
                 del todo[part]
 
-    def _missing(self, todo: Mapping[Part, int]) -> int:
+    def _missing(self, todo: Mapping[TopicPartition, int]) -> int:
         """How many records are still to come, at most: offsets may have gaps."""
         return sum(end - max(self._next[p], self._of(p).last_offset + 1) for p, end in todo.items())
 
-    def _of(self, part: Part) -> ReceivedColumns:
+    def _of(self, part: TopicPartition) -> ReceivedColumns:
         received = self._received.get(part)
         if received is None:
             received = self._received[part] = ReceivedColumns(*part)
         return received
 
-    def _seek(self, ranges: Mapping[Part, Range]) -> None:
+    def _seek(self, ranges: Mapping[TopicPartition, Range]) -> None:
         moved = [p for p, (start, _) in ranges.items() if self._next.get(p) != start]
         if not moved and ranges.keys() <= self._next.keys():
             return
@@ -247,14 +252,14 @@ class RangeReader:
             self._ends.pop(part, None)
         known = [p for p in moved if p in self._next]
         if known:
-            self._consumer.incremental_unassign([TopicPartition(*part) for part in known])
+            self._consumer.incremental_unassign([KafkaPartition(*part) for part in known])
         self._consumer.incremental_assign(
-            [TopicPartition(topic, number, ranges[topic, number][0]) for topic, number in moved]
+            [KafkaPartition(topic, number, ranges[topic, number][0]) for topic, number in moved]
         )
         for part in moved:
             self._next[part] = ranges[part][0]
 
-    def _stuck(self, todo: Mapping[Part, int]) -> StreamsError:
+    def _stuck(self, todo: Mapping[TopicPartition, int]) -> StreamsError:
         listed = ", ".join(f"{t}-{p} up to {end}" for (t, p), end in todo.items())
         return StreamsError(
             "read-timeout",
@@ -265,7 +270,7 @@ class RangeReader:
         )
 
 
-def _out_of_range(error: KafkaError, part: Part) -> StreamsError:
+def _out_of_range(error: KafkaError, part: TopicPartition) -> StreamsError:
     return StreamsError(
         "offset-out-of-range",
         f"topic {part[0]!r} partition {part[1]} does not have the offset that comes next:"
@@ -275,7 +280,7 @@ def _out_of_range(error: KafkaError, part: Part) -> StreamsError:
     )
 
 
-def _read_error(error: KafkaError, part: Part) -> StreamsError:
+def _read_error(error: KafkaError, part: TopicPartition) -> StreamsError:
     is_forbidden = verdict(error) is Verdict.FORBIDDEN
     return StreamsError(
         "not-allowed" if is_forbidden else "read-failed",

@@ -18,6 +18,7 @@ from penstock.kernel.failures import broken_handler
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers, Record
+from penstock.model.topic_partition import TopicPartition
 from penstock.processor.handlers import (
     CONTINUE,
     RETRY,
@@ -26,7 +27,6 @@ from penstock.processor.handlers import (
     Response,
     as_response,
 )
-from penstock.runtime.spark.exchange.stage_request import Part
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 from penstock.runtime.spark.worker.writer import Writer
 from penstock.topology.graph import Graph
@@ -231,7 +231,7 @@ class WatchedWriter:
         for record in zip(keys, values, timestamps, strict=True):
             self._send(Output(topic, *record, tuple(headers)), partition, None, None)
 
-    def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int], group: Any) -> None:
         self._watch.decide()
         try:
             self._writer.commit(offsets, group)

@@ -25,6 +25,7 @@ from penstock.errors import StoreError, StreamsError
 from penstock.kernel.clocks import Clocks
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.batch_log import LogState, Marker
 from penstock.runtime.spark.exchange.bundles import Sent, position_after, split_sent
@@ -32,7 +33,6 @@ from penstock.runtime.spark.exchange.faults import fault_point, set_faults
 from penstock.runtime.spark.exchange.plan import Run
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
-    Part,
     Release,
     Report,
     Restore,
@@ -480,18 +480,22 @@ class _Inputs:
         self.records: dict[str, Any] = {}
         self.sent: list[Sent] = []
         self.truncated: frozenset[str] = frozenset()
-        self.ends: dict[Part, int] = {}
+        self.ends: dict[TopicPartition, int] = {}
         #: Of repartition topics: what earlier batches have processed.
-        self.skips: dict[Part, Skips] = {}
+        self.skips: dict[TopicPartition, Skips] = {}
 
-    def positions(self, consumed: Mapping[str, int]) -> tuple[dict[Part, int], dict[Part, Skips]]:
+    def positions(
+        self, consumed: Mapping[str, int]
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, Skips]]:
         """Where to go on reading, after so many records of each queue."""
-        positions, skips = dict(self.ends), dict[Part, Skips]()
+        positions, skips = dict(self.ends), dict[TopicPartition, Skips]()
         for topic, columns in self.records.items():
             taken = consumed.get(topic, 0)
             if taken < len(columns):
                 positions[topic, columns.partition] = columns.offsets[taken]
-        progress: dict[Part, list[tuple[int, int, int]]] = {part: [] for part in self.skips}
+        progress: dict[TopicPartition, list[tuple[int, int, int]]] = {
+            part: [] for part in self.skips
+        }
         for sent in self.sent:
             part = sent.topic, sent.partition
             progress[part].extend(sent.progress(consumed.get(sent.queue, 0)))

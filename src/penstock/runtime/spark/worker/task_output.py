@@ -11,6 +11,7 @@ from penstock.kernel.raw_columns import Timestamps, listed
 from penstock.kernel.settings import TaskSettings
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.bundles import (
     Bundle,
     bundle_header,
@@ -18,7 +19,6 @@ from penstock.runtime.spark.exchange.bundles import (
     encode_headers,
 )
 from penstock.runtime.spark.exchange.plan import Plan, to_spark_topic
-from penstock.runtime.spark.exchange.stage_request import Part
 from penstock.runtime.spark.worker.changelog_buffer import ChangelogBuffer
 from penstock.runtime.spark.worker.repartition_topic import RepartitionTopic
 from penstock.runtime.spark.worker.writer import Writer
@@ -71,7 +71,7 @@ class TaskOutput:
         self.sent = 0
         self._sequence = 0
         #: The next offset of every repartition topic partition written to in this run.
-        self.written: dict[Part, int] = {}
+        self.written: dict[TopicPartition, int] = {}
 
     def start_run(self) -> None:
         """Forget what an earlier run has left."""

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_producer
 from penstock.kafka.error_table import Verdict, verdict
 from penstock.model.record import Headers
-from penstock.runtime.spark.exchange.stage_request import Part
+from penstock.model.topic_partition import TopicPartition
 
 #: The largest record of a repartition topic, which is made with this limit.
 LARGEST_BUNDLE = 16 * 1024 * 1024
@@ -78,7 +79,7 @@ class Writer(Protocol):
     ) -> None:
         """Sends many records, all with these headers, to a partition or as their keys say."""
 
-    def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int], group: Any) -> None:
         """Makes everything since ``begin`` visible, source offsets included."""
 
     def flush(self) -> None: ...
@@ -172,7 +173,7 @@ class KafkaWriter:
                     self._refused(error, report)
                     break
 
-    def commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int], group: Any) -> None:
         """Makes everything since ``begin`` visible at once, source offsets included."""
         if self.is_transactional:
             self._commit(offsets, group)
@@ -187,11 +188,11 @@ class KafkaWriter:
                 fix="check the broker; the batch runs again after a restart",
             )
 
-    def _commit(self, offsets: Mapping[Part, int], group: Any) -> None:
+    def _commit(self, offsets: Mapping[TopicPartition, int], group: Any) -> None:
         self._raise_refusal()
         try:
             if offsets:
-                positions = [TopicPartition(*part, offset) for part, offset in offsets.items()]
+                positions = [KafkaPartition(*part, offset) for part, offset in offsets.items()]
                 send_offsets = self._producer.send_offsets_to_transaction
                 self._in_time(lambda: send_offsets(positions, group, _OFFSETS_S), _OFFSETS_S)
             self._wait_for_delivery()
