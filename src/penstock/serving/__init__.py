@@ -1,0 +1,1 @@
+"""Answers questions about a running application over HTTP: stores, health, topology, metrics."""
