@@ -1,0 +1,41 @@
+"""Settings of metrics and logs."""
+
+from __future__ import annotations
+
+from penstock.setting import Setting, anything, at_least, boolean, integer, one_of
+
+_SPARK_MEASURES = "Spark measures batches and stages; streams.metrics() has the rest."
+
+METRICS_RECORDING_LEVEL = Setting(
+    "metrics.recording.level",
+    one_of("INFO", "DEBUG", "TRACE"),
+    "INFO",
+    "How much is measured.",
+    unused=_SPARK_MEASURES,
+)
+METRICS_SAMPLE_WINDOW_MS = Setting(
+    "metrics.sample.window.ms",
+    at_least(0),
+    30_000,
+    "Span of one metrics sample.",
+    unused=_SPARK_MEASURES,
+)
+METRICS_NUM_SAMPLES = Setting(
+    "metrics.num.samples", at_least(1), 2, "Samples kept per metric.", unused=_SPARK_MEASURES
+)
+METRIC_REPORTERS = Setting(
+    "metric.reporters", anything, "", "Classes that receive metrics.", unused=_SPARK_MEASURES
+)
+ENABLE_METRICS_PUSH = Setting(
+    "enable.metrics.push", boolean, True, "Whether client metrics may be pushed to the broker."
+)
+LOG_SUMMARY_INTERVAL_MS = Setting(
+    "log.summary.interval.ms", integer, 120_000, "How often a summary is logged."
+)
+BUILT_IN_METRICS_VERSION = Setting(
+    "built.in.metrics.version",
+    one_of("latest"),
+    "latest",
+    "Version of the built-in metrics.",
+    unused=_SPARK_MEASURES,
+)

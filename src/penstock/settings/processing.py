@@ -1,0 +1,160 @@
+"""Settings of processing: names, serdes, handlers, guarantees, batches."""
+
+from __future__ import annotations
+
+from penstock.setting import (
+    Setting,
+    anything,
+    at_least,
+    boolean,
+    guarantee,
+    integer,
+    not_empty,
+    older_name,
+    one_of,
+    optional_text,
+    text,
+)
+
+APPLICATION_ID = Setting(
+    "application.id",
+    not_empty,
+    "",
+    "Group id, prefix of internal topics and folder of local state.",
+)
+BOOTSTRAP_SERVERS = Setting(
+    "bootstrap.servers", anything, None, "Kafka brokers; without them a private broker is started."
+)
+CLIENT_ID = Setting("client.id", text, "", "Prefix of the client ids of consumers and producers.")
+DEFAULT_KEY_SERDE = Setting(
+    "default.key.serde",
+    anything,
+    "string",
+    "Serde of keys where an operation names none; None insists on a serde everywhere.",
+)
+DEFAULT_VALUE_SERDE = Setting(
+    "default.value.serde",
+    anything,
+    "string",
+    "Serde of values where an operation names none; None insists on a serde everywhere.",
+)
+DEFAULT_TIMESTAMP_EXTRACTOR = Setting(
+    "default.timestamp.extractor",
+    anything,
+    None,
+    "Where event time comes from: a callable (record, partition_time) -> ms.",
+)
+DESERIALIZATION_HANDLER = Setting(
+    "deserialization.exception.handler",
+    anything,
+    "fail",
+    "What happens to records that cannot be decoded: fail, continue or a callable.",
+)
+PROCESSING_HANDLER = Setting(
+    "processing.exception.handler",
+    anything,
+    "fail",
+    "What happens to records that a node fails on: fail, continue or a callable.",
+)
+PROCESSING_HANDLER_GLOBAL = Setting(
+    "processing.exception.handler.global.enabled",
+    boolean,
+    False,
+    "Whether processing.exception.handler is also asked for global stores and tables.",
+)
+PRODUCTION_HANDLER = Setting(
+    "production.exception.handler",
+    anything,
+    "fail",
+    "What happens to records that cannot be written: fail, continue or a callable.",
+)
+DEFAULT_DESERIALIZATION_HANDLER = older_name(
+    "default.deserialization.exception.handler", DESERIALIZATION_HANDLER
+)
+DEFAULT_PRODUCTION_HANDLER = older_name("default.production.exception.handler", PRODUCTION_HANDLER)
+DEAD_LETTER_TOPIC = Setting(
+    "errors.dead.letter.queue.topic.name",
+    optional_text,
+    None,
+    "Topic that receives failed records with the reason in their headers.",
+)
+PROCESSING_GUARANTEE = Setting(
+    "processing.guarantee",
+    guarantee,
+    "at_least_once",
+    "at_least_once, or exactly_once_v2 for one transaction per commit.",
+)
+COMMIT_INTERVAL_MS = Setting(
+    "commit.interval.ms",
+    at_least(0),
+    100,
+    "How often offsets, state and output become visible together: a batch is a commit.",
+)
+NUM_STREAM_THREADS = Setting(
+    "num.stream.threads", at_least(1), 1, "How many tasks run at the same time."
+)
+REPLICATION_FACTOR = Setting(
+    "replication.factor", integer, -1, "Replicas of internal topics; -1 leaves it to the broker."
+)
+VECTORIZE = Setting(
+    "penstock.vectorize",
+    one_of("auto", "on", "strict", "off"),
+    "auto",
+    "Runs built-in operations and expressions over columns where that gives the same: auto"
+    " (batches of some hundred records), on (all), strict (all, and a fault in that code is raised:"
+    " for tests), off.",
+)
+REPARTITION_FORMAT = Setting(
+    "penstock.repartition.format",
+    one_of("columns", "records"),
+    "columns",
+    "How records travel through repartition topics: columns (many in one Kafka record, fast) or"
+    " records (each by itself, as Java writes and reads them).",
+)
+TOPOLOGY_OPTIMIZATION = Setting(
+    "topology.optimization",
+    text,
+    "none",
+    "none, all, or a list of reuse.ktable.source.topics, merge.repartition.topics and"
+    " single.store.self.join.",
+)
+EXPLICIT_NAMING = Setting(
+    "ensure.explicit.internal.resource.naming",
+    boolean,
+    False,
+    "Refuses topologies with generated names of stores or internal topics.",
+)
+PROCESSOR_WRAPPER = Setting(
+    "processor.wrapper.class", anything, None, "A ProcessorWrapper, which wraps every processor."
+)
+MAX_TASK_IDLE_MS = Setting(
+    "max.task.idle.ms",
+    at_least(-1),
+    0,
+    "How long a task waits for inputs that have no data, to keep their records in order of time.",
+)
+TASK_TIMEOUT_MS = Setting(
+    "task.timeout.ms",
+    at_least(0),
+    300_000,
+    "How long a batch is tried again while Kafka does not answer, before the application fails.",
+)
+REPARTITION_PURGE_INTERVAL_MS = Setting(
+    "repartition.purge.interval.ms",
+    at_least(0),
+    30_000,
+    "How often consumed repartition data is deleted.",
+)
+MAX_BATCH_RECORDS = Setting(
+    "penstock.max.batch.records",
+    at_least(1),
+    300_000,
+    "Most records of all source partitions that one batch takes; a batch of a backlog is as large"
+    " as two seconds allow.",
+)
+EMIT_INTERVAL_MS = Setting(
+    "__emit.interval.ms__",
+    at_least(0),
+    1_000,
+    "Least time between two emissions of final windows and unmatched joins.",
+)
