@@ -272,7 +272,7 @@ class OneSlot:
         )
         took = time.perf_counter() - began, time.process_time() - cpu
         states = self._slot.tasks.values()
-        return sum(r.records for state in states for r in state.restores.values()), *took
+        return sum(r.records for state in states for r in state.databases.restores.values()), *took
 
     def _real(self, topic: str) -> str:
         return f"{self._application.id}-{topic}"

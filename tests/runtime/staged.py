@@ -216,7 +216,7 @@ class StagedApplication:
         for slot in self._slots.values():
             for state in slot.tasks.values():
                 # The system does that for a process that ends.
-                state._lock.release()
+                state.databases.lock.release()
         self._begin_anew(lose_state=lose_state)
 
     def _begin_anew(self, *, lose_state: bool) -> None:

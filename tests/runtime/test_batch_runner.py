@@ -15,7 +15,7 @@ from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.placement import Placement
-from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
+from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
 from penstock.runtime.spark.exchange.stage_request import Outcome, Report
 from penstock.runtime.spark.worker.slot_task import SlotTask
 from tests.runtime.memory_kafka import MemoryKafka
@@ -63,6 +63,9 @@ class Log:
 
     def renew(self) -> None:
         self.renewed += 1
+
+    def note_cut(self, cut: Cut) -> None:
+        self.state.cut = cut
 
     def read(self) -> LogState:
         return LogState(generation=1, run_id="staged", plan=self.state.plan)

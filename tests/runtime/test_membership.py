@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from penstock.errors import StreamsError
-from penstock.runtime.spark.driver import membership as module
-from penstock.runtime.spark.driver.membership import GroupMember
+from penstock.runtime.spark.driver.instances import membership as module
+from penstock.runtime.spark.driver.instances.membership import GroupMember
 from tests.runtime.slot_processes import happens
 
 LOG = [TopicPartition("app-batches", 0)]

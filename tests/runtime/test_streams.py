@@ -63,6 +63,9 @@ class ApplicationRun:
         self.runner = Runner(self._failures.pop(0) if self._failures else None)
         return self.runner
 
+    def stand_by(self) -> None:
+        self.steps.append("stood by")
+
     def pause(self, *, is_paused: bool) -> None: ...
 
     def end_runner(self, *, is_clean: bool, patience_s: float, keeps_slots: bool = False) -> None:
@@ -128,12 +131,12 @@ def test_an_instance_that_does_not_lead_has_started_and_waits(streams_of: Start)
     run.may_lead.clear()
     streams = streams_of(run)
     streams.start()
-    assert streams.state is ps.State.REBALANCING
+    assert streams.state is ps.State.RUNNING
     assert streams.waiting_for == "another instance leads the application"
     run.may_lead.set()
     assert run.is_leading.wait(10)
     assert streams.close("10s")
-    assert run.steps == ["prepared", "led", "stopped"]
+    assert run.steps == ["prepared", "stood by", "led", "stopped"]
 
 
 def test_a_member_may_keep_its_place_in_the_group(streams_of: Start) -> None:

@@ -10,8 +10,7 @@ NUM_STANDBY_REPLICAS = Setting(
     "num.standby.replicas",
     at_least(0),
     0,
-    "Copies of each store that follow its changelog.",
-    unused=_NO_COPIES,
+    "From 1 on, every instance that does not lead keeps a copy of all stores.",
 )
 STATE_DIR = Setting("state.dir", text, "/tmp/kafka-streams", "Folder of local state.")
 CACHE_MAX_BYTES = Setting(

@@ -40,10 +40,14 @@ from penstock.kafka.client_config import admin_settings, consumer_settings, prod
 from penstock.kafka.clients import new_producer
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
+from penstock.processor.listeners import StandbyUpdateListener
+from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs
 from penstock.runtime.spark.driver.batch_runner import BatchRunner, Progress
+from penstock.runtime.spark.driver.instances.beacon import Life
+from penstock.runtime.spark.driver.instances.instance import Instance, instance_host
+from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
-from penstock.runtime.spark.driver.membership import GroupMember
 from penstock.runtime.spark.driver.pickling import fresh_path
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.start_offsets import start_offsets, usable_offsets
@@ -88,8 +92,20 @@ class ApplicationRun:
         self._changed = threading.Condition()
         self.admin = Admin(admin_settings(config), timeout_s=_timeout_s(config))
         self.member: GroupMember | None = None
+        self.instance: Instance | None = None
+        self.standby_listener: StandbyUpdateListener | None = None
         self.runner: BatchRunner | None = None
+        #: A runner that has ended and whose slots wait for the next one.
+        self._ended: BatchRunner | None = None
         self.application: Application | None = None
+
+    @property
+    def plan(self) -> Plan | None:
+        """How the topology is laid out over the partitions; None before ``prepare``."""
+        return self._plan
+
+    def changelog_topic(self, store: str) -> str:
+        return task_settings(self._config).changelog_topic(store)
 
     @property
     def config(self) -> StreamsConfig:
@@ -135,6 +151,11 @@ class ApplicationRun:
             settings = {**session, **consumer_settings(self._config)}
             topic = batches_topic(self.application_id)
             self.member = GroupMember(settings, topic, self._notify)
+        if self.instance is None:
+            self.instance = Instance(
+                self._config, instance_host(self._config), leads=self._is_leading,
+                changed=self._notify,
+            )  # fmt: skip
 
     def wait_to_lead(self, closing: threading.Event, *, until_joined: bool = False) -> bool:
         """Wait until the group has made this instance the leader.
@@ -142,17 +163,38 @@ class ApplicationRun:
         Args:
             until_joined: return also when the group has chosen another one.
         """
-        member = self.member
+        member, instance = self.member, self.instance
         assert member is not None
+        assert instance is not None
+        while not closing.is_set():
+            life = instance.life_of_leader()
+            if member.leads.is_set() and life is Life.LEADS:
+                member.decline()
+            elif member.leads.is_set() and life is not Life.UNKNOWN:
+                return True
+            elif instance.is_next() and member.act():
+                log.info("the instance that led %s is gone", self.application_id)
+                return True
+            elif until_joined and member.has_joined.is_set() and life is not Life.UNKNOWN:
+                return False
+            with self._changed:
+                self._changed.wait(0.1)
+        return False
 
-        def is_decided() -> bool:
-            has_joined = until_joined and member.has_joined.is_set()
-            return member.leads.is_set() or closing.is_set() or has_joined
+    def stand_by(self) -> None:
+        """While another instance leads: let the slots go, and keep copies of the stores."""
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            ended.release(list(ended.placement.endpoints))
+        plan, instance = self._plan, self.instance
+        assert plan is not None
+        assert instance is not None
+        exactly_once = self._config[PROCESSING_GUARANTEE] == "exactly_once_v2"
+        application = self._application(plan, 0, "", exactly_once=exactly_once)
+        instance.keep_copies(application, self.standby_listener)
 
-        with self._changed:
-            while not is_decided():
-                self._changed.wait(0.5)
-        return member.leads.is_set() and not closing.is_set()
+    def _is_leading(self) -> bool:
+        return self.member is not None and self.member.is_leading
 
     def lead(self, spark: SparkSession) -> BatchRunner:
         """Take a generation, end what older drivers left open, and get ready for batches."""
@@ -160,6 +202,9 @@ class ApplicationRun:
         assert plan is not None
         assert member is not None
         member.check()
+        self._ended = None
+        if self.instance is not None:
+            self.instance.end_copies(is_promoted=True)
         exactly_once = self._config[PROCESSING_GUARANTEE] == "exactly_once_v2"
         batch_log = self._log = BatchLog(
             batches_topic(self.application_id),
@@ -169,7 +214,9 @@ class ApplicationRun:
         )
         self._check_shut_down(batch_log.read())
         run_id = uuid.uuid4().hex
-        generation = batch_log.take_generation(self.slots, run_id)
+        generation = batch_log.take_generation(
+            self.slots, run_id, "" if self.instance is None else self.instance.id
+        )
         self.application = self._application(plan, generation, run_id, exactly_once=exactly_once)
         # Only after the generation is written: a slot that begins later reads it and stops.
         self.fence()
@@ -395,10 +442,14 @@ class ApplicationRun:
             runner.close(is_clean=is_clean, keeps_slots=keeps_slots)
         except Exception as error:  # noqa: BLE001 - what is not released is restored
             log.warning("slots of %s could not be released: %s", self.application_id, error)
+        if keeps_slots:
+            self._ended = runner
 
     def stop(self, *, is_clean: bool, patience_s: float, leave_group: bool = True) -> None:
         """End for good: batches, membership, and the hold on the state directory."""
         self.end_runner(is_clean=is_clean, patience_s=patience_s)
+        if self.instance is not None:
+            self.instance.close()
         if self.member is not None:
             self.member.close(leave=leave_group)
         self._lock.release()

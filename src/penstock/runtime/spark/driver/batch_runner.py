@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -31,14 +31,14 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
 from penstock.runtime.spark.driver.failures import Remedy, explained, has_limit, remedy
+from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
-from penstock.runtime.spark.driver.membership import GroupMember
 from penstock.runtime.spark.driver.pickling import packed
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.retention import ChangelogRetention
 from penstock.runtime.spark.driver.session import ask_jvm
 from penstock.runtime.spark.driver.to_spark import SparkSinks
-from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan
+from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, Cut
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults
 from penstock.runtime.spark.exchange.stage_request import (
@@ -147,12 +147,17 @@ class BatchRunner:
         self._task_timeout_s = config[TASK_TIMEOUT_MS] / 1000
         most_s = config[TRANSACTION_TIMEOUT_MS] / 1000 * _TRANSACTION_SHARE
         self._limits = Limits(_SLOT_BYTES, min(_STAGE_S, most_s))
-        self._next_commit = 0.0
-        self._closing = threading.Event()
+        self._closing, self._next_commit = threading.Event(), 0.0
         #: Set while no batch is under way.
         self._is_between = threading.Event()
         self._is_between.set()
+        #: Whoever holds this between two batches keeps the next one from beginning.
+        self.held = threading.Lock()
         self._is_first = True
+        before = batch_log.state.cut
+        self._changelog_ends: dict[TopicPartition, int] = (
+            {} if before is None else dict(before.ends)
+        )
         #: Whether a batch of this run is complete.
         self.has_run = False
         self._job_group = f"penstock-{application.key}"
@@ -278,7 +283,8 @@ class BatchRunner:
         self._next_commit = started + self._interval_s
         if self.progress.began_ms is None:
             self.progress.began_ms = time.time_ns() // 1_000_000
-        self._is_between.clear()
+        with self.held:
+            self._is_between.clear()
         try:
             if self._closing.is_set():
                 return
@@ -392,7 +398,25 @@ class BatchRunner:
         self._planner.advance(reached)
         self._planner.has_leftover = self._internal.has_leftover
         self._note(plan, received, reached, seconds)
+        self._note_cut(plan, received)
         self._internal.purge()
+
+    def _note_cut(self, plan: BatchPlan, received: list[Report]) -> None:
+        """Write where all changelogs stand after this batch: copies of stores follow so far."""
+        for report in received:
+            self._changelog_ends |= report.changelog_ends
+        sources = set(self.application.plan.graph.source_changelogs.values())
+        position = {p: at for p, at in self.progress.position.items() if p in plan.end}
+        tables = {part: at for part, at in position.items() if part[0] in sources}
+        self._log.note_cut(
+            Cut(
+                self.application.generation,
+                plan.batch,
+                self._changelog_ends | tables,
+                plan.global_ends,
+                position,
+            )
+        )
 
     def _note(
         self,
@@ -460,6 +484,20 @@ class BatchRunner:
                 question = ("restoring", self.application.key, number)
                 found += ask(endpoint, self.secret, question, silence_s=2.0)
         return found
+
+    @contextlib.contextmanager
+    def hold(self, timeout_s: float) -> Iterator[int | None]:
+        """Keep the next batch from beginning; yield the newest batch, None if one is under way."""
+        deadline = time.monotonic() + timeout_s
+        while not self._closing.is_set():
+            self._is_between.wait(max(deadline - time.monotonic(), 0.0))
+            with self.held:
+                if self._is_between.is_set():
+                    yield self._log.state.complete
+                    return
+            if time.monotonic() > deadline:
+                break
+        yield None
 
     def has_leftover(self) -> bool:
         return self._internal.has_leftover

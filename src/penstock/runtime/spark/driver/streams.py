@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from penstock.config import (
     APPLICATION_ID,
@@ -39,8 +39,8 @@ from penstock.runtime.spark.driver.failures import (
 )
 from penstock.runtime.spark.driver.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
 from penstock.runtime.spark.driver.session import spark_session, stop_session
-from penstock.runtime.spark.driver.snapshot import snapshot
-from penstock.runtime.spark.driver.store_view import StoreView
+from penstock.runtime.spark.driver.stores.asking import Asking
+from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
 from penstock.runtime.spark.driver.topics import make_topics
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener
@@ -59,7 +59,7 @@ _SPARK_S = 10.0
 _SECRET = secrets.token_bytes(32)
 
 
-class KafkaStreams:
+class KafkaStreams(Asking):
     """Runs a topology on Spark against Kafka until it is closed.
 
     Without ``bootstrap.servers`` it uses the broker that ``penstock broker start`` started in this
@@ -269,8 +269,8 @@ class KafkaStreams:
     def set_standby_update_listener(self, listener: StandbyUpdateListener) -> None:
         """Tells ``listener`` how standby copies of stores follow their changelogs.
 
-        This version keeps no standby copies (``num.standby.replicas`` says why), so the listener is
-        accepted and never called. Set it before ``start()``.
+        Copies are kept by instances that stand by, from ``num.standby.replicas=1`` on. Set the
+        listener before ``start()``.
 
         Raises:
             InvalidStateError: the application has been started.
@@ -294,7 +294,7 @@ class KafkaStreams:
         runner = self._runner()
         if runner is not None:
             return runner.progress.waiting_for
-        if self._state is State.REBALANCING and self._has_started.is_set():
+        if self._state.is_running_or_rebalancing and self._has_started.is_set():
             return "another instance leads the application"
         return None
 
@@ -310,18 +310,11 @@ class KafkaStreams:
         """How many records of each source partition wait."""
         return self._leading().lag()
 
-    def store(self, name: str) -> StoreView:
-        """A store as of the newest committed batch, over all its partitions."""
-        return StoreView.open(self._leading(), name)
-
-    def store_dataframe(self, name: str) -> DataFrame:
-        """A committed snapshot of a store as a DataFrame: key, value and, for windows, bounds.
-
-        Values that are no plain numbers or text are JSON text.
-        """
-        view = self.store(name)
-        assert self._spark is not None
-        return snapshot(self._spark, view)
+    def _stores(self) -> InstanceStores:
+        run = self._run
+        if run is None or run.plan is None or not self._state.is_running_or_rebalancing:
+            raise _not_running(self._state)
+        return InstanceStores(run, self._spark)
 
     # Steering
 
@@ -438,8 +431,11 @@ class KafkaStreams:
         if run.wait_to_lead(self._closing, until_joined=True):
             return True
         if not self._closing.is_set():
-            log.info("another instance leads %s; waiting", self._config[APPLICATION_ID])
+            log.info("another instance leads %s; standing by", self._config[APPLICATION_ID])
+            run.standby_listener = self._standby_listener
+            run.stand_by()
             self._has_started.set()
+            self._to(State.RUNNING)
         return run.wait_to_lead(self._closing)
 
     def _begin(self, run: ApplicationRun) -> BatchRunner:
@@ -518,11 +514,7 @@ class KafkaStreams:
     def _leading(self) -> ApplicationRun:
         run = self._run
         if run is None or run.runner is None:
-            raise InvalidStateError(
-                "not-running",
-                f"the application is {self._state.value}",
-                fix="call start() first, and ask before close()",
-            )
+            raise _not_running(self._state)
         return run
 
     def _to(self, new: State) -> None:
@@ -535,3 +527,11 @@ class KafkaStreams:
             self._changed.notify_all()
         if self._listener is not None:
             self._listener(new, old)
+
+
+def _not_running(state: State) -> InvalidStateError:
+    return InvalidStateError(
+        "not-running",
+        f"the application is {state.value}",
+        fix="call start() first, and ask before close()",
+    )

@@ -8,13 +8,14 @@ the same ranges: tasks that had committed do not run again.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.errors import StreamsError
@@ -26,6 +27,7 @@ from penstock.runtime.spark.exchange.stage_request import Skips
 
 PLAN_KEY = "plan"
 GENERATION_KEY = "generation"
+CUT_KEY = "cut"
 _ANSWER_S, _FINISH_S = 30.0, 5.0
 
 
@@ -102,6 +104,70 @@ class Marker:
         return Marker(read["batch"], read["clocks"], positions, skips)
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where every changelog stood after a complete batch: one state of all stores together.
+
+    Copies of stores apply changelogs up to the offsets of a cut and never stop in between, so
+    that they show the stores as they were between two batches.
+    """
+
+    generation: int
+    batch: int
+    #: By changelog, or source topic that serves as one, and partition: the next offset.
+    ends: Mapping[TopicPartition, int]
+    global_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+    #: By source partition: the offset up to which its records are part of this state.
+    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+    def to_json(self) -> bytes:
+        return json.dumps(
+            {
+                "generation": self.generation,
+                "batch": self.batch,
+                "ends": offset_rows(self.ends),
+                "global_ends": offset_rows(self.global_ends),
+                "positions": offset_rows(self.positions),
+            }
+        ).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> Cut:
+        read = json.loads(data)
+        return Cut(
+            read["generation"],
+            read["batch"],
+            offsets_from(read["ends"]),
+            offsets_from(read["global_ends"]),
+            offsets_from(read["positions"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRecord:
+    """A process with this ``application.id``: where it can be reached, and what it does."""
+
+    id: str
+    pid: int
+    #: Where it shows that it is alive.
+    host: str
+    port: int
+    #: ``application.server`` of the instance, where its HTTP server answers; may be empty.
+    server: str
+    started_ms: int
+    #: Whether it may lead; one that only answers queries may not.
+    may_lead: bool = True
+    #: Whether it keeps copies of all stores while it does not lead.
+    has_copies: bool = False
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> InstanceRecord:
+        return InstanceRecord(**json.loads(data))
+
+
 @dataclass(slots=True)
 class LogState:
     """What the log says now."""
@@ -118,6 +184,11 @@ class LogState:
     generation: int = 0
     run_id: str = ""
     slots: int = 0
+    #: The instance that leads with the newest generation.
+    leader: str = ""
+    #: By id: every instance that has registered and has not left.
+    instances: dict[str, InstanceRecord] = field(default_factory=dict)
+    cut: Cut | None = None
     #: By topic that the application reads or owns: the cluster's id of it.
     topic_ids: dict[str, str] = field(default_factory=dict)
     #: By node of ``to_spark``: the batch and range that its function was last called with.
@@ -165,6 +236,8 @@ class LogState:
         if value is None:
             if key.startswith("task/"):
                 self.markers.pop(_place(key), None)
+            elif key.startswith("instance/"):
+                self.instances.pop(key.removeprefix("instance/"), None)
             return
         data = value.encode() if isinstance(value, str) else bytes(value)
         if key == PLAN_KEY:
@@ -177,6 +250,14 @@ class LogState:
             read = json.loads(data)
             self.generation, self.run_id = read["generation"], read["run"]
             self.slots = max(self.slots, read["slots"])
+            self.leader = read.get("instance", "")
+        elif key == CUT_KEY:
+            cut = Cut.from_json(data)
+            # A driver that was replaced may still have written one.
+            if self.cut is None or cut.generation >= self.cut.generation:
+                self.cut = cut
+        elif key.startswith("instance/"):
+            self.instances[key.removeprefix("instance/")] = InstanceRecord.from_json(data)
         elif key == "shut-down":
             self.shut_down_ms = int(data)
         elif key == "topic-ids":
@@ -210,6 +291,8 @@ class BatchLog:
         self._producer = new_producer(settings)
         if exactly_once:
             self._producer.init_transactions(timeout_s)
+        #: For what needs no transaction of its own.
+        self._notes = LogNotes(topic, producer)
         self.state = LogState()
 
     def read(self) -> LogState:
@@ -223,10 +306,11 @@ class BatchLog:
         if self._exactly_once:
             self._producer.init_transactions(self._timeout_s)
 
-    def take_generation(self, slots: int, run_id: str) -> int:
+    def take_generation(self, slots: int, run_id: str, instance: str = "") -> int:
         """Write that a new driver leads from now on, and with how many slots."""
         state = self.state
         state.generation, state.run_id = state.generation + 1, run_id
+        state.leader = instance
         state.slots = max(state.slots, slots)
         self._write_generation()
         return state.generation
@@ -239,7 +323,12 @@ class BatchLog:
 
     def _write_generation(self) -> None:
         state = self.state
-        told = {"generation": state.generation, "run": state.run_id, "slots": state.slots}
+        told = {
+            "generation": state.generation,
+            "run": state.run_id,
+            "slots": state.slots,
+            "instance": state.leader,
+        }
         self._write(GENERATION_KEY, json.dumps(told).encode())
 
     def begin(self, plan: BatchPlan) -> None:
@@ -260,6 +349,14 @@ class BatchLog:
         """
         self._write("complete", str(batch).encode(), min(_FINISH_S, self._timeout_s))
         self.state.complete = batch
+
+    def note_cut(self, cut: Cut) -> None:
+        """Tell copies of stores how far they may follow.
+
+        Nothing waits for this record: a copy that misses it follows with the next one.
+        """
+        self.state.cut = cut
+        self._notes.put(CUT_KEY, cut.to_json())
 
     def note_sink(self, name: str, told: Mapping[str, Any]) -> None:
         """Write which rows the function of a ``to_spark`` node gets, or that it has had them."""
@@ -304,6 +401,28 @@ class BatchLog:
             self._producer.commit_transaction(timeout_s)
         elif self._producer.flush(timeout_s):
             raise _silent(self.topic)
+
+
+class LogNotes:
+    """Writes records of the log that no transaction depends on, without waiting."""
+
+    def __init__(self, topic: str, producer: Mapping[str, Any]) -> None:
+        self._topic = topic
+        self._settings = dict(producer)
+        self._producer: Producer | None = None
+
+    def put(self, key: str, value: bytes | None) -> None:
+        """Queue a record; None as the value removes the key from the log."""
+        if self._producer is None:
+            self._producer = new_producer(self._settings)
+        with contextlib.suppress(BufferError, KafkaException):
+            self._producer.produce(self._topic, value, key, partition=0)
+            self._producer.poll(0)
+
+    def flush(self, timeout_s: float) -> None:
+        """Wait a moment for what was queued; a broker that is away is not waited for."""
+        if self._producer is not None:
+            self._producer.flush(timeout_s)
 
 
 def marker_key(task: TaskId, stage: int) -> str:

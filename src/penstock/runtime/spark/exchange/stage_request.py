@@ -124,6 +124,8 @@ class Report:
     skips: Mapping[TopicPartition, Skips] = field(default_factory=dict)
     #: The next offset of every repartition topic partition that the task wrote to.
     written: Mapping[TopicPartition, int] = field(default_factory=dict)
+    #: The next offset of every changelog of the task, after what it has committed.
+    changelog_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: The task had committed this stage before: it did nothing, and what it wrote is not known.
     is_repeated: bool = False
 

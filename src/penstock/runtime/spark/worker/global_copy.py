@@ -65,13 +65,16 @@ class GlobalCopy:
     """Reads the global topics from their beginning to the offsets that a batch names.
 
     Tables that were read further than a replayed batch saw them are built anew.
+
+    Args:
+        slot: the slot whose copy this is; None for one that only answers queries.
     """
 
     def __init__(
         self,
         application: Application,
         settings: TaskSettings,
-        slot: int,
+        slot: int | None,
         clients: Clients,
         open_engine: OpenEngine = open_rocks,
     ) -> None:
@@ -79,7 +82,8 @@ class GlobalCopy:
         self._clients = clients
         self._settings = settings
         self._graph = application.plan.graph
-        folder = Path(application.state_dir) / application.id / "global" / f"slot-{slot}"
+        folder = Path(application.state_dir) / application.id / "global"
+        folder = folder / ("queries" if slot is None else f"slot-{slot}")
         self._directory = folder
         self._task: GlobalTask | None = None
         self._reader: Reader | None = None

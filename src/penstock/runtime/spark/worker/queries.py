@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import islice
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, UnknownStoreError
+from penstock.kernel.settings import TaskSettings
 from penstock.model.record import RecordContext
 from penstock.runtime.spark.worker.slot import Slot
 from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.state.bytes_store import BytesStore
-from penstock.state.engine.pending import CommittedView
+from penstock.state.engine.pending import CommittedView, PendingStore
 from penstock.state.environment import StoreEnvironment
 from penstock.state.open import open_store
 from penstock.state.session.session_store import TypedSessionStore
+from penstock.state.spec import StoreSpec
 from penstock.state.window.window_store import TypedWindowStore
 
-_MOST_ROWS = 1_000_000
 _METHODS = frozenset(
     {"get", "range", "reverse_range", "all", "reverse_all", "prefix_scan", "fetch",
-     "fetch_range", "fetch_all", "backward_fetch", "find_sessions", "fetch_session",
+     "fetch_range", "fetch_all", "backward_fetch", "find_sessions", "versions", "fetch_session",
      "approximate_num_entries"}
 )  # fmt: skip
 
@@ -28,18 +28,21 @@ _METHODS = frozenset(
 def answer_query(
     slot: Slot, store: str, partition: int, method: str, arguments: tuple[Any, ...]
 ) -> Any:
-    """Calls a reading method of a store of one partition; iterators come back as lists."""
-    if method not in _METHODS:
-        raise InvalidArgumentError("unknown-query", f"stores cannot be asked for {method!r}")
+    """Call a reading method of a store of one partition; iterators come back as lists."""
     with slot.reading:
         if store in slot.global_stores:
-            view = slot.global_stores[store]
-        else:
-            view = _view(slot, _task_with(slot, store, partition), store)
-        result = getattr(view, method)(*arguments)
-        if isinstance(result, Iterable) and not isinstance(result, tuple | str | bytes | dict):
-            return list(islice(result, _MOST_ROWS))
-        return result
+            return read_rows(slot.global_stores[store], method, arguments)
+        return read_rows(_view(slot, _task_with(slot, store, partition), store), method, arguments)
+
+
+def read_rows(view: Any, method: str, arguments: tuple[Any, ...]) -> Any:
+    """Call a reading method of a store, and turn an iterator into a list."""
+    if method not in _METHODS:
+        raise InvalidArgumentError("unknown-query", f"stores cannot be asked for {method!r}")
+    result = getattr(view, method)(*arguments)
+    if isinstance(result, Iterable) and not isinstance(result, tuple | str | bytes | dict):
+        return list(result)
+    return result
 
 
 def _task_with(slot: Slot, store: str, partition: int) -> TaskState:
@@ -54,26 +57,41 @@ def _task_with(slot: Slot, store: str, partition: int) -> TaskState:
 
 
 def _view(slot: Slot, state: TaskState, store: str) -> Any:
-    """A second, unlogged and uncached store over the committed bytes.
+    kernel = state.kernel
+    return committed_view(
+        slot.application.plan.graph.stores[store],
+        state.store(store),
+        state.databases.engines.get(store),
+        slot.settings,
+        None if kernel is None else kernel.stream_time,
+        None if kernel is None else kernel.system_time,
+    )
 
-    A store in memory has no committed copy beside the batch that is under way; it is read as it
-    is, between batches.
+
+def committed_view(
+    spec: StoreSpec,
+    store: Any,
+    engine: PendingStore | None,
+    settings: TaskSettings,
+    stream_time: Callable[[], int] | None,
+    wall_clock: Callable[[], int] | None,
+) -> Any:
+    """Return a second, unlogged and uncached store over the committed bytes.
+
+    A store in memory has no committed copy beside the batch that is under way. It is read as it
+    is, between batches. Rows that have expired by the clocks are not shown, whether or not they
+    have been deleted yet.
     """
-    engine = state.engines.get(store)
     if engine is None:
-        found = state.store(store)
-        is_windowed = isinstance(found, TypedWindowStore | TypedSessionStore)
-        return found.without_cache() if is_windowed else found
-    spec = slot.application.plan.graph.stores[store].with_logging_disabled()
+        is_windowed = isinstance(store, TypedWindowStore | TypedSessionStore)
+        return store.without_cache() if is_windowed else store
     opened: Callable[[str], BytesStore] = lambda name: CommittedView(engine)  # noqa: E731
     environment = StoreEnvironment(
         context=RecordContext(0, -1, -1, None),
-        defaults=slot.settings.defaults,
+        defaults=settings.defaults,
         engine=opened,
         changelog=lambda name: None,
     )
-    kernel = state.kernel
-    if kernel is not None:
-        # Rows that have expired are not shown, whether or not they have been deleted yet.
-        environment.stream_time, environment.wall_clock = kernel.stream_time, kernel.system_time
-    return open_store(spec.with_caching_disabled(), environment)
+    if stream_time is not None and wall_clock is not None:
+        environment.stream_time, environment.wall_clock = stream_time, wall_clock
+    return open_store(spec.with_logging_disabled().with_caching_disabled(), environment)

@@ -263,7 +263,12 @@ class Slot:
         with self.reading:
             for _, task in work:
                 self._tasks[task].apply(request.batch)
-        return reports + [_repeated(task, self.number, request, done[task]) for task in done]
+        reports += [_repeated(task, self.number, request, done[task]) for task in done]
+        return [replace(each, changelog_ends=self._changelog_ends(each.task)) for each in reports]
+
+    def _changelog_ends(self, task: TaskId) -> dict[TopicPartition, int]:
+        state = self._tasks.get(task)
+        return {} if state is None else state.databases.changelog_ends()
 
     def _read(self, work: list[tuple[Run, TaskId]], request: StageRequest) -> ReadRanges:
         wanted = {
@@ -293,7 +298,8 @@ class Slot:
     ) -> Report:
         started = time.monotonic()
         state = self._tasks[task]
-        restores, state.restores = tuple(state.restores.values()), {}
+        restores = tuple(state.databases.restores.values())
+        state.databases.restores.clear()
         state.output.start_run()
         inputs = self._inputs(run, task, request, found)
         kernel = state.kernel
@@ -457,7 +463,7 @@ class Slot:
     def restoring(self) -> list[Restore]:
         """What is being read back right now; asked from other threads while a batch runs."""
         states = list(self._tasks.values())
-        found = [each for state in states for each in list(state.restores.values())]
+        found = [each for state in states for each in list(state.databases.restores.values())]
         return [each for each in found if each.position < each.end]
 
     @property

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +12,7 @@ from penstock.errors import StoreError
 from penstock.kernel.clocks import Clocks, fitting
 from penstock.kernel.columns.column_task import column_task
 from penstock.kernel.operators.topics.source import SourceDecoder
-from penstock.kernel.raw_columns import RawColumns, listed
+from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores, open_cache, task_store_specs
@@ -23,16 +21,12 @@ from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.bundles import Sent
 from penstock.runtime.spark.exchange.plan import Plan
-from penstock.runtime.spark.exchange.stage_request import Restore, StageRequest
+from penstock.runtime.spark.exchange.stage_request import StageRequest
 from penstock.runtime.spark.worker.reader import Reader
+from penstock.runtime.spark.worker.task_databases import AsRead, TaskDatabases
 from penstock.runtime.spark.worker.task_output import TaskOutput
-from penstock.state.bytes_store import BytesStore
-from penstock.state.engine.damaged import DAMAGED, set_aside
-from penstock.state.engine.pending import Checkpoint, PendingStore
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.state.layers.cache import RecordCache
-from penstock.state.spec import StoreHeaders
-from penstock.state.task_directory import TaskDirectory
 from penstock.topology.nodes import Source
 
 log = logging.getLogger(__name__)
@@ -84,22 +78,16 @@ class TaskState:
         global_stores: Mapping[str, Any],
         open_engine: OpenEngine = open_rocks,
     ) -> None:
-        self._open_engine = open_engine
         self.task_id = task_id
         self.output = output
         self.is_ready = False
         self.may_use_columns = True
-        #: By store: what was read back since the last report.
-        self.restores: dict[str, Restore] = {}
         self._plan = plan
         self._settings = settings
-        self._directory = directory
         self._global_stores = global_stores
         self._part = plan.subtopologies[task_id.subtopology]
-        self._lock = TaskDirectory(directory, str(task_id))
-        self._engines: dict[str, PendingStore] = {}
+        self.databases = TaskDatabases(task_id, plan, settings, directory, open_engine)
         self._clock_ms = 0
-        self._ends: dict[str, int] = {}
         self._sources = self._source_by_topic()
         self._stores: TaskStores | None = None
         self.kernel: StreamTask | None = None
@@ -123,14 +111,13 @@ class TaskState:
 
     def _reopen(self, clocks: Clocks | None) -> None:
         self.close_kernel()
-        for engine in self._engines.values():
-            engine.discard()
+        self.databases.discard()
         nodes = [name for name in self._plan.graph.nodes if name in self._part.nodes]
         self._cache = open_cache(self._settings)
         self._stores = TaskStores(
             task_store_specs(self._plan.graph, nodes),
             settings=self._settings,
-            engine=self._engine,
+            engine=self.databases.engine,
             changelog=self._changelog,
             global_stores=self._global_stores,
             cache=self._cache,
@@ -148,30 +135,6 @@ class TaskState:
                 self._queue(queue)
             self.kernel.set_clocks(fit)
 
-    def _engine(self, store: str) -> PendingStore:
-        if store not in self._engines:
-            self._engines[store] = PendingStore(self._opened(self._folder(store), store))
-        return self._engines[store]
-
-    def _folder(self, store: str) -> Path:
-        folder = self._plan.graph.stores[store].folder
-        return self._directory / str(self.task_id) / "rocksdb" / folder
-
-    def _opened(self, folder: Path, store: str) -> BytesStore:
-        """Open a database; wait for a former owner that is ending, put a damaged one aside."""
-        deadline = time.monotonic() + _LOCK_PATIENCE_S
-        while True:
-            try:
-                self._lock.acquire()
-                return self._open_engine(folder, store, self._settings.configs)
-            except StoreError as error:
-                if error.code == DAMAGED:
-                    set_aside(folder)
-                elif error.code != "store-locked" or time.monotonic() > deadline:
-                    raise
-                else:
-                    time.sleep(0.1)
-
     def _changelog(self, store: str) -> _OutputChangelog | None:
         if store in self._plan.graph.source_changelogs:
             return None
@@ -181,58 +144,22 @@ class TaskState:
 
     def _restore(self, request: StageRequest, reader: Reader, marks: Watermarks) -> None:
         assert self._stores is not None
-        graph = self._plan.graph
+        sources, databases = self._plan.graph.source_changelogs, self.databases
         for name, store in self._stores.own.items():
-            engine = self._engines.get(name)
-            source = graph.source_changelogs.get(name)
-            if source is None and not graph.stores[name].logging:
+            topic = databases.changelog_of(name)
+            if topic is None:
                 continue
-            topic = source or self._settings.changelog_topic(name)
-            low, end = marks(topic, self.task_id.partition, is_own=source is None)
+            is_own = name not in sources
+            low, end = marks(topic, self.task_id.partition, is_own=is_own)
             as_read = None
-            if source is not None:
-                end = request.table_positions.get((source, self.task_id.partition), end)
-                as_read = self._as_read(source)
-            if engine is not None and engine.checkpoint.changelog_offset > end:
-                # The changelog was made anew, on another cluster say.
-                log.warning("task %s: state of %r is beyond its changelog", self.task_id, name)
-                engine.wipe()
-            start = 0 if engine is None else engine.checkpoint.changelog_offset
-            offsets = range(max(start, low), end)
-            self._replay(store, engine, topic, offsets, request, reader, as_read)
+            if not is_own:
+                end = request.table_positions.get((topic, self.task_id.partition), end)
+                as_read = self._as_read(topic)
+            offsets = range(databases.start_of(name, low, end), end)
+            databases.replay(store, topic, offsets, request.batch - 1, reader, as_read)
         self.output.forget_changelogs()
 
-    def _replay(
-        self,
-        store: Any,
-        engine: PendingStore | None,
-        topic: str,
-        offsets: range,
-        request: StageRequest,
-        reader: Reader,
-        as_read: Callable[[RawRecord], RawRecord | None] | None,
-    ) -> None:
-        part = (topic, self.task_id.partition)
-        progress = Restore(store.name, *part, offsets.start, offsets.stop, offsets.start, 0)
-        if offsets:
-            self.restores[store.name] = progress
-        for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
-            stop = min(start + _RESTORE_CHUNK, offsets.stop)
-            columns = reader.read_columns({part: (start, stop)}).columns[part]
-            fitting = _restorable(columns, as_read, keeps_headers=_keeps_headers(store))
-            store.restore(fitting)
-            # A store's own time goes to disk with what it was restored from.
-            store.flush()
-            progress = replace(progress, position=stop, records=progress.records + len(fitting))
-            self.restores[store.name] = progress
-            if engine is not None:
-                engine.seal(Checkpoint(request.batch - 1, stop))
-                engine.apply()
-        self._ends[store.name] = offsets.stop
-        if offsets:
-            log.info("task %s: restored %d records of %s", self.task_id, progress.records, topic)
-
-    def _as_read(self, topic: str) -> Callable[[RawRecord], RawRecord | None] | None:
+    def _as_read(self, topic: str) -> AsRead | None:
         """Sees records of a source topic as the source did: with its times, without skipped ones.
 
         None means that it takes them as they are.
@@ -290,22 +217,15 @@ class TaskState:
         return consumed
 
     def write_changelogs(self) -> int:
-        return self.output.write_changelogs(self._ends)
+        return self.output.write_changelogs(self.databases.ends)
 
     def apply(self, batch: int) -> None:
         """Take what a committed run has written into the stores."""
-        for name, engine in self._engines.items():
-            engine.seal(Checkpoint(batch, self._end_of(name, engine)))
-            engine.apply()
-            if engine.is_flush_due():
-                engine.persist()
+        self.databases.apply(batch)
         if self._cache is not None:
             # A batch may use all of the setting. Between batches, where a cache only spares
             # reading, the tasks share it: else an application of many would hold it many times.
             self._cache.keep(self._settings.cache_max_bytes // self._plan.task_count)
-
-    def _end_of(self, store: str, engine: PendingStore) -> int:
-        return self._ends.get(store, engine.checkpoint.changelog_offset)
 
     def _queue(self, name: str) -> None:
         assert self.kernel is not None
@@ -325,19 +245,12 @@ class TaskState:
     def discard(self) -> None:
         """Forget a run that failed; the next one starts from the committed state."""
         self.is_ready = False
-        for engine in self._engines.values():
-            engine.discard()
+        self.databases.discard()
 
     def put_aside(self, damage: StoreError) -> None:
         """Put the database that the error names aside, so that its store is restored."""
         self.is_ready = False
-        for name in [n for n in self._engines if repr(str(self._folder(n))) in damage.message]:
-            engine = self._engines.pop(name)
-            with contextlib.suppress(StoreError):
-                engine.discard()
-                engine.close()
-            log.warning("task %s: store %r is restored from its changelog", self.task_id, name)
-            set_aside(self._folder(name))
+        self.databases.put_aside(damage)
 
     def close_kernel(self) -> None:
         if self.kernel is None:
@@ -353,16 +266,7 @@ class TaskState:
         started = time.monotonic()
         self.is_ready = False
         self.close_kernel()
-        for name, engine in self._engines.items():
-            try:
-                engine.discard()
-                engine.persist()
-                engine.close()
-            except StoreError as error:
-                # What could not be saved is in the changelog; the others are saved still.
-                log.error("task %s: store %r could not be saved: %s", self.task_id, name, error)
-        self._engines.clear()
-        self._lock.release()
+        self.databases.close()
         log.debug("task %s closed in %.3f s", self.task_id, time.monotonic() - started)
 
     def has_store(self, name: str) -> bool:
@@ -371,29 +275,3 @@ class TaskState:
     def store(self, name: str) -> Any:
         assert self._stores is not None
         return self._stores[name]
-
-    @property
-    def engines(self) -> Mapping[str, PendingStore]:
-        return self._engines
-
-
-def _keeps_headers(store: Any) -> bool:
-    return getattr(store, "headers", StoreHeaders.NONE) is not StoreHeaders.NONE
-
-
-def _restorable(
-    columns: RawColumns,
-    as_read: Callable[[RawRecord], RawRecord | None] | None,
-    *,
-    keeps_headers: bool = False,
-) -> list[Any]:
-    """Return key, value and timestamp of every record with a key, and headers if they are kept."""
-    if as_read is None and not keeps_headers:
-        rows = zip(columns.keys, columns.values, listed(columns.timestamps), strict=True)
-        return [row for row in rows if row[0] is not None]
-    raw = (RawRecord(*record) for record in columns)
-    read = raw if as_read is None else map(as_read, raw)
-    kept = [record for record in read if record is not None and record.key is not None]
-    if keeps_headers:
-        return [(r.key, r.value, r.timestamp, tuple(r.headers)) for r in kept]
-    return [(r.key, r.value, r.timestamp) for r in kept]

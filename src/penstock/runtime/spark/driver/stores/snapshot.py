@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.model.versioned import VersionedRecord
 from penstock.model.windows.windowed import Windowed
-from penstock.runtime.spark.driver.store_view import StoreView
+from penstock.runtime.spark.driver.stores.store_view import StoreView
 from penstock.serde.tabular import TabularSerde
 
 _PLAIN = {str: "string", bool: "boolean", int: "bigint", float: "double", bytes: "binary"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from queue import SimpleQueue
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 _POLL_S = 0.05
 _COMMIT_S = 60.0
 _CLOSE_S = 5.0
+#: How long a member that gives the lead back stays away.
+_AWAY_S = 3.0
 
 
 class GroupMember:
@@ -46,6 +49,9 @@ class GroupMember:
         #: Set when the group has given this member its share, which may be nothing.
         self.has_joined = threading.Event()
         self._closing = threading.Event()
+        #: Set while this member stands in for a leader whose process has ended.
+        self._acts = threading.Event()
+        self._rejoin_at: float | None = None
         self._metadata = b""
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         fixed = {
@@ -55,9 +61,7 @@ class GroupMember:
             "auto.offset.reset": "latest",
         }
         self._consumer: Consumer = new_consumer({**settings, **fixed})
-        self._consumer.subscribe(
-            [topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
-        )
+        self._subscribe()
         self._thread = threading.Thread(target=self._run, name="penstock-member", daemon=True)
         self._thread.start()
 
@@ -89,9 +93,32 @@ class GroupMember:
                 fix="check the broker; the batch runs again when it is back",
             ) from None
 
+    def act(self) -> bool:
+        """Stand in for a leader that is gone, until the group finds that out; false if it cannot.
+
+        The group takes offsets from every member, so it takes those of this one, too.
+        """
+        if not self.has_joined.is_set():
+            return False
+        self._acts.set()
+        return True
+
+    def decline(self) -> None:
+        """Give the partition back: another instance stands in already, and should have it.
+
+        This one leaves the group for a moment. The group then has the choice among the others
+        only, and the one that leads keeps the partition when this one is back.
+        """
+        self._calls.put(self._leave_for_a_moment)
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether this instance leads, by the group's choice or in the place of a dead one."""
+        return self.leads.is_set() or self._acts.is_set()
+
     def check(self) -> None:
         """Raise if another driver leads by now."""
-        if not self.leads.is_set():
+        if not self.is_leading:
             raise StreamsError(
                 "not-leading",
                 "the group has given the lead to another instance, or this one was silent too long",
@@ -103,6 +130,7 @@ class GroupMember:
         self._closing.set()
         self._thread.join(_CLOSE_S)
         self.leads.clear()
+        self._acts.clear()
         if leave:
             closing = threading.Thread(target=self._close, name="penstock-leave", daemon=True)
             closing.start()
@@ -121,9 +149,24 @@ class GroupMember:
                 self._metadata = self._consumer.consumer_group_metadata()
                 while not self._calls.empty():
                     self._calls.get()()
+                if self._rejoin_at is not None and time.monotonic() > self._rejoin_at:
+                    self._rejoin_at = None
+                    self._subscribe()
             except (KafkaException, RuntimeError) as error:
                 log.debug("the group member could not poll: %s", error)
                 self._closing.wait(_POLL_S)
+
+    def _subscribe(self) -> None:
+        self._consumer.subscribe(
+            [self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+        )
+
+    def _leave_for_a_moment(self) -> None:
+        if self._rejoin_at is None and self.leads.is_set():
+            self._rejoin_at = time.monotonic() + _AWAY_S
+            self.leads.clear()
+            self.has_joined.clear()
+            self._consumer.unsubscribe()
 
     def _assigned(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
         consumer.incremental_assign(parts)
@@ -132,6 +175,7 @@ class GroupMember:
             consumer.pause(parts)
             self._metadata = consumer.consumer_group_metadata()
             self.leads.set()
+            self._acts.clear()
         self.has_joined.set()
         self._changed()
 
@@ -143,3 +187,8 @@ class GroupMember:
             if not self._closing.is_set():
                 log.warning("this instance no longer leads the application")
         self._changed()
+
+    def _lost(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
+        """The group has given this member up: it may not stand in for anybody either."""
+        self._acts.clear()
+        self._revoked(consumer, parts)

@@ -7,37 +7,30 @@ serialized key says in which partition.
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from penstock.errors import PenstockError, StreamsError, UnknownStoreError
+from penstock.config import StreamsConfig
+from penstock.errors import UnknownStoreError
 from penstock.kernel.serdes import required_serde
 from penstock.model.partitioning import partition_for
 from penstock.model.versioned import AggregationWithHeaders, ValueAndTimestamp
 from penstock.model.windows.windowed import Windowed
 from penstock.runtime.settings import task_settings
-from penstock.runtime.spark.exchange.channel import ask
+from penstock.runtime.spark.exchange.plan import Plan
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.validate import nearest
 
-if TYPE_CHECKING:
-    from penstock.runtime.spark.driver.application_run import ApplicationRun
+
+class Answers(Protocol):
+    """Calls a reading method of one partition of a store, wherever that partition is."""
+
+    def query(self, store: str, partition: int, method: str, arguments: tuple[Any, ...]) -> Any: ...
+
 
 _TIMESTAMPED = (StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW)
-#: How long a slot that is being started or restored is waited for.
-_PATIENCE_S = 10.0
-_PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost"})
 _OF_OPERATORS = (StoreKind.OUTER_JOIN, StoreKind.FOREIGN_KEY_SUBSCRIPTION)
-
-
-def _not_ready(slot: int, store: str) -> StreamsError:
-    return StreamsError(
-        "store-not-ready",
-        f"slot {slot}, which holds a part of store {store!r}, is being started",
-        fix="ask again in a moment",
-    )
 
 
 class StoreView:
@@ -46,28 +39,31 @@ class StoreView:
     It gives values; the timestamps that stores keep beside them are left out.
     """
 
-    def __init__(self, run: ApplicationRun, spec: StoreSpec, partitions: int) -> None:
-        runner = run.runner
-        assert runner is not None
+    def __init__(
+        self, spec: StoreSpec, partitions: int, config: StreamsConfig, answers: Answers
+    ) -> None:
         self._spec = spec
-        self._runner = runner
+        self._answers = answers
         self._partitions = partitions
-        settings = task_settings(run.config)
+        settings = task_settings(config)
         what = f"store {spec.name!r}"
         self._serde = required_serde(spec.key_serde, settings.defaults, "key", what)
         self._topic = settings.changelog_topic(spec.name)
 
     @staticmethod
-    def open(run: ApplicationRun, name: str) -> StoreView:
-        application = run.application
-        assert application is not None
-        graph = application.plan.graph
-        for part in application.plan.subtopologies.values():
+    def open(name: str, plan: Plan, config: StreamsConfig, answers: Answers) -> StoreView:
+        """Return the view of a store.
+
+        Raises:
+            UnknownStoreError: the topology has no store of this name.
+        """
+        graph = plan.graph
+        for part in plan.subtopologies.values():
             if name in part.stores(graph) and name in graph.stores:
-                return StoreView(run, graph.stores[name], application.plan.tasks(part.id))
+                return StoreView(graph.stores[name], plan.tasks(part.id), config, answers)
         if name in graph.global_stores:
-            # Every slot has a full copy; one is asked.
-            return StoreView(run, graph.global_stores[name].spec, 1)
+            # Every slot and every replica has a full copy; one is asked.
+            return StoreView(graph.global_stores[name].spec, 1, config, answers)
         names = [*graph.stores, *graph.global_stores]
         known = ", ".join(map(repr, names)) or "none"
         raise UnknownStoreError(
@@ -75,6 +71,18 @@ class StoreView:
             f"the topology has no state store {name!r}{nearest(name, names)}",
             fix=f"name the store where it is made; the topology has {known}",
         )
+
+    @property
+    def partitions(self) -> int:
+        return self._partitions
+
+    @property
+    def spec(self) -> StoreSpec:
+        return self._spec
+
+    def call(self, partition: int, method: str, arguments: tuple[Any, ...]) -> Any:
+        """Call a reading method of one partition, and return what the store itself returns."""
+        return self._ask(partition, method, *arguments)
 
     @property
     def name(self) -> str:
@@ -146,22 +154,7 @@ class StoreView:
     # Inside
 
     def _ask(self, partition: int, method: str, *arguments: Any) -> Any:
-        """Ask the slot that has the partition; one that is being started again is waited for."""
-        runner, slot = self._runner, partition % self._runner.slots
-        question = (
-            "query", runner.application.key, slot, self.name, partition, method, arguments,
-        )  # fmt: skip
-        deadline = time.monotonic() + _PATIENCE_S
-        while True:
-            endpoint = runner.placement.endpoints.get(slot)
-            try:
-                if endpoint is None:
-                    raise _not_ready(slot, self.name)
-                return ask(endpoint, runner.secret, question, silence_s=_PATIENCE_S)
-            except PenstockError as error:
-                if error.code not in _PASSING or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
+        return self._answers.query(self.name, partition, method, arguments)
 
     def _merged(self, method: str, *arguments: Any) -> Iterator[tuple[Any, Any]]:
         parts = [self._ask(part, method, *arguments) for part in range(self._partitions)]

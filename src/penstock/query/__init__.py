@@ -1,0 +1,45 @@
+"""Questions to state stores with positions: Kafka Streams' interactive queries, version 2.
+
+from penstock import query
+
+request = query.StateQueryRequest.in_store("counts").with_query(query.KeyQuery.with_key("a"))
+answer = streams.query(request).only_partition_result()
+print(answer.result, answer.position)
+"""
+
+from __future__ import annotations
+
+from penstock.query.position import Position, PositionBound
+from penstock.query.queries import (
+    KeyQuery,
+    MultiVersionedKeyQuery,
+    Query,
+    RangeQuery,
+    ResultOrder,
+    TimestampedKeyQuery,
+    TimestampedRangeQuery,
+    VersionedKeyQuery,
+    WindowKeyQuery,
+    WindowRangeQuery,
+)
+from penstock.query.request import StateQueryRequest
+from penstock.query.result import FailureReason, QueryResult, StateQueryResult
+
+__all__ = [
+    "FailureReason",
+    "KeyQuery",
+    "MultiVersionedKeyQuery",
+    "Position",
+    "PositionBound",
+    "Query",
+    "QueryResult",
+    "RangeQuery",
+    "ResultOrder",
+    "StateQueryRequest",
+    "StateQueryResult",
+    "TimestampedKeyQuery",
+    "TimestampedRangeQuery",
+    "VersionedKeyQuery",
+    "WindowKeyQuery",
+    "WindowRangeQuery",
+]

@@ -1,0 +1,1 @@
+"""Several processes with one application id: which one leads, and who stands in for it."""

@@ -1,0 +1,1 @@
+"""Stores of a running application, as queries see them."""

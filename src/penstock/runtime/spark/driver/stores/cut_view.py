@@ -1,0 +1,67 @@
+"""``streams.cut()``: all stores of an application as of one batch, held still while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import InvalidStateError
+from penstock.query import Position
+from penstock.runtime.spark.driver.stores.snapshot import snapshot
+from penstock.runtime.spark.driver.stores.store_view import StoreView
+
+
+class CutView:
+    """The stores between two batches. Valid inside the ``with`` block that made it.
+
+    What is read from different stores, and from different partitions of a store, belongs
+    together: it contains the same records of the source topics, up to ``position``.
+    """
+
+    def __init__(
+        self, batch: int, position: Position, opened: Callable[[str], StoreView],
+        spark: SparkSession | None,
+    ) -> None:  # fmt: skip
+        self.batch = batch
+        self.position = position
+        self._opened = opened
+        self._spark = spark
+        self._is_over = False
+
+    def store(self, name: str) -> StoreView:
+        """Return a store as of the batch."""
+        self._check()
+        return self._opened(name)
+
+    def dataframe(self, name: str) -> DataFrame:
+        """Return a store as of the batch as a DataFrame, which stays valid after the block."""
+        self._check()
+        assert self._spark is not None
+        return snapshot(self._spark, self._opened(name))
+
+    def end(self) -> None:
+        self._is_over = True
+
+    def _check(self) -> None:
+        if self._is_over:
+            raise InvalidStateError(
+                "cut-is-over",
+                "the application has gone on since this cut was taken",
+                fix="read the stores inside the 'with streams.cut()' block",
+            )
+
+
+def wrong_batch(wanted: int, newest: int) -> InvalidStateError:
+    """Return the error for a batch that is over, or that has not come in time."""
+    if newest > wanted:
+        return InvalidStateError(
+            "batch-gone",
+            f"the stores are at batch {newest}: what they held after batch {wanted} is gone",
+            fix="take a cut while the batch is the newest, or leave as_of_batch out",
+        )
+    return InvalidStateError(
+        "batch-not-there",
+        f"batch {wanted} has not been completed in time: the stores are at batch {newest}",
+        fix="wait for longer with timeout=…, or leave as_of_batch out",
+    )

@@ -1,0 +1,153 @@
+"""The stores that this instance can read: those of its slots, or its standby copies."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import InvalidStateError
+from penstock.query import Position, StateQueryRequest, StateQueryResult
+from penstock.runtime.spark.driver.application_run import ApplicationRun
+from penstock.runtime.spark.driver.stores.clients_metadata import (
+    HostInfo,
+    KeyQueryMetadata,
+    LagInfo,
+    StreamsMetadata,
+    clients,
+    lags_by_store,
+)
+from penstock.runtime.spark.driver.stores.cut_view import CutView
+from penstock.runtime.spark.driver.stores.slot_answers import SlotAnswers
+from penstock.runtime.spark.driver.stores.snapshot import snapshot
+from penstock.runtime.spark.driver.stores.state_query import run_query
+from penstock.runtime.spark.driver.stores.store_view import Answers, StoreView
+from penstock.runtime.spark.exchange.plan import Plan
+from penstock.runtime.spark.replica.replica import Replica
+
+
+class InstanceStores:
+    """Reads stores of an application that runs, whether this instance leads it or stands by."""
+
+    def __init__(self, run: ApplicationRun, spark: SparkSession | None) -> None:
+        self._run = run
+        self._spark = spark
+
+    @property
+    def _plan(self) -> Plan:
+        plan = self._run.plan
+        assert plan is not None
+        return plan
+
+    @property
+    def _copies(self) -> Replica | None:
+        instance = self._run.instance
+        return None if instance is None else instance.copies
+
+    # Reading
+
+    def view(self, name: str) -> StoreView:
+        """Return a store over all its partitions."""
+        return StoreView.open(name, self._plan, self._run.config, self._answers(name))
+
+    def _answers(self, name: str) -> Answers:
+        runner, copies = self._run.runner, self._copies
+        if runner is not None:
+            return SlotAnswers(runner)
+        if copies is not None:
+            return copies
+        raise InvalidStateError(
+            "store-elsewhere",
+            f"another instance leads the application, and this one has no copy of {name!r}",
+            fix="set num.standby.replicas=1 to keep copies here, or ask the leader over HTTP"
+            " (application.server)",
+        )
+
+    def dataframe(self, name: str) -> DataFrame:
+        """Return a store as a DataFrame of its rows."""
+        assert self._spark is not None
+        return snapshot(self._spark, self.view(name))
+
+    def position(self) -> Position:
+        """Return what the stores of this instance have seen, at least."""
+        runner, copies = self._run.runner, self._copies
+        if runner is not None:
+            return Position.from_next_offsets(runner.progress.position)
+        cut = None if copies is None else copies.cut
+        return Position() if cut is None else Position.from_next_offsets(cut.positions)
+
+    def query(self, request: StateQueryRequest) -> StateQueryResult:
+        view = self.view(request.store)
+        return run_query(
+            view, request, self.position(), is_active=self._run.runner is not None,
+            is_global=request.store in self._plan.graph.global_stores,
+        )  # fmt: skip
+
+    @contextlib.contextmanager
+    def hold(self, timeout_s: float) -> Iterator[CutView | None]:
+        """Hold the stores at one batch; yield None if none is complete in time."""
+        runner, copies = self._run.runner, self._copies
+        if runner is not None:
+            with runner.hold(timeout_s) as batch:
+                if batch is None or batch < 0:
+                    yield None
+                else:
+                    yield CutView(batch, self.position(), self.view, self._spark)
+        elif copies is not None:
+            with copies.reading:
+                cut = copies.cut
+                if cut is None:
+                    yield None
+                else:
+                    yield CutView(cut.batch, self.position(), self.view, self._spark)
+        else:
+            time.sleep(min(timeout_s, 0.1))
+            yield None
+
+    # Where things are
+
+    def clients(self) -> list[StreamsMetadata]:
+        instance = self._run.instance
+        if instance is None:
+            return []
+        return clients(instance.instances, instance.leader, self._plan)
+
+    def clients_with(self, store: str) -> list[StreamsMetadata]:
+        """Return the instances that have a store; raise if the topology has none of that name."""
+        StoreView.open(store, self._plan, self._run.config, _NoAnswers())
+        return [
+            each
+            for each in self.clients()
+            if store in each.state_store_names | each.standby_state_store_names
+        ]
+
+    def key_metadata(self, store: str, key: object) -> KeyQueryMetadata:
+        view = StoreView.open(store, self._plan, self._run.config, _NoAnswers())
+        known = self.clients_with(store)
+        active = next((each.host_info for each in known if each.is_leader), HostInfo("", 0))
+        standbys = tuple(each.host_info for each in known if not each.is_leader)
+        return KeyQueryMetadata(active, standbys, view.partition_of(key))
+
+    def lags(self) -> dict[str, dict[int, LagInfo]]:
+        """Return the lag of every store here; the tasks themselves have none between batches."""
+        copies, instance, plan = self._copies, self._run.instance, self._plan
+        if copies is not None:
+            return lags_by_store(copies.lags())
+        cut = None if instance is None else instance.cut
+        found: dict[str, dict[int, LagInfo]] = {}
+        for part in plan.subtopologies.values():
+            for name in part.stores(plan.graph):
+                topic = plan.graph.source_changelogs.get(name, self._run.changelog_topic(name))
+                for number in range(plan.tasks(part.id)):
+                    end = 0 if cut is None else cut.ends.get((topic, number), 0)
+                    found.setdefault(name, {})[number] = LagInfo(end, end, 0)
+        return found
+
+
+class _NoAnswers:
+    """For questions about a store that need nothing of what is in it."""
+
+    def query(self, store: str, partition: int, method: str, arguments: tuple[object, ...]) -> None:
+        raise NotImplementedError

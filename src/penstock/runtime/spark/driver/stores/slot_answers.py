@@ -1,0 +1,44 @@
+"""Questions about stores, answered by the slots of the application that this driver leads."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from penstock.errors import PenstockError, StreamsError
+from penstock.runtime.spark.driver.batch_runner import BatchRunner
+from penstock.runtime.spark.exchange.channel import ask
+
+#: How long a slot that is being started or restored is waited for.
+_PATIENCE_S = 10.0
+_PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost"})
+
+
+class SlotAnswers:
+    """Asks the slot that holds a partition; one that is being started again is waited for."""
+
+    def __init__(self, runner: BatchRunner) -> None:
+        self._runner = runner
+
+    def query(self, store: str, partition: int, method: str, arguments: tuple[Any, ...]) -> Any:
+        runner, slot = self._runner, partition % self._runner.slots
+        question = ("query", runner.application.key, slot, store, partition, method, arguments)
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            endpoint = runner.placement.endpoints.get(slot)
+            try:
+                if endpoint is None:
+                    raise _not_ready(slot, store)
+                return ask(endpoint, runner.secret, question, silence_s=_PATIENCE_S)
+            except PenstockError as error:
+                if error.code not in _PASSING or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+
+def _not_ready(slot: int, store: str) -> StreamsError:
+    return StreamsError(
+        "store-not-ready",
+        f"slot {slot}, which holds a part of store {store!r}, is being started",
+        fix="ask again in a moment",
+    )

@@ -1,0 +1,82 @@
+"""``streams.query(…)``: one question to the partitions of a store, each with its position."""
+
+from __future__ import annotations
+
+import time
+
+from penstock.errors import PenstockError
+from penstock.query import (
+    FailureReason,
+    Position,
+    QueryResult,
+    StateQueryRequest,
+    StateQueryResult,
+)
+from penstock.runtime.spark.driver.stores.store_view import StoreView
+
+
+def run_query(
+    view: StoreView, request: StateQueryRequest, position: Position, *,
+    is_active: bool, is_global: bool,
+) -> StateQueryResult:  # fmt: skip
+    """Ask every partition that the request names.
+
+    Args:
+        position: what this instance's state has seen when the question is asked; answers may
+            have seen more.
+        is_active: whether the tasks themselves answer, and not a standby copy.
+    """
+    if is_global:
+        return StateQueryResult({}, _result(view, request, 0, position, is_active=True))
+    wanted = request.partitions
+    if wanted is None:
+        key = request.query.key
+        wanted = frozenset(range(view.partitions) if key is None else [view.partition_of(key)])
+    return StateQueryResult(
+        {
+            number: _result(view, request, number, position, is_active=is_active)
+            for number in sorted(wanted)
+        }
+    )
+
+
+def _result(
+    view: StoreView, request: StateQueryRequest, partition: int, position: Position, *,
+    is_active: bool,
+) -> QueryResult:  # fmt: skip
+    query, kind = request.query, view.spec.kind
+    refused = _refusal(view, request, partition, position, is_active=is_active)
+    if refused is not None:
+        reason, message = refused
+        return QueryResult(None, position, reason, message)
+    began = time.monotonic()
+    method, arguments = query.call(kind)
+    try:
+        found = query.shaped(kind, view.call(partition, method, arguments))
+    except PenstockError as error:
+        is_away = error.code in ("store-not-copied", "store-not-ready", "copy-catching-up")
+        reason = FailureReason.NOT_PRESENT if is_away else FailureReason.STORE_EXCEPTION
+        return QueryResult(None, position, reason, str(error))
+    info: tuple[str, ...] = ()
+    if request.wants_execution_info:
+        took = (time.monotonic() - began) * 1000
+        info = (f"{method} on partition {partition} of {view.name!r} took {took:.2f} ms",)
+    return QueryResult(found, position, execution_info=info)
+
+
+def _refusal(
+    view: StoreView, request: StateQueryRequest, partition: int, position: Position, *,
+    is_active: bool,
+) -> tuple[FailureReason, str] | None:  # fmt: skip
+    name = view.name
+    if not 0 <= partition < view.partitions:
+        told = f"store {name!r} has {view.partitions} partitions, not one of number {partition}"
+        return FailureReason.DOES_NOT_EXIST, told
+    if request.is_active_required and not is_active:
+        return FailureReason.NOT_ACTIVE, f"this instance has a standby copy of {name!r} only"
+    if not request.query.fits(view.spec.kind):
+        told = f"a store of kind {view.spec.kind.value!r} does not answer this query"
+        return FailureReason.UNKNOWN_QUERY_TYPE, f"{type(request.query).__name__}: {told}"
+    if not position.dominates(request.bound.position):
+        return FailureReason.NOT_UP_TO_BOUND, f"store {name!r} has not seen that much yet"
+    return None

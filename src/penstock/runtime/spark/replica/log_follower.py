@@ -1,0 +1,75 @@
+"""Reads the batch log as it grows: who leads, which instances there are, and the newest cut."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from penstock.kafka.clients import new_consumer
+from penstock.runtime.spark.exchange.batch_log import LogState
+
+log = logging.getLogger(__name__)
+
+_POLL_S = 0.2
+_CLOSE_S = 5.0
+
+
+class LogFollower:
+    """Keeps ``state`` up to date in a thread of its own until ``close``.
+
+    Args:
+        changed: called in that thread after records have been taken into account.
+    """
+
+    def __init__(
+        self, topic: str, settings: Mapping[str, Any], changed: Callable[[], None]
+    ) -> None:
+        self.state = LogState()
+        #: Set once everything has been read that was there at the beginning.
+        self.is_current = threading.Event()
+        self._topic = topic
+        self._changed = changed
+        self._closing = threading.Event()
+        self._consumer = new_consumer(
+            {
+                **{name: of for name, of in settings.items() if name != "group.instance.id"},
+                "auto.offset.reset": "earliest",
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+                # A new cut is wanted at once; the broker holds an answer back for this long.
+                "fetch.wait.max.ms": 100,
+            }
+        )
+        self._thread = threading.Thread(target=self._run, name="penstock-log", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._closing.set()
+        self._thread.join(_CLOSE_S)
+
+    def _run(self) -> None:
+        try:
+            self._consumer.assign([TopicPartition(self._topic, 0, 0)])
+            while not self._closing.is_set():
+                self._take()
+        except (KafkaException, RuntimeError):
+            log.exception("the batch log %s is no longer followed", self._topic)
+        finally:
+            self._consumer.close()
+
+    def _take(self) -> None:
+        messages = self._consumer.consume(1000, _POLL_S)
+        records = 0
+        for message in messages:
+            error = message.error()
+            if error is None:
+                self.state.apply(bytes(message.key() or b"").decode(), message.value())
+                records += 1
+            elif error.code() == KafkaError._PARTITION_EOF:
+                self.is_current.set()
+        if records or messages:
+            self._changed()

@@ -1,0 +1,262 @@
+"""Copies of all stores of an application, which show the stores as of one complete batch."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.config import StreamsConfig
+from penstock.errors import StreamsError, UnknownStoreError
+from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
+from penstock.processor.listeners import StandbyUpdateListener, SuspendReason
+from penstock.runtime.settings import task_settings
+from penstock.runtime.spark.exchange.batch_log import Cut
+from penstock.runtime.spark.exchange.stage_request import Application, Restore
+from penstock.runtime.spark.replica.task_copy import Followed, TaskCopy
+from penstock.runtime.spark.worker.clients import Clients
+from penstock.runtime.spark.worker.global_copy import GlobalCopy
+from penstock.runtime.spark.worker.memory import no_garbage_collection
+from penstock.runtime.spark.worker.queries import committed_view, read_rows
+from penstock.runtime.spark.worker.reader import Range, Reader, ReadRanges
+from penstock.state.engine.rocks import OpenEngine, open_rocks
+
+log = logging.getLogger(__name__)
+
+#: What is read of all changelogs together before it is applied.
+_CHUNK_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CopyLag:
+    """How far the copy of one partition of a store is behind the newest complete batch."""
+
+    store: str
+    task: TaskId
+    topic: str
+    position: int
+    end: int
+
+    @property
+    def lag(self) -> int:
+        return max(self.end - self.position, 0)
+
+
+class Replica:
+    """Follows the changelogs of all tasks from cut to cut.
+
+    Invariant: while ``cut`` is set, every store shows exactly that cut to whoever holds
+    ``reading``. While a backlog is read that is too large to be applied at once, ``cut`` is None.
+
+    Args:
+        application: the application as this instance plans it; its generation is not looked at.
+        listener: told how the copies follow; exceptions of it are logged.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        clients: Clients,
+        *,
+        listener: StandbyUpdateListener | None = None,
+        open_engine: OpenEngine = open_rocks,
+    ) -> None:
+        self._plan = application.plan
+        self._clients = clients
+        self._listener = listener
+        self._open_engine = open_engine
+        self._directory = Path(application.state_dir) / application.id
+        config = StreamsConfig(application.config)
+        self._settings = task_settings(config, emit_interval_ms=0, state_dir=self._directory)
+        self._global = GlobalCopy(application, self._settings, None, clients, open_engine)
+        self._copies: dict[TaskId, TaskCopy] = {}
+        self._followed: list[Followed] = []
+        self._positions: dict[Followed, int] = {}
+        self._starts: dict[Followed, int] = {}
+        self._reader: Reader | None = None
+        #: By store and partition: what queries read.
+        self._views: dict[tuple[str, int], Any] = {}
+        #: Records that were applied since the copies were opened.
+        self.applied = 0
+        #: The newest cut that was asked for, and the one that the stores show.
+        self.target: Cut | None = None
+        self.cut: Cut | None = None
+        #: Held while stores change, and by readers.
+        self.reading = threading.RLock()
+
+    # Following
+
+    def follow(self, cut: Cut, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Bring all stores to a cut; stop early, between two chunks, once ``is_over``."""
+        self.target = cut
+        if not self._copies:
+            self._open(cut)
+        # A restore makes millions of objects that live for a moment.
+        with no_garbage_collection():
+            while not is_over():
+                found = self._read(cut)
+                is_whole = all(at >= cut.ends[part] for part, at in found.reached.items())
+                with self.reading:
+                    if not is_whole:
+                        self.cut = None
+                    self._apply(found, cut)
+                    if is_whole:
+                        self._global.catch_up(cut.global_ends, {})
+                        self.cut = cut
+                        return
+
+    def _open(self, cut: Cut) -> None:
+        plan = self._plan
+        tasks = {
+            TaskId(run.subtopology, number)
+            for run in plan.runs
+            for number in range(plan.tasks(run.subtopology))
+        }
+        for task in sorted(tasks):
+            copy = TaskCopy(task, plan, self._settings, self._directory, self._open_engine)
+            self._copies[task] = copy
+        self._followed = [each for copy in self._copies.values() for each in copy.followed()]
+        for each in self._followed:
+            end = cut.ends.get(each.part, 0)
+            low, _ = self._clients.watermarks(*each.part, is_own=False)
+            start = self._copies[each.task].position(each.store, min(low, end), end)
+            self._positions[each] = self._starts[each] = start
+            self._tell("on_update_start", each.part, each.store, start)
+
+    def _read(self, cut: Cut) -> ReadRanges:
+        ranges: dict[TopicPartition, Range] = {}
+        for each in self._followed:
+            end = cut.ends.get(each.part)
+            if end is not None:
+                start = min(self._positions[each], ranges.get(each.part, (end, 0))[0], end)
+                ranges[each.part] = start, end
+        if self._reader is None:
+            self._reader = self._clients.restorer()
+        try:
+            return self._reader.read_columns(ranges, _CHUNK_BYTES)
+        except StreamsError as error:
+            if error.code == "offset-out-of-range":
+                self._skip_deleted()
+            raise
+
+    def _skip_deleted(self) -> None:
+        """Go on behind records that Kafka deleted because they are older than the retention."""
+        for each in self._followed:
+            low, _ = self._clients.watermarks(*each.part, is_own=False)
+            self._positions[each] = max(self._positions[each], low)
+
+    def _apply(self, found: ReadRanges, cut: Cut) -> None:
+        for each in self._followed:
+            columns, until = found.columns.get(each.part), found.reached.get(each.part, 0)
+            position = self._positions[each]
+            if columns is None or until <= position:
+                continue
+            known = sum(1 for offset in columns.offsets if offset < position)
+            taken = self._copies[each.task].take(
+                each.store, columns.cut(known, len(columns)), cut.batch, until
+            )
+            self._positions[each] = until
+            self.applied += taken
+            self._tell(
+                "on_batch_loaded", each.part, each.store, each.task, until, taken,
+                cut.ends[each.part],
+            )  # fmt: skip
+        for copy in self._copies.values():
+            copy.databases.flush_if_due()
+
+    def _tell(self, what: str, *arguments: Any) -> None:
+        if self._listener is None:
+            return
+        try:
+            getattr(self._listener, what)(*arguments)
+        except Exception:
+            log.exception("the standby listener failed in %s", what)
+
+    # What can be seen
+
+    def lags(self) -> list[CopyLag]:
+        """Return how far each copy is, and how far the newest cut that is known goes."""
+        ends: Mapping[TopicPartition, int] = {} if self.target is None else self.target.ends
+        return [
+            CopyLag(
+                each.store, each.task, each.part[0], self._positions[each],
+                ends.get(each.part, self._positions[each]),
+            )
+            for each in self._followed
+        ]  # fmt: skip
+
+    def restoring(self) -> list[Restore]:
+        """Return what is being read back; empty once the copies show a cut."""
+        if self.cut is not None or self.target is None:
+            return []
+        return [
+            Restore(
+                each.store, *each.part, self._starts[each], end, self._positions[each],
+                self._positions[each] - self._starts[each],
+            )
+            for each in self._followed
+            if (end := self.target.ends.get(each.part, 0)) > self._positions[each]
+        ]  # fmt: skip
+
+    def query(self, store: str, partition: int, method: str, arguments: tuple[Any, ...]) -> Any:
+        """Call a reading method of the copy of one partition; iterators come back as lists."""
+        with self.reading:
+            if self.cut is None:
+                raise StreamsError(
+                    "copy-catching-up",
+                    f"the copy of store {store!r} is still reading its changelog",
+                    fix="ask again in a moment, or ask the instance that leads",
+                )
+            if store in self._global.stores:
+                return read_rows(self._global.stores[store], method, arguments)
+            return read_rows(self._view(store, partition), method, arguments)
+
+    def _view(self, store: str, partition: int) -> Any:
+        view = self._views.get((store, partition))
+        if view is None:
+            view = self._views[store, partition] = self._opened_view(store, partition)
+        return view
+
+    def _opened_view(self, store: str, partition: int) -> Any:
+        for task, copy in self._copies.items():
+            if task.partition == partition and store in copy.stores:
+                return committed_view(
+                    self._plan.graph.stores[store], copy.stores[store],
+                    copy.databases.engines.get(store), self._settings, copy.clock, _wall_clock,
+                )  # fmt: skip
+        raise UnknownStoreError(
+            "store-not-copied",
+            f"this instance has no copy of partition {partition} of store {store!r}",
+            fix="a store without a changelog is only where its task runs: ask the leader, or"
+            " log the store",
+        )
+
+    # Ending
+
+    def close(self, *, is_promoted: bool = False) -> None:
+        """Bring the copies to disk and let them go, so that the tasks themselves can have them."""
+        with self.reading:
+            self.cut = None
+            reason = SuspendReason.PROMOTED if is_promoted else SuspendReason.MIGRATED
+            for each in self.lags():
+                part = (each.topic, each.task.partition)
+                self._tell("on_update_suspended", part, each.store, each.position, each.end, reason)
+            for copy in self._copies.values():
+                copy.close()
+            self._copies.clear()
+            self._views.clear()
+            self._followed, self._positions = [], {}
+            self._global.close()
+            if self._reader is not None:
+                self._reader.close()
+                self._reader = None
+            self._clients.close()
+
+
+def _wall_clock() -> int:
+    return time.time_ns() // 1_000_000

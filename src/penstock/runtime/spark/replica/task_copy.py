@@ -1,0 +1,125 @@
+"""A standby task: the stores of one task, kept up to date from their changelogs alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from penstock.kernel.operators.topics.source import SourceDecoder
+from penstock.kernel.raw_columns import RawColumns
+from penstock.kernel.record_queue import RawRecord
+from penstock.kernel.settings import TaskSettings
+from penstock.kernel.stores import TaskStores, task_store_specs
+from penstock.kernel.task import StreamTask
+from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.spark.exchange.plan import Plan
+from penstock.runtime.spark.worker.task_databases import AsRead, TaskDatabases
+from penstock.state.engine.pending import Checkpoint
+from penstock.state.engine.rocks import OpenEngine, open_rocks
+from penstock.topology.nodes import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A store of a task, and the topic partition that it is kept up to date from."""
+
+    task: TaskId
+    store: str
+    part: TopicPartition
+
+
+class TaskCopy:
+    """The stores of one task without its processors.
+
+    It uses the folders of the task: when the task comes to this host, it opens what the copy has
+    left there and reads only the rest of the changelogs.
+    """
+
+    def __init__(
+        self,
+        task_id: TaskId,
+        plan: Plan,
+        settings: TaskSettings,
+        directory: Path,
+        open_engine: OpenEngine = open_rocks,
+    ) -> None:
+        self.task_id = task_id
+        self.databases = TaskDatabases(task_id, plan, settings, directory, open_engine)
+        self._plan = plan
+        self._settings = settings
+        nodes = [n for n in plan.graph.nodes if n in plan.subtopologies[task_id.subtopology].nodes]
+        specs = [
+            spec.with_caching_disabled()
+            for spec in task_store_specs(plan.graph, nodes)
+            if self.databases.changelog_of(spec.name) is not None
+        ]
+        self._stores = TaskStores(
+            specs, settings=settings, engine=self.databases.engine, changelog=lambda store: None
+        )
+        self._as_read = {
+            name: self._seen_by_source(topic)
+            for name, topic in plan.graph.source_changelogs.items()
+            if name in self._stores.own
+        }
+        #: The time of the newest record of any changelog, by which rows expire.
+        self.stream_time = -1
+        self._stores.use_clocks(self.clock, self.clock)
+
+    def clock(self) -> int:
+        """Return the stream time as far as the changelogs tell it."""
+        return self.stream_time
+
+    @property
+    def stores(self) -> dict[str, Any]:
+        return dict(self._stores.own)
+
+    def followed(self) -> list[Followed]:
+        """Return every store of the copy with the topic partition that it follows."""
+        found = []
+        for name in self._stores.own:
+            topic = self.databases.changelog_of(name)
+            assert topic is not None
+            found.append(Followed(self.task_id, name, (topic, self.task_id.partition)))
+        return found
+
+    def position(self, store: str, low: int, end: int) -> int:
+        """Return the offset from which on the copy of a store lacks its changelog."""
+        return max(self.databases.start_of(store, low, end), self.databases.ends.get(store, 0))
+
+    def take(self, store: str, columns: RawColumns, batch: int, until: int) -> int:
+        """Apply changelog records up to an offset; return how many."""
+        if len(columns):
+            self.stream_time = max(self.stream_time, int(max(columns.timestamps)))
+        return self.databases.take(
+            self._stores.own[store], columns, Checkpoint(batch, until), self._as_read.get(store)
+        )
+
+    def close(self) -> None:
+        self.databases.close()
+
+    def _seen_by_source(self, topic: str) -> AsRead | None:
+        """Return how the source saw records of a topic that serves as a changelog."""
+        source = next(
+            node
+            for node in self._plan.graph.nodes.values()
+            if isinstance(node, Source) and topic in node.topics
+        )
+        # A decoder asks its task for settings only, as long as it reads what was read before.
+        task = SimpleNamespace(settings=self._settings, defaults=self._settings.defaults)
+        decoder = SourceDecoder(source, cast(StreamTask, task))
+        if decoder.keeps_all:
+            return None
+        partition_time = -1
+
+        def as_read(raw: RawRecord) -> RawRecord | None:
+            nonlocal partition_time
+            timestamp = decoder.restored(raw, partition_time)
+            if timestamp is None:
+                return None
+            partition_time = max(partition_time, timestamp)
+            return raw._replace(timestamp=timestamp)
+
+        return as_read

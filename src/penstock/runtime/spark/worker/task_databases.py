@@ -1,0 +1,219 @@
+"""The databases of one task on this disk, and how far each follows its changelog."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import StoreError
+from penstock.kernel.raw_columns import RawColumns, listed
+from penstock.kernel.record_queue import RawRecord
+from penstock.kernel.settings import TaskSettings
+from penstock.model.task_id import TaskId
+from penstock.runtime.spark.exchange.plan import Plan
+from penstock.runtime.spark.exchange.stage_request import Restore
+from penstock.runtime.spark.worker.reader import Reader
+from penstock.state.bytes_store import BytesStore
+from penstock.state.engine.damaged import DAMAGED, set_aside
+from penstock.state.engine.pending import Checkpoint, PendingStore
+from penstock.state.engine.rocks import OpenEngine, open_rocks
+from penstock.state.spec import StoreHeaders
+from penstock.state.task_directory import TaskDirectory
+
+log = logging.getLogger(__name__)
+
+#: Sees a record of a source topic as its source did; None if the source skipped it.
+AsRead = Callable[[RawRecord], RawRecord | None]
+
+_RESTORE_CHUNK = 200_000
+_LOCK_PATIENCE_S = 30.0
+
+
+class TaskDatabases:
+    """Open the databases of a task's persistent stores, and apply changelog records to them.
+
+    A running task and a standby copy of it use the same folders in the same way, one after the
+    other. So a copy that becomes the task continues where it stopped following.
+    """
+
+    def __init__(
+        self,
+        task_id: TaskId,
+        plan: Plan,
+        settings: TaskSettings,
+        directory: Path,
+        open_engine: OpenEngine = open_rocks,
+    ) -> None:
+        self._task_id = task_id
+        self._plan = plan
+        self._settings = settings
+        self._directory = directory
+        self._open_engine = open_engine
+        self.lock = TaskDirectory(directory, str(task_id))
+        self.engines: dict[str, PendingStore] = {}
+        #: By store: the next offset of its changelog after what was applied or written.
+        self.ends: dict[str, int] = {}
+        #: By store: what was read back since the last report.
+        self.restores: dict[str, Restore] = {}
+
+    # Opening
+
+    def engine(self, store: str) -> PendingStore:
+        """Return the database of a store, opened if it is not open yet."""
+        if store not in self.engines:
+            self.engines[store] = PendingStore(self._opened(self._folder(store), store))
+        return self.engines[store]
+
+    def _folder(self, store: str) -> Path:
+        folder = self._plan.graph.stores[store].folder
+        return self._directory / str(self._task_id) / "rocksdb" / folder
+
+    def _opened(self, folder: Path, store: str) -> BytesStore:
+        """Open a database; wait for a former owner that is ending, put a damaged one aside."""
+        deadline = time.monotonic() + _LOCK_PATIENCE_S
+        while True:
+            try:
+                self.lock.acquire()
+                return self._open_engine(folder, store, self._settings.configs)
+            except StoreError as error:
+                if error.code == DAMAGED:
+                    set_aside(folder)
+                elif error.code != "store-locked" or time.monotonic() > deadline:
+                    raise
+                else:
+                    time.sleep(0.1)
+
+    # Following changelogs
+
+    def changelog_of(self, store: str) -> str | None:
+        """Return the topic that a store is restored from; None if it is not logged."""
+        graph = self._plan.graph
+        source = graph.source_changelogs.get(store)
+        if source is not None:
+            return source
+        return self._settings.changelog_topic(store) if graph.stores[store].logging else None
+
+    def start_of(self, store: str, low: int, end: int) -> int:
+        """Return the offset from which the changelog is missing, given its first and next one."""
+        engine = self.engines.get(store)
+        if engine is not None and engine.checkpoint.changelog_offset > end:
+            # The changelog was made anew, on another cluster say.
+            log.warning("task %s: state of %r is beyond its changelog", self._task_id, store)
+            engine.wipe()
+        start = 0 if engine is None else engine.checkpoint.changelog_offset
+        return max(start, low)
+
+    def replay(
+        self, store: Any, topic: str, offsets: range, batch: int, reader: Reader,
+        as_read: AsRead | None,
+    ) -> None:  # fmt: skip
+        """Read a range of a changelog into a store and its database, chunk by chunk."""
+        part = (topic, self._task_id.partition)
+        progress = Restore(store.name, *part, offsets.start, offsets.stop, offsets.start, 0)
+        if offsets:
+            self.restores[store.name] = progress
+        for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
+            stop = min(start + _RESTORE_CHUNK, offsets.stop)
+            columns = reader.read_columns({part: (start, stop)}).columns[part]
+            taken = self.take(store, columns, Checkpoint(batch, stop), as_read)
+            progress = replace(progress, position=stop, records=progress.records + taken)
+            self.restores[store.name] = progress
+        self.ends[store.name] = offsets.stop
+        if offsets:
+            log.info("task %s: restored %d records of %s", self._task_id, progress.records, topic)
+
+    def take(
+        self, store: Any, columns: RawColumns, checkpoint: Checkpoint, as_read: AsRead | None
+    ) -> int:
+        """Apply records of a changelog to a store; return how many there were to apply."""
+        fitting = restorable(columns, as_read, keeps_headers=_keeps_headers(store))
+        store.restore(fitting)
+        # A store's own time goes to disk with what it was restored from.
+        store.flush()
+        engine = self.engines.get(store.name)
+        if engine is not None:
+            engine.seal(checkpoint)
+            engine.apply()
+        self.ends[store.name] = checkpoint.changelog_offset
+        return len(fitting)
+
+    # Committing
+
+    def apply(self, batch: int) -> None:
+        """Move what a committed run has written into the databases."""
+        for name, engine in self.engines.items():
+            engine.seal(Checkpoint(batch, self._end_of(name, engine)))
+            engine.apply()
+        self.flush_if_due()
+
+    def flush_if_due(self) -> None:
+        """Bring to disk what has waited for long enough."""
+        for engine in self.engines.values():
+            if engine.is_flush_due():
+                engine.persist()
+
+    def _end_of(self, store: str, engine: PendingStore) -> int:
+        return self.ends.get(store, engine.checkpoint.changelog_offset)
+
+    def changelog_ends(self) -> dict[tuple[str, int], int]:
+        """Return the next offset of each changelog of the task, by topic and partition."""
+        sources, partition = self._plan.graph.source_changelogs, self._task_id.partition
+        return {
+            (self._settings.changelog_topic(store), partition): end
+            for store, end in self.ends.items()
+            if store not in sources
+        }
+
+    # Ending
+
+    def discard(self) -> None:
+        """Forget what a failed run has written."""
+        for engine in self.engines.values():
+            engine.discard()
+
+    def put_aside(self, damage: StoreError) -> None:
+        """Put the database that the error names aside, so that its store is restored."""
+        for name in [n for n in self.engines if repr(str(self._folder(n))) in damage.message]:
+            engine = self.engines.pop(name)
+            with contextlib.suppress(StoreError):
+                engine.discard()
+                engine.close()
+            log.warning("task %s: store %r is restored from its changelog", self._task_id, name)
+            set_aside(self._folder(name))
+
+    def close(self) -> None:
+        """Bring what is committed to disk, and let go of the folder."""
+        for name, engine in self.engines.items():
+            try:
+                engine.discard()
+                engine.persist()
+                engine.close()
+            except StoreError as error:
+                # What could not be saved is in the changelog; the others are saved still.
+                log.error("task %s: store %r could not be saved: %s", self._task_id, name, error)
+        self.engines.clear()
+        self.lock.release()
+
+
+def restorable(
+    columns: RawColumns, as_read: AsRead | None, *, keeps_headers: bool = False
+) -> list[Any]:
+    """Return key, value and timestamp of every record with a key, and headers if they are kept."""
+    if as_read is None and not keeps_headers:
+        rows = zip(columns.keys, columns.values, listed(columns.timestamps), strict=True)
+        return [row for row in rows if row[0] is not None]
+    raw = (RawRecord(*record) for record in columns)
+    read = raw if as_read is None else map(as_read, raw)
+    kept = [record for record in read if record is not None and record.key is not None]
+    if keeps_headers:
+        return [(r.key, r.value, r.timestamp, tuple(r.headers)) for r in kept]
+    return [(r.key, r.value, r.timestamp) for r in kept]
+
+
+def _keeps_headers(store: Any) -> bool:
+    return getattr(store, "headers", StoreHeaders.NONE) is not StoreHeaders.NONE
