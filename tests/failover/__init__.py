@@ -1,0 +1,1 @@
+"""Several instances of one application, of which the leader is killed again and again."""
