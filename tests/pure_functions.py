@@ -1,19 +1,17 @@
 """Lets functions of a topology run over columns, where only expressions do otherwise.
 
 A lambda may do anything, so it keeps its task from columns. A test knows that its functions do
-not: marked as pure, they are called once per record of a batch, and what is around them runs over
-columns. Aggregators stay as they are: over columns they do not see the key.
+not: declared as column functions, they are called once per record of a batch, and what is around
+them runs over columns. Aggregators stay as they are: over columns they do not see the key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
 from penstock import Topology
-from penstock.expr.expression import Expression
-from penstock.model.pure import pure
+from penstock.model.column_function import ColumnFunction
 from penstock.topology.nodes import (
     Branch,
     Filter,
@@ -32,30 +30,34 @@ from penstock.topology.nodes import (
 
 
 def declare_pure(topology: Topology) -> Topology:
-    """Mark the functions of a topology; return the topology."""
-    for node in topology.graph.nodes.values():
-        for fn in _functions(node):
-            if not isinstance(fn, Expression):
-                # Functions of C take no marks, and the planner knows those that matter.
-                with suppress(AttributeError):
-                    pure(fn)
+    """Declare the functions of a topology to be column functions; return the topology."""
+    nodes = topology.graph.nodes
+    for name, node in nodes.items():
+        for field in _FUNCTIONS.get(type(node), ()):
+            # The graph is complete, so its nodes are changed where they are.
+            object.__setattr__(nodes[name], field, _declared(getattr(node, field)))
     return topology
 
 
-def _functions(node: Node) -> Iterator[Callable[..., Any]]:
-    match node:
-        case Filter() | TableFilter():
-            yield node.predicate
-        case Branch():
-            yield from node.predicates
-        case Map() | MapValues() | FlatMap() | FlatMapValues() | TableMapValues():
-            yield node.fn
-        case SelectKey() | Reduce():
-            yield node.fn
-        case StreamTableJoin():
-            yield node.joiner
-        case GlobalJoin():
-            yield node.joiner
-            yield node.key_selector
-        case _:
-            pass
+def _declared(fn: Any) -> Any:
+    """Wrap a function of Python; the planner knows those of C that matter."""
+    if isinstance(fn, tuple):
+        return tuple(map(_declared, fn))
+    return ColumnFunction(fn) if isinstance(fn, FunctionType) else fn
+
+
+#: Fields of nodes that hold functions, or a tuple of them.
+_FUNCTIONS: dict[type[Node], tuple[str, ...]] = {
+    Branch: ("predicates",),
+    Filter: ("predicate",),
+    FlatMap: ("fn",),
+    FlatMapValues: ("fn",),
+    GlobalJoin: ("joiner", "key_selector"),
+    Map: ("fn",),
+    MapValues: ("fn",),
+    Reduce: ("fn",),
+    SelectKey: ("fn",),
+    StreamTableJoin: ("joiner",),
+    TableFilter: ("predicate",),
+    TableMapValues: ("fn",),
+}

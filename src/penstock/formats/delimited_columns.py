@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 import orjson
 
-from penstock.formats.column_codec import ColumnCodec
 from penstock.formats.delimited import Read, delimited_reader, delimited_writer
+from penstock.formats.row_column_serde import row_column_serde
 from penstock.model.columns.row_columns import Items, RowColumns
 from penstock.model.sql.types import (
     BIGINT,
@@ -23,16 +23,17 @@ from penstock.model.sql.types import (
     Field,
     SqlType,
 )
-from penstock.serde.column_serde import Encoded
+from penstock.serde.column_serde import ColumnSerde, Encoded
 
 #: The texts of these hold letters, digits, a point and a minus, and nothing that needs a quote.
 _PLAIN = frozenset({BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, TIME, TIMESTAMP})
 
 
-def delimited_columns(columns: Sequence[Field], delimiter: str) -> ColumnCodec:
-    """Gives the functions of rows with these columns, all of them scalars."""
+def delimited_columns(columns: Sequence[Field], delimiter: str) -> ColumnSerde:
+    """Return the column serde of rows whose columns are all scalars."""
     wire = ("DELIMITED", tuple(column.type for column in columns), delimiter)
-    return ColumnCodec(wire, _decoder(columns, delimiter), _encoder(columns, delimiter))
+    decode, encode = _decoder(columns, delimiter), _encoder(columns, delimiter)
+    return row_column_serde(wire, len(columns), decode, encode)
 
 
 def _decoder(columns: Sequence[Field], delimiter: str) -> Callable[[Encoded], RowColumns | None]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from penstock.formats.column_codec import ColumnCodec, rows_of
 from penstock.formats.columns import ColumnLike
 from penstock.formats.delimited import delimited_codec
 from penstock.formats.delimited_columns import delimited_columns
@@ -18,18 +17,15 @@ from penstock.formats.kafka_columns import kafka_columns
 from penstock.formats.language import language_of, protobuf_codec
 from penstock.formats.properties import FormatProperties
 from penstock.formats.registered import registered_codec
-from penstock.model.columns.dictionary_bytes import DictionaryBytes
-from penstock.model.columns.row_columns import RowColumns
 from penstock.model.record import Headers
 from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.types import Field
 from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
-from penstock.serde.column_serde import Encoded
+from penstock.serde.column_serde import ColumnSerde, HasColumnSerde
 
 Row = tuple[Any, ...]
 _NO_PROPERTIES = FormatProperties()
-_PURE_FORMATS = frozenset({"JSON", "DELIMITED", "KAFKA", "NONE"})
 
 
 class Codec(NamedTuple):
@@ -68,25 +64,20 @@ class RowFormat:
 
 
 @dataclass(frozen=True)
-class RowSerde(Serde[Row]):
-    """RowColumns as tuples with one SQL value per column; None is a record without bytes.
+class RowSerde(Serde[Row], HasColumnSerde):
+    """Rows as tuples with one SQL value per column; None is a record without bytes.
 
     ``encode`` and ``decode`` of an instance are the functions made for its columns, so that a
     record costs no further call.
     """
 
     row: RowFormat
-    _columns: ColumnCodec = field(init=False, repr=False, compare=False)
-
-    @property
-    def is_pure(self) -> bool:
-        """Whether nothing but the row decides on its bytes; schema ids come from a registry."""
-        return self.row.format.name in _PURE_FORMATS
+    _columns: ColumnSerde | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         made = codec_of(self.row)
         vars(self).update(
-            encode=made.encode, decode=made.decode, _columns=column_codec_of(self.row)
+            encode=made.encode, decode=made.decode, _columns=column_serde_of(self.row)
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -94,35 +85,9 @@ class RowSerde(Serde[Row]):
         return type(self), (self.row,)
 
     @property
-    def wire(self) -> object:
-        return self._columns.wire
-
-    @property
-    def takes_all(self) -> bool:
-        return self._columns.takes_all
-
-    @property
-    def tells_apart(self) -> bool:
-        return self._columns.tells_apart
-
-    def keeps_bytes(self, data: Encoded) -> bool:
-        return self._columns.keeps_bytes(data)
-
-    def decode_column(self, data: Encoded) -> RowColumns | None:
-        """RowColumns as columns; bytes that come again and again are decoded once."""
-        decode = self._columns.decode
-        if decode is None or not len(data) or None in data:
-            return None
-        if isinstance(data, DictionaryBytes):
-            different = decode(data.different)
-            return None if different is None else different.coded(data.codes)
-        return decode(data)
-
-    def encode_column(self, values: Sequence[Any]) -> Encoded | None:
-        encode = self._columns.encode
-        if encode is None or None in values:
-            return None
-        return encode(rows_of(values, len(self.row.columns)))
+    def column_serde(self) -> ColumnSerde | None:
+        """Nothing is known of a format whose bytes depend on a schema registry, too."""
+        return self._columns
 
     def encode(self, value: Row) -> bytes:
         raise NotImplementedError  # pragma: no cover - every instance has its own
@@ -210,8 +175,11 @@ def codec_of(row: RowFormat) -> Codec:
             return Codec(*void_codec())
 
 
-def column_codec_of(row: RowFormat) -> ColumnCodec:
-    """Makes what a row's format can do with whole columns, which may be nothing."""
+def column_serde_of(row: RowFormat) -> ColumnSerde | None:
+    """Make what a row's format can do with whole columns; ``None`` if the row does not decide all.
+
+    The schema ids in the bytes of some formats come from a registry.
+    """
     match row.format.name:
         case "JSON" if row.columns:
             return json_columns(row.columns, is_unwrapped=row.is_unwrapped, is_read=row.is_read)
@@ -219,5 +187,7 @@ def column_codec_of(row: RowFormat) -> ColumnCodec:
             return delimited_columns(row.columns, row.properties.delimiter or ",")
         case "KAFKA" if row.columns:
             return kafka_columns(row.columns[0].type)
+        case "JSON" | "DELIMITED" | "KAFKA" | "NONE":
+            return ColumnSerde()
         case _:
-            return ColumnCodec()
+            return None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    # Records one at a time need no numpy, which takes a while to import.
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Takes the state of every group, for each record the number of its group, and what is folded:
 #: a column for each argument. Leaves the states as they are after all records.
-FoldColumns = Callable[[list[Any], NDArray[np.int64], Sequence[Sequence[Any]]], None]
+FoldColumns: TypeAlias = "Callable[[list[Any], NDArray[np.int64], Sequence[Sequence[Any]]], None]"
 
 
 @dataclass(frozen=True, slots=True)

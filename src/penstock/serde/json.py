@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from penstock.serde.base import Serde
+from penstock.serde.column_serde import ColumnSerde, HasColumnSerde
 from penstock.serde.from_json import is_pydantic_model, reader_for
 from penstock.serde.json_readers import Read
 from penstock.serde.own_code import runs_own_code
@@ -49,7 +50,7 @@ class JsonSerde(Serde[Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class TypedJsonSerde(Serde[Any]):
+class TypedJsonSerde(Serde[Any], HasColumnSerde):
     """Values of a declared type: a dataclass, a typed dict, ``list[int]``, and so on.
 
     Reading checks the types, takes missing members from the defaults and leaves unknown
@@ -59,19 +60,22 @@ class TypedJsonSerde(Serde[Any]):
     of: Any
     _read: Read = field(init=False, repr=False, compare=False)
     _class: type = field(init=False, repr=False, compare=False)
+    _columns: ColumnSerde | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_read", reader_for(self.of))
         object.__setattr__(self, "_class", self.of if is_dataclass(self.of) else object)
+        columns = None if runs_own_code(self.of) else ColumnSerde()
+        object.__setattr__(self, "_columns", columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The reader is made of closures; the type says it all.
         return TypedJsonSerde, (self.of,)
 
     @property
-    def is_pure(self) -> bool:
-        """Whether reading runs no code of the type's own, which might do anything."""
-        return not runs_own_code(self.of)
+    def column_serde(self) -> ColumnSerde | None:
+        """Nothing is known of a type that runs code of its own when a value of it is made."""
+        return self._columns
 
     def encode(self, value: Any) -> bytes:
         if not isinstance(value, self._class):

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formats.column_codec import rows_of
 from penstock.formats.delimited import delimited_codec
 from penstock.formats.delimited_columns import delimited_columns
+from penstock.formats.row_column_serde import rows_of
 from penstock.model.sql.types import BIGINT, DOUBLE, INTEGER, STRING, Field, SqlType
 
 PLAIN = st.floats(-1e7, 1e7) | st.integers(-4_000, 4_000).map(lambda n: n / 4)

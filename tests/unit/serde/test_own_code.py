@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple, NewType, TypedDict
 
 import pytest
 
+from penstock.serde.columns import column_serde_of
 from penstock.serde.json import TypedJsonSerde, json_serde
 
 
@@ -64,17 +65,17 @@ Price = NewType("Price", int)
     [Plain, Tree, Pair, Shape, Colour, Price, list[Plain], Plain | None, Annotated[int, "euro"]],
 )
 def test_plain_types_run_nothing(declared: Any) -> None:
-    assert TypedJsonSerde(declared).is_pure
+    assert TypedJsonSerde(declared).column_serde is not None
 
 
 @pytest.mark.parametrize("declared", [Checked, Numbered, Holder, list[Checked], Sum])
 def test_code_is_found_at_any_depth(declared: Any) -> None:
     """Also where a value only holds such a type."""
-    assert not TypedJsonSerde(declared).is_pure
+    assert TypedJsonSerde(declared).column_serde is None
 
 
 def test_models_have_validators() -> None:
     pydantic = pytest.importorskip("pydantic")
     model = pydantic.create_model("Model", amount=(int, ...))
-    assert not getattr(json_serde(model), "is_pure", False)
-    assert not TypedJsonSerde(list[model]).is_pure  # type: ignore[valid-type]
+    assert column_serde_of(json_serde(model)) is None
+    assert TypedJsonSerde(list[model]).column_serde is None  # type: ignore[valid-type]

@@ -7,15 +7,15 @@ from itertools import repeat
 from operator import contains, itemgetter
 from typing import Any
 
-from penstock.formats.column_codec import ColumnCodec
 from penstock.formats.columns import parts
 from penstock.formats.json.json_check import checking_decoder
 from penstock.formats.json.json_codec import json_codec, json_option, writer
 from penstock.formats.json.json_read import CLASSES, LIMITS, reader, sources_of
 from penstock.formats.json.json_values import Inexact
+from penstock.formats.row_column_serde import row_column_serde
 from penstock.model.columns.row_columns import Items, RowColumns
 from penstock.model.sql.types import DOUBLE, DecimalType, Field, SqlType
-from penstock.serde.column_serde import Encoded
+from penstock.serde.column_serde import ColumnSerde, Encoded
 from penstock.serde.json_column import dumped, loaded
 
 _NONE = type(None)
@@ -23,15 +23,17 @@ _NONE = type(None)
 
 def json_columns(
     columns: Sequence[Field], *, is_unwrapped: bool, is_read: bool = True
-) -> ColumnCodec:
-    """Gives the functions of rows with these columns; ones that nobody reads are only checked."""
+) -> ColumnSerde:
+    """Return the column serde of rows. It only checks values that the query does not read."""
     if is_unwrapped:
         type_ = columns[0].type
-        return ColumnCodec(("JSON", type_), _single_decoder(type_), _single_encoder(type_))
+        return row_column_serde(("JSON", type_), 1, _single_decoder(type_), _single_encoder(type_))
     decode = _object_decoder(columns)
     if decode is not None and not is_read:
         decode = checking_decoder(columns, decode)
-    return ColumnCodec(("JSON", tuple(columns)), decode, _object_encoder(columns))
+    return row_column_serde(
+        ("JSON", tuple(columns)), len(columns), decode, _object_encoder(columns)
+    )
 
 
 def _has_decimals(types: Sequence[SqlType]) -> bool:

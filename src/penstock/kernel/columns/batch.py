@@ -16,16 +16,8 @@ from penstock.model.record import Headers
 from penstock.model.time.duration import MAX_LONG
 from penstock.model.windows.windowed import Window, Windowed
 from penstock.serde.base import Serde
-from penstock.serde.column_serde import (
-    Encoded,
-    decode_all,
-    encode_all,
-    has_columns,
-    keeps_bytes,
-    same_bytes,
-    takes_all,
-    tells_apart,
-)
+from penstock.serde.column_serde import Encoded
+from penstock.serde.columns import decode_all, encode_all, known, same_bytes
 from penstock.serde.windowed import TimeWindowedSerde
 
 Times = NDArray[np.int64]
@@ -82,11 +74,11 @@ class Column:
     def _has_bytes_of(self, serde: Serde[Any]) -> bool:
         if self._encoded is None or not same_bytes(serde, self._serde):
             return False
-        return not self._is_input or keeps_bytes(serde, self._encoded)
+        return not self._is_input or known(serde).keeps_bytes(self._encoded)
 
     def check(self) -> None:
         """Raises if an item cannot be decoded, even if nobody needs its value."""
-        if self._serde is not None and not takes_all(self._serde):
+        if self._serde is not None and not known(self._serde).takes_all:
             self.values()
 
     def has_nulls(self) -> bool:
@@ -138,7 +130,7 @@ class CodedColumn(Column):
         return self._values
 
     def encoded(self, serde: Serde[Any]) -> Encoded:
-        if not tells_apart(serde):
+        if not known(serde).tells_apart:
             # Then it is not certain that different items have different bytes.
             return Column(self.values()).encoded(serde)
         # None of the items is None. Not a copy: pieces of a column are known by this very list.
@@ -205,9 +197,9 @@ class RepeatedColumn(Column):
 def input_column(data: Encoded, serde: Serde[Any]) -> Column:
     """A column of bytes that came from elsewhere."""
     if isinstance(data, DictionaryBytes):
-        if tells_apart(serde):
+        if known(serde).tells_apart:
             return CodedColumn(data.codes, Column(encoded=data.different, serde=serde))
-        if has_columns(serde):
+        if known(serde).reads_dictionaries:
             return Column(encoded=data, serde=serde)
     return Column(encoded=list(data), serde=serde)
 

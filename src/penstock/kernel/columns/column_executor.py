@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.effects import Effects
-from penstock.model.pure import is_pure
 from penstock.serde.base import Serde
-from penstock.serde.column_serde import KNOWN_SERDES
+from penstock.serde.columns import column_serde_of
 from penstock.serde.windowed import TimeWindowedSerde
 from penstock.topology.nodes.node import Node
 
@@ -105,5 +104,5 @@ def no_form(node: Node) -> str:
 def require_known(serde: Serde[Any], part: str) -> None:
     if isinstance(serde, TimeWindowedSerde) and serde.inner is not None:
         serde = serde.inner
-    if type(serde) not in KNOWN_SERDES and not is_pure(serde):
+    if column_serde_of(serde) is None:
         raise NotVectorisableError(f"{part} serde {type(serde).__name__} has no column form")

@@ -10,6 +10,7 @@ from penstock.expr.aggregates import Aggregate, NamedAggregates, SingleAggregate
 from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.functions import evaluated
 from penstock.kernel.columns.grouping import Groups
+from penstock.model.column_function import ColumnAggregator
 from penstock.model.user_code import user_code
 
 #: What a store makes of a state that goes through it.
@@ -173,15 +174,15 @@ class ReduceFold:
 
 
 @dataclass(frozen=True, slots=True)
-class PureFold:
-    """An aggregation whose functions say of themselves that they depend on nothing else."""
+class AggregatorFold:
+    """An aggregation by a ``ColumnAggregator``, which depends on value and state alone."""
 
     initializer: Callable[[], Any]
-    step: Callable[[Any, Any, Any], Any]
+    aggregator: ColumnAggregator
 
     @property
     def is_order_free(self) -> bool:
-        return getattr(self.step, "is_order_free", False) is True
+        return self.aggregator.is_order_free
 
     def start(self) -> Any:
         with user_code("an initializer"):
@@ -199,7 +200,7 @@ class PureFold:
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> list[Any]:
-        step, result = self.step, []
+        step, result = self.aggregator.func, list[Any]()
         with user_code("an aggregator"):
             for code, item in zip(groups.codes.tolist(), items[0], strict=True):
                 state = step(None, item, states[code])

@@ -10,7 +10,7 @@ from penstock.expr.expression import Expression
 from penstock.kernel.columns.batch import Batch, Column
 from penstock.kernel.columns.column_executor import NotVectorisableError
 from penstock.kernel.columns.evaluate import evaluate
-from penstock.model.pure import column_form, is_pure
+from penstock.model.column_function import ColumnFunction
 from penstock.model.user_code import user_code
 
 #: Functions of one value without side effects. A lambda may do anything.
@@ -26,7 +26,7 @@ OverBatch = Callable[[Batch], Sequence[Any]]
 
 def expression_of(fn: Any, what: str) -> OverBatch:
     """The function over key and value of every record; raises if it may do anything else."""
-    if is_pure(fn):
+    if isinstance(fn, ColumnFunction):
         return lambda batch: _called(fn, batch.keys, batch.values)
     if not isinstance(fn, Expression):
         raise NotVectorisableError(
@@ -39,30 +39,30 @@ def mapper_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
     """The same, or a known function of the value."""
     if not with_key and any(fn is known for known in PURE_FUNCTIONS):
         return lambda batch: _mapped(fn, batch.values)
-    if not with_key and is_pure(fn):
+    if not with_key and isinstance(fn, ColumnFunction):
         return lambda batch: _called(fn, batch.values)
     return expression_of(fn, what)
 
 
 def lists_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
     """The same for a function that gives a list: one for every record."""
-    if not is_pure(fn):
+    if not isinstance(fn, ColumnFunction):
         return mapper_of(fn, what, with_key=with_key)
     if with_key:
         return pairs_of(fn, what)
-    return lambda batch: _mapped(fn, batch.values)
+    return lambda batch: _mapped(fn.func, batch.values)
 
 
 def pairs_of(fn: Any, what: str) -> OverBatch:
     """The function over every record that gives keys and values; there is no expression for it."""
-    if not is_pure(fn):
+    if not isinstance(fn, ColumnFunction):
         raise NotVectorisableError(f"{what} is a Python function that gives records")
-    return lambda batch: _mapped(fn, batch.keys, batch.values)
+    return lambda batch: _mapped(fn.func, batch.keys, batch.values)
 
 
 def flat_of(fn: Any, *, with_key: bool) -> Callable[[Batch], Any] | None:
     """What a function that gives any number of results does to columns, if it says so."""
-    over_columns = column_form(fn)
+    over_columns = fn.over_columns if isinstance(fn, ColumnFunction) else None
     if over_columns is None:
         return None
 
@@ -75,15 +75,14 @@ def flat_of(fn: Any, *, with_key: bool) -> Callable[[Batch], Any] | None:
     return over_batch
 
 
-def _called(fn: Any, *columns: Column) -> Sequence[Any]:
-    """A pure function of every record: all at once if it can do that, else one by one."""
-    over_columns = column_form(fn)
-    if over_columns is not None:
+def _called(fn: ColumnFunction, *columns: Column) -> Sequence[Any]:
+    """Return the function's result for every record: all at once if it can, else one by one."""
+    if fn.over_columns is not None:
         with user_code("a function"):
-            found: Sequence[Any] | None = over_columns(*columns)
+            found: Sequence[Any] | None = fn.over_columns(*columns)
         if found is not None:
             return found
-    return _mapped(fn, *columns)
+    return _mapped(fn.func, *columns)
 
 
 def _mapped(fn: Any, *columns: Column) -> Sequence[Any]:
@@ -100,7 +99,7 @@ def evaluated(expression: Expression, first: Column, second: Column) -> Sequence
 
 def joiner_of(fn: Any, *, with_key: bool) -> Callable[[Column, Column, Column], Sequence[Any]]:
     """The joiner over keys, left and right values; raises if it may do anything else."""
-    if is_pure(fn):
+    if isinstance(fn, ColumnFunction):
         if with_key:
             return lambda keys, left, right: _called(fn, keys, left, right)
         return lambda keys, left, right: _called(fn, left, right)

@@ -6,25 +6,23 @@ from typing import Any
 
 from penstock.expr.aggregates import NamedAggregates, SingleAggregate, count_start, count_step
 from penstock.kernel.columns.folds import (
+    AggregatorFold,
     ColumnFold,
     CountFold,
     ExpressionFold,
     NamedFold,
-    PureFold,
 )
 from penstock.kernel.columns.row_fold import RowFold
-from penstock.model.field_fold import FieldFold
-from penstock.model.pure import is_pure
+from penstock.model.column_function import ColumnAggregator
 
 
 def fold_of(initializer: Any, fn: Any) -> ColumnFold | None:
     """The fold over columns that does the same as these functions, if one is known."""
     if initializer is count_start and fn is count_step:
         return CountFold()
-    if is_pure(fn):
-        parts: tuple[FieldFold, ...] = getattr(fn, "parts", ())
-        whole = PureFold(initializer, fn)
-        return RowFold(parts, whole) if parts else whole
+    if isinstance(fn, ColumnAggregator):
+        whole = AggregatorFold(initializer, fn)
+        return RowFold(fn.fields, whole) if fn.fields else whole
     owner = getattr(fn, "__self__", None)
     if getattr(initializer, "__self__", None) is not owner:
         return None

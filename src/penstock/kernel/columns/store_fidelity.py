@@ -12,11 +12,10 @@ from typing import Any
 
 from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.column_executor import NotVectorisableError
-from penstock.kernel.columns.folds import ColumnFold, CountFold, Items, PureFold, Through
+from penstock.kernel.columns.folds import AggregatorFold, ColumnFold, CountFold, Items, Through
 from penstock.kernel.columns.row_fold import RowFold
-from penstock.model.pure import is_pure
 from penstock.serde.base import Serde
-from penstock.serde.column_serde import decode_all, encode_all
+from penstock.serde.columns import decode_all, encode_all, known
 from penstock.serde.json import JsonSerde
 from penstock.serde.primitives import (
     BytesSerde,
@@ -48,9 +47,9 @@ def state_check(serde: Serde[Any], fold: ColumnFold) -> Check:
 
     None stands for nothing. It raises where a store does anything else.
     """
-    if isinstance(fold, PureFold | RowFold) and is_pure(serde):
-        # What is folded is no state, so only going through the serde shows what becomes of one.
-        through = None if getattr(serde, "keeps_values", False) else _through(serde)
+    if isinstance(fold, AggregatorFold | RowFold):
+        # The types of what is folded say nothing about the states, so each goes through the serde.
+        through = None if known(serde).keeps_values else _through(serde)
         return lambda items, states: through
     kept = _KEPT.get(type(serde))
     is_exact = int in (kept or ()) and not isinstance(serde, DoubleSerde)

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.kernel.columns.batch import Times
 from penstock.serde.base import Serde
-from penstock.serde.column_serde import decode_all
+from penstock.serde.columns import decode_all
 
 #: The time of a row that does not exist: before all others.
 NEVER = np.iinfo(np.int64).min

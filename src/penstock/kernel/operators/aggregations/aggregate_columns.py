@@ -18,9 +18,10 @@ from penstock.kernel.columns.grouping import Groups, grouped_in_order
 from penstock.kernel.columns.known_folds import fold_of
 from penstock.kernel.columns.store_fidelity import state_check
 from penstock.kernel.columns.store_rows import read_rows, written_rows
+from penstock.model.column_function import ColumnFunction
 from penstock.model.columns.row_columns import taken
-from penstock.model.pure import is_pure
 from penstock.serde.base import Serde
+from penstock.serde.columns import known
 from penstock.state.layers.bulk import BulkRows
 from penstock.topology.nodes import Aggregate, Reduce
 from penstock.topology.nodes.node import TableNode
@@ -117,7 +118,9 @@ class ReduceColumns(FoldColumns):
     """Reductions by functions that are known to be pure, such as ``max`` and ``operator.add``."""
 
     def __init__(self, node: Reduce, task: TaskServices) -> None:
-        is_known = is_pure(node.fn) or any(node.fn is known for known in PURE_REDUCERS)
+        is_known = isinstance(node.fn, ColumnFunction) or any(
+            node.fn is reducer for reducer in PURE_REDUCERS
+        )
         super().__init__(node, task, ReduceFold(node.fn) if is_known else None)
 
 
@@ -142,13 +145,8 @@ def bulk_of(node: TableNode, task: TaskServices, *, may_send_old: bool = False) 
 def stored_keys(keys: Column, serde: Serde[Any]) -> Sequence[bytes | None]:
     """The bytes of keys. A key that is there and has none is left to the store itself."""
     found = keys.encoded(serde)
-    if (
-        None in found
-        and is_pure(serde)
-        and any(
-            data is None and is_known
-            for data, is_known in zip(found, keys.are_known(), strict=True)
-        )
+    if None in found and any(
+        data is None and is_known for data, is_known in zip(found, keys.are_known(), strict=True)
     ):
         raise NotProvenError("a key has no bytes")
     return found
@@ -183,9 +181,7 @@ def last_changes(
         headers = [headers[place] for place in places.tolist()]
     origins = None if records.origins is None else records.origins.at(places)
     # A cache reads back what it wrote, and so turns an int in a store of doubles into a float.
-    changed = Column(
-        states if getattr(serde, "keeps_values", False) else None, values, serde, is_input=False
-    )
+    changed = Column(states if known(serde).keeps_values else None, values, serde, is_input=False)
     return Batch(keys, changed, newest, headers, origins)
 
 

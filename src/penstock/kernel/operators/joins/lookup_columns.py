@@ -14,7 +14,7 @@ from penstock.kernel.columns.column_executor import (
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import joiner_of
 from penstock.kernel.operators.aggregations.aggregate_columns import settled, stored_keys
-from penstock.serde.column_serde import decode_all
+from penstock.serde.columns import decode_all
 from penstock.state.layers.bulk import BulkRows
 from penstock.topology.nodes import GlobalJoin, StreamTableJoin
 

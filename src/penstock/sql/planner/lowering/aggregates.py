@@ -15,9 +15,9 @@ from penstock.dsl.faces.ktable import KTable
 from penstock.dsl.options.emit_strategy import EmitStrategy
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.options.stream_options import Grouped
+from penstock.model.column_function import ColumnAggregator, ColumnFunction
 from penstock.model.columns.row_columns import Items, Places, RowColumns
 from penstock.model.field_fold import FieldFold
-from penstock.model.pure import pure
 from penstock.model.windows.definitions import SessionWindows
 from penstock.sql.ast.queries import SessionWindow
 from penstock.sql.functions.aggregates.basic import same
@@ -82,30 +82,25 @@ class _Fold:
         parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
         return tuple([each.aggregate(state, *values[cut]) for each, cut, state in parts])
 
-    def adder(self) -> Callable[[Any, Row, Row | None], Row]:
-        """Gives ``add`` with the folds it is made of, for whoever has whole columns."""
-        adder = pure(self._adder(), self._is_order_free)
-        adder.parts = tuple(  # type: ignore[attr-defined]
+    def adder(self) -> ColumnAggregator:
+        """Return ``add`` together with the aggregates that it is made of."""
+        fields = (
             FieldFold(cut, each.initialize, each.aggregate, each.over_columns)
             for each, cut in zip(self.aggregators, self.slices, strict=True)
         )
-        return adder
+        is_order_free = all(each.is_order_free for each in self.aggregators)
+        return ColumnAggregator(self._adder(), is_order_free=is_order_free, fields=tuple(fields))
 
     def _adder(self) -> Callable[[Any, Row, Row | None], Row]:
-        """Gives ``add``, or the shorter function that a single aggregate needs."""
+        """Return ``add``, or the shorter function that a single aggregate needs."""
         if len(self.aggregators) != 1:
-            # A method cannot be marked, a function of its own can.
-            return partial(self.add)
+            return self.add
         initialize, aggregate = self.aggregators[0].initialize, self.aggregators[0].aggregate
 
         def add_one(key: Any, values: Row, states: Row | None) -> Row:
             return (aggregate(initialize() if states is None else states[0], *values),)
 
         return add_one
-
-    @property
-    def _is_order_free(self) -> bool:
-        return all(each.is_order_free for each in self.aggregators)
 
     def subtract(self, key: Any, values: Row, states: Row | None) -> Row:
         parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
@@ -194,7 +189,7 @@ def _regrouped(
         return () if None in new else ((new, arguments(row)),)
 
     form = _regrouped_columns(groups.over_rows, fold.arguments.over_rows, pending.columns)
-    return pure(regroup, over_columns=form)
+    return ColumnFunction(regroup, over_columns=form)
 
 
 def _regrouped_columns(
@@ -249,8 +244,8 @@ def _result(step: AggregateStep, fold: _Fold) -> Callable[[Any, Row], Row]:
         map_one = fold.aggregators[0].map
         return lambda key, states: (*key, map_one(states[0]))
     if step.window is None:
-        return pure(lambda key, states: (*key, *fold.results(states)))
-    return pure(
+        return ColumnFunction(lambda key, states: (*key, *fold.results(states)))
+    return ColumnFunction(
         lambda key, states: (
             *key.key,
             *fold.results(states),

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from penstock.dsl.faces.kstream import KStream
+from penstock.model.column_function import ColumnFunction
 from penstock.model.columns.dictionary_column import coded_texts
 from penstock.model.columns.row_columns import Items, Places, RowColumns
-from penstock.model.pure import pure
 from penstock.model.sql.types import STRING, ArrayType, SqlType
 from penstock.sql.ast.expressions import FunctionCall, Lambda
 from penstock.sql.expressions.compiler import compile_node
@@ -44,7 +44,7 @@ def lower_explode(
 
     over_arrays = _over_arrays(step, lowering)
     found = _over_lists(step, functions) if over_arrays is None else over_arrays
-    return rows.flat_map_values(pure(exploded, over_columns=_over_columns(found)))
+    return rows.flat_map_values(ColumnFunction(exploded, over_columns=_over_columns(found)))
 
 
 def _over_columns(explode_all: Callable[[RowColumns], Exploded]) -> Callable[[Any], Any]:

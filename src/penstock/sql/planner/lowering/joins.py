@@ -9,8 +9,8 @@ from typing import Any
 from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
 from penstock.dsl.options.join_options import Joined, StreamJoined
+from penstock.model.column_function import ColumnFunction
 from penstock.model.columns.row_columns import Items, RowColumns
-from penstock.model.pure import pure
 from penstock.model.windows.definitions import JoinWindows
 from penstock.serde.base import Serde
 from penstock.sql.ast.queries import Within
@@ -120,7 +120,7 @@ def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
     no_right = (None,) * len(step.right.columns)
     if step.has_key_column:
         is_windowed = step.window is not None
-        return pure(
+        return ColumnFunction(
             lambda key, left, right: (
                 *(left or no_left),
                 *(right or no_right),
@@ -132,7 +132,7 @@ def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
         own, others = rows_in(left), _rows_or(right.values(), no_right)
         return None if own is None else RowColumns([*own.lazily(), *others], len(own))
 
-    return pure(
+    return ColumnFunction(
         lambda key, left, right: (*(left or no_left), *(right or no_right)),
         over_columns=side_by_side,
     )

@@ -14,8 +14,8 @@ import numpy as np
 
 from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
+from penstock.model.column_function import ColumnFunction
 from penstock.model.columns.row_columns import Places, RowColumns
-from penstock.model.pure import pure
 from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm
 from penstock.sql.planner.lowering.context import Row, RowFunction
 
@@ -75,8 +75,8 @@ class PendingRows:
     def now(self) -> KStream[Any, Any]:
         """Gives the stream of rows, by one operator."""
         if self.rows is not None:
-            return self.stream.flat_map_values(pure(self.rows, over_columns=self.columns))
-        return self.stream.map_values(pure(self.make, over_columns=_all_of(self.columns)))
+            return self.stream.flat_map_values(ColumnFunction(self.rows, over_columns=self.columns))
+        return self.stream.map_values(ColumnFunction(self.make, over_columns=_all_of(self.columns)))
 
 
 def _filtered(before: ColumnForm, mask_of: Callable[[RowColumns], Any]) -> ColumnForm:
@@ -130,7 +130,7 @@ class PendingTable:
         )
 
     def now(self) -> KTable[Any, Any]:
-        return self.table.map_values(pure(self.make, over_columns=self.columns))
+        return self.table.map_values(ColumnFunction(self.make, over_columns=self.columns))
 
 
 Lowered = KStream[Any, Any] | KTable[Any, Any] | PendingRows | PendingTable

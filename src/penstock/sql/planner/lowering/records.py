@@ -8,8 +8,8 @@ from typing import Any
 from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
 from penstock.dsl.options.materialized import Materialized
+from penstock.model.column_function import ColumnFunction
 from penstock.model.columns.row_columns import RowColumns
-from penstock.model.pure import pure
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.walk import walk
 from penstock.sql.expressions import Column
@@ -24,7 +24,7 @@ def lower_filter(step: FilterStep, lowering: Lowering, rows: Any) -> Any:
     if isinstance(rows, PendingRows):
         return rows.filtered(holds)
     evaluate, mask_of = holds.one, only_rows(holds.over_rows)
-    predicate = pure(
+    predicate = ColumnFunction(
         lambda key, row: row is not None and evaluate(row),
         over_columns=lambda keys, values: mask_of(values),
     )
@@ -36,7 +36,7 @@ def lower_project(step: ProjectStep, lowering: Lowering, rows: Any) -> Any:
     if isinstance(rows, PendingRows | PendingTable):
         return rows.projected(values)
     evaluate = values.one
-    mapper = pure(
+    mapper = ColumnFunction(
         lambda row: None if row is None else evaluate(row),
         over_columns=only_rows(values.over_rows),
     )
@@ -70,7 +70,7 @@ def lower_rekey(
         new = project(rows)
         return new, RowColumns([*rows.lazily(), *(new.lazily()[i] for i in appended)], len(rows))
 
-    return rows.map(pure(rekeyed, over_columns=over_columns))
+    return rows.map(ColumnFunction(rekeyed, over_columns=over_columns))
 
 
 def _rekeyed_table(step: RekeyStep, lowering: Lowering, rows: KTable[Any, Any]) -> KTable[Any, Any]:

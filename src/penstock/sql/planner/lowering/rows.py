@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import orjson
 
-from penstock.formats.column_codec import rows_of
 from penstock.formats.columns import parts
+from penstock.formats.row_column_serde import rows_of
 from penstock.model.columns.dictionary_bytes import DictionaryBytes
 from penstock.model.columns.row_columns import RowColumns
 from penstock.model.sql.types import (
@@ -36,7 +36,7 @@ from penstock.model.sql.types import (
     StructType,
 )
 from penstock.serde.base import Serde
-from penstock.serde.column_serde import Encoded
+from penstock.serde.column_serde import ColumnSerde, Encoded, HasColumnSerde
 from penstock.serde.json_column import dumped
 
 Convert = Callable[[Any], Any]
@@ -46,40 +46,20 @@ _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float
 
 
 @dataclass(frozen=True)
-class InternalRowSerde(Serde[tuple[Any, ...]]):
+class InternalRowSerde(Serde[tuple[Any, ...]], HasColumnSerde):
     """Tuples of SQL values, one for each type."""
 
-    is_pure: ClassVar[bool] = True
     types: tuple[SqlType, ...]
+    _columns: ColumnSerde = field(init=False, repr=False, compare=False)
 
     @property
-    def keeps_values(self) -> bool:
-        """Whether rows come back as they went in, of the very same Python types."""
-        return all(
-            part in _EXACT or isinstance(part, DecimalType | StructType)
-            for type_ in self.types
-            for part in parts(type_)
-        )
+    def column_serde(self) -> ColumnSerde:
+        return self._columns
 
-    @property
-    def wire(self) -> object:
-        return self
-
-    @property
-    def takes_all(self) -> bool:
-        return False
-
-    @property
-    def tells_apart(self) -> bool:
-        return False
-
-    def keeps_bytes(self, data: Encoded) -> bool:
-        return False
-
-    def decode_column(self, data: Encoded) -> RowColumns | None:
-        """RowColumns as columns; a column of bytes that come again and again is decoded once."""
+    def _decode_column(self, data: Encoded) -> RowColumns | None:
+        """Return rows as columns; of a column with repeated bytes, each is decoded once."""
         if isinstance(data, DictionaryBytes):
-            different = None if None in data else self.decode_column(data.different)
+            different = None if None in data else self._decode_column(data.different)
             return None if different is None else different.coded(data.codes)
         # Of bytes that a query has written itself, all can be read at once.
         lists = orjson.loads(b"[" + b",".join(data) + b"]")  # type: ignore[arg-type]
@@ -91,7 +71,7 @@ class InternalRowSerde(Serde[tuple[Any, ...]]):
         ]
         return RowColumns(read, len(lists))
 
-    def encode_column(self, values: Sequence[Any]) -> Encoded | None:
+    def _encode_column(self, values: Sequence[Any]) -> Encoded | None:
         if not self.types:
             return None if None in values else DictionaryBytes(np.zeros(len(values), int), [b"[]"])
         if None in values:
@@ -104,7 +84,16 @@ class InternalRowSerde(Serde[tuple[Any, ...]]):
         return dumped([*zip(*written, strict=True)])
 
     def __post_init__(self) -> None:
-        vars(self).update(encode=_encoder(self.types), decode=_decoder(self.types))
+        columns = ColumnSerde(
+            wire=("INTERNAL", self.types),
+            decode=self._decode_column,
+            encode=self._encode_column,
+            keeps_values=_keeps_values(self.types),
+            reads_dictionaries=True,
+        )
+        vars(self).update(
+            encode=_encoder(self.types), decode=_decoder(self.types), _columns=columns
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.types,)
@@ -114,6 +103,15 @@ class InternalRowSerde(Serde[tuple[Any, ...]]):
 
     def decode(self, data: bytes) -> tuple[Any, ...]:
         raise NotImplementedError  # pragma: no cover - every instance has its own
+
+
+def _keeps_values(types: Sequence[SqlType]) -> bool:
+    """Tell whether rows come back as they went in, of the very same Python types."""
+    return all(
+        part in _EXACT or isinstance(part, DecimalType | StructType)
+        for type_ in types
+        for part in parts(type_)
+    )
 
 
 def _encoded_numbers(values: Sequence[Any]) -> Encoded | None:

@@ -9,8 +9,8 @@ from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
 from penstock.dsl.options.materialized import Materialized
 from penstock.errors import StreamsError
+from penstock.model.column_function import ColumnFunction
 from penstock.model.columns.row_columns import RowColumns
-from penstock.model.pure import pure
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers
 from penstock.processor.processor import FixedKeyProcessor
 from penstock.sql.ast.expressions import ColumnRef
@@ -97,7 +97,7 @@ def _plain_rows(key_width: int) -> Callable[[Any, Row | None], Row | None]:
             return None
         return value + without_key if key is None else value + unknown + key
 
-    return pure(row)
+    return ColumnFunction(row)
 
 
 def _plain_columns(key_width: int) -> ColumnForm:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.model.user_code import UserCodeError
 from penstock.serde.base import Serde
-from penstock.serde.column_serde import decode_all, encode_all, keeps_bytes
+from penstock.serde.columns import column_serde_of, decode_all, encode_all, known
 from penstock.serde.json import JsonSerde
 from penstock.serde.primitives import BytesSerde, DoubleSerde, IntegerSerde, LongSerde, StringSerde
 
@@ -58,5 +58,21 @@ def test_bytes_are_passed_on_only_if_nothing_would_change(
     serde: Serde[Any], data: list[bytes | None]
 ) -> None:
     """Text that is not UTF-8 is replaced on its way, also where two halves lie side by side."""
-    if keeps_bytes(serde, data):
+    if known(serde).keeps_bytes(data):
         assert [serde.serialize("t", serde.deserialize("t", item)) for item in data] == data
+
+
+class Loud(StringSerde):
+    """A serde of a user, which may do anything."""
+
+
+def test_nothing_is_known_of_a_subclass() -> None:
+    """It may decode in its own way, so only the serde of this very type is known."""
+    assert column_serde_of(StringSerde()) is not None
+    assert column_serde_of(Loud()) is None
+
+
+def test_serde_of_a_user_is_called_item_by_item() -> None:
+    """Also where its task runs over columns for other reasons."""
+    assert decode_all(Loud(), [b"a", None]) == ["a", None]
+    assert encode_all(Loud(), ["a", None]) == [b"a", None]
