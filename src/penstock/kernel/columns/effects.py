@@ -12,6 +12,7 @@ import numpy as np
 from penstock.kernel.raw_columns import RawColumns, Timestamps, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers
+from penstock.model.rules.table_rule import is_change
 from penstock.serde.column_serde import Encoded
 from penstock.state.bytes_store import Write
 from penstock.state.layers.bulk import BulkRows
@@ -139,7 +140,7 @@ def _merged(writes: list[_Writes], rows: BulkRows) -> _Writes:
         last.update(zip(each.keys, zip(each.rows, each.timestamps, strict=True), strict=True))
     gone = [key for key, (row, _) in last.items() if row is None]
     for key, row in zip(gone, rows.read(gone), strict=True):
-        if row is None:
+        if not is_change(False, row is not None):
             del last[key]
     written = [row for row, _ in last.values()]
     return _Writes([*last], written, [time for _, time in last.values()], None)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Times
+from penstock.kernel.columns.batch import Column, NotProvenError, Times
+from penstock.kernel.columns.column_executor import NotVectorisableError, require_known
 from penstock.serde.base import Serde
 from penstock.serde.columns import decode_all
+from penstock.topology.nodes.node import TableNode
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
 
 #: The time of a row that does not exist: before all others.
 NEVER = np.iinfo(np.int64).min
@@ -38,3 +43,44 @@ def written_rows(times: Times, values: Sequence[bytes]) -> list[bytes]:
     """The rows of values with their times."""
     heads = times.astype(">i8").view("V8").tolist()
     return [head + value for head, value in zip(heads, values, strict=True)]
+
+
+def bulk_of(node: TableNode, task: TaskServices, *, may_send_old: bool = False) -> Any:
+    """The rows of the node's store; raises where they have to be seen one by one.
+
+    Old values are sent only by a cache, and only for whoever leaves that to it.
+    """
+    if node.versioned:
+        raise NotVectorisableError("its store is versioned")
+    store = task.store(node.store or "")
+    bulk = getattr(store, "bulk", None)
+    if bulk is None:
+        raise NotVectorisableError(f"store {store.name!r} of kind {store.kind} has no column form")
+    if node.sends_old and not (may_send_old and bulk.is_cached):
+        raise NotVectorisableError("its old values are needed, and no cache knows them")
+    require_known(bulk.keys.serde, f"key of store {store.name!r}:")
+    require_known(bulk.values.serde, f"value of store {store.name!r}:")
+    return bulk
+
+
+def stored_keys(keys: Column, serde: Serde[Any]) -> Sequence[bytes | None]:
+    """The bytes of keys. A key that is there and has none is left to the store itself."""
+    found = keys.encoded(serde)
+    if None in found and any(
+        data is None and is_known for data, is_known in zip(found, keys.are_known(), strict=True)
+    ):
+        raise NotProvenError("a key has no bytes")
+    return found
+
+
+def settled(rows: Any) -> None:
+    if not rows.is_settled:
+        raise NotProvenError("its cache holds changes that were not passed on yet")
+
+
+def encoded_states(serde: Serde[Any], states: Sequence[Any]) -> Sequence[bytes]:
+    """The bytes of new states. A state of None would delete its row."""
+    values = Column(states).encoded(serde)
+    if None in values:
+        raise NotProvenError("an aggregate is None")
+    return values  # type: ignore[return-value]

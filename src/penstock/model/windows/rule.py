@@ -7,7 +7,7 @@ The arithmetic takes a number or an array of numbers, so the record executor and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 if TYPE_CHECKING:
     # Records one at a time need no numpy, which takes a while to import.
@@ -16,17 +16,13 @@ if TYPE_CHECKING:
 
     Times: TypeAlias = NDArray[np.int64]
 
-#: Why a record is dropped that has no key, and why one is that misses a window.
-NULL_KEY: Final = "null-key"
-EXPIRED_WINDOW: Final = "expired-window"
-
 
 @dataclass(frozen=True, slots=True)
 class WindowRule:
     """Windows of one size. The first starts at ``origin_ms``, each other ``advance_ms`` later.
 
-    A window contains its start, but not its end. A record without a key belongs to no window; one
-    without a value does. A record that misses several closed windows counts as several drops.
+    A window contains its start, but not its end. A record that misses several closed windows counts
+    as several drops.
     """
 
     size_ms: int

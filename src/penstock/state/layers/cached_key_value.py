@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from penstock.model.record import Headers, RecordContext
+from penstock.model.rules.table_rule import is_change
 from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.engine.overlay import overlaid
 from penstock.state.layers.cache import VALUE, CacheEntry, RecordCache
@@ -94,8 +95,6 @@ class CachedKeyValue:
             self._inner_put(key, new)
             return
         old = self._inner_get(key) if new is None or sends_old else None
-        # A key that came and went between two flushes was never seen downstream, so its
-        # tombstone is neither stored nor passed on.
-        if new is not None or old is not None:
+        if is_change(new is not None, old is not None):
             self._inner_put(key, new)
             listener(key, new, old if sends_old else None, timestamp, headers)

@@ -9,6 +9,7 @@ from penstock.kernel.executor import Executor, Forward, executes
 from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.model.rules.fold_rule import FOLD
 from penstock.model.versioned import (
     PUT_RETURN_CODE_NOT_PUT,
     PUT_RETURN_CODE_VALID_TO_UNDEFINED,
@@ -27,10 +28,9 @@ Fold = Callable[[Any, Any, Any], Any]
 
 @executes(Aggregate)
 class AggregateExecutor(Executor[Aggregate]):
-    """One look-up, one call and one write per record with a key and a value.
+    """Reads the row of a record's key, calls the aggregator once, and writes the row.
 
-    The result carries the highest timestamp that went into it. An aggregate of None deletes the
-    row: the next record starts from the initializer, and from its own timestamp.
+    ``FoldRule`` says which records are dropped and which timestamp the row gets.
     """
 
     def init(self) -> None:
@@ -74,11 +74,12 @@ def _process_timestamped(
     name, sends_old, dropped = executor.node.name, executor.node.sends_old, executor.task.dropped
     forward, forward_at = executor.forward, executor.forward_at
     read, write = store.read, store.write
+    takes, drop_reason, is_newer = FOLD.nulls.takes, FOLD.nulls.drop_reason, FOLD.is_newer
     is_cached = TableForwarder(store, executor, sends_old=sends_old).is_cached
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        if key is None or value is None:
-            dropped(name, "null-key-or-value")
+        if (key is None or value is None) and not takes(key is not None, value is not None):
+            dropped(name, drop_reason)
             return
         raw_key, row = read(key)
         if row is None:
@@ -86,7 +87,7 @@ def _process_timestamped(
             old, newest = initializer(), timestamp
         else:
             old, newest = row
-            if newest < timestamp:
+            if is_newer(timestamp, newest):
                 newest = timestamp
         new = fold(key, value, old)
         write(raw_key, None if new is None else make(ValueAndTimestamp, (new, newest)))
@@ -111,12 +112,12 @@ def _process_versioned(
     forward_at = executor.forward_at
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        if key is None or value is None:
-            dropped(name, "null-key-or-value")
+        if not FOLD.nulls.takes(key is not None, value is not None):
+            dropped(name, FOLD.nulls.drop_reason)
             return
         row = store.get(key)
         old = initializer() if row is None else row.value
-        newest = timestamp if row is None else max(timestamp, row.timestamp)
+        newest = timestamp if row is None else FOLD.result_time(timestamp, row.timestamp)
         new = fold(key, value, old)
         valid_to = store.put(key, new, newest)
         # What is older than the history is not in the table, so later nodes must not see it.

@@ -8,6 +8,8 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operator_clock import OperatorClock
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
+from penstock.model.windows.session_rule import SESSION_NULLS, SessionRule
 from penstock.model.windows.windowed import Window, Windowed
 from penstock.topology.nodes.aggregations.session_aggregate import SessionAggregate
 
@@ -16,45 +18,43 @@ from penstock.topology.nodes.aggregations.session_aggregate import SessionAggreg
 class SessionAggregateExecutor(Executor[SessionAggregate]):
     """Merges a record with every session within the gap of it, earliest end first.
 
-    A session includes its end and is closed once ``end < stream time - grace - gap``. A late
-    record that bridges to an open session is accepted. Results carry the session's end as their
-    timestamp, and no headers: a session belongs to many records.
+    ``SessionRule`` says which sessions those are and which of them are closed. A late record that
+    is merged with an open session is accepted. Results have the session's end as timestamp and no
+    headers, because a session belongs to many records.
     """
 
     def init(self) -> None:
         node = self.node
         self.clock = OperatorClock()
-        self._gap_ms = node.windows.gap_ms
-        self._wait_ms = node.windows.gap_ms + node.windows.grace_ms
+        self._rule = SessionRule(node.windows.gap_ms, node.windows.grace_ms)
         self._store = self.task.store(node.store or "")
         self._is_silent = node.emit_final or self._store.set_flush_listener(
             self._flushed, send_old=node.sends_old
         )
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        if key is None:
-            self.task.dropped(self.node.name, "null-key")
+        if not SESSION_NULLS.takes(key is not None, value is not None):
+            self.task.dropped(self.node.name, SESSION_NULLS.drop_reason)
             return
-        close_time = self.clock.advance(timestamp) - self._wait_ms
+        close_time = self._rule.close_time(self.clock.advance(timestamp))
         self._fold(key, value, timestamp, close_time)
         if self.node.emit_final:
             self._emit_closed(close_time, headers)
 
     def _fold(self, key: Any, value: Any, timestamp: int, close_time: int) -> None:
-        node, store, gap_ms = self.node, self._store, self._gap_ms
+        node, store, rule = self.node, self._store, self._rule
         start = end = timestamp
         # Merging starts from the initializer, and comes before the record's own value.
         aggregate = node.initializer()
-        with store.find_sessions(key, max(0, timestamp - gap_ms), timestamp + gap_ms) as found:
+        with store.find_sessions(key, *rule.neighbours(timestamp)) as found:
             sessions = list(found)
         for session, merged in sessions:
             aggregate = node.merger(key, aggregate, merged)
-            start, end = min(start, session.window.start), max(end, session.window.end)
-        if end < close_time:
-            self.task.dropped(node.name, "expired-window")
+            start, end = rule.merged(start, end, session.window)
+        if not rule.is_open(end, close_time):
+            self.task.dropped(node.name, EXPIRED_WINDOW)
             return
-        # A session of this very record's timestamp alone is overwritten, not replaced.
-        if start != end:
+        if rule.replaces(start, end):
             for session, merged in sessions:
                 store.remove(session)
                 self._forward_update(session, None, merged)
@@ -78,10 +78,10 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         clock, task = self.clock, self.task
         if not clock.is_time_to_emit(close_time, task.system_time(), task.emit_interval_ms):
             return
-        first_end, last_end = max(0, clock.last_close_time), close_time - 1
-        if last_end < first_end:
+        ends = self._rule.closed_ends(close_time, clock.last_close_time)
+        if not ends:
             return
-        with self._store.find_sessions_ending(first_end, last_end) as closed:
+        with self._store.find_sessions_ending(ends[0], ends[-1]) as closed:
             for session, value in closed:
                 self.forward_at(session, Change(value, None), session.window.end, headers)
         clock.last_close_time = close_time

@@ -13,7 +13,10 @@ from penstock.kernel.operator_clock import NO_TIME, OperatorClock
 from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
+from penstock.model.rules.fold_rule import FOLD
 from penstock.model.versioned import ValueAndTimestamp
+from penstock.model.windows.sliding_rule import SLIDING_NULLS, SlidingRule
 from penstock.model.windows.windowed import Window, Windowed
 from penstock.topology.nodes.aggregations.sliding_aggregate import SlidingAggregate
 
@@ -43,29 +46,29 @@ class _Arrival:
 class SlidingAggregateExecutor(Executor[SlidingAggregate]):
     """Keeps one window per distinct set of records at most ``difference_ms`` apart.
 
-    A window includes both its bounds and is closed once ``end < stream time - grace``. A stored
-    window's timestamp is that of its latest record, and tells which windows a new record needs.
+    ``SlidingRule`` says which windows a record needs and which of them are closed. The timestamp of
+    a stored window is that of its latest record. It tells which windows a new record makes.
     """
 
     def init(self) -> None:
         node = self.node
         self.clock = OperatorClock()
-        self._difference_ms = node.windows.difference_ms
+        self._rule = SlidingRule(node.windows.difference_ms, node.windows.grace_ms)
         self._store = self.task.store(node.store or "")
         self._is_silent = (
             node.emit_final or TableForwarder(self._store, self, sends_old=node.sends_old).is_cached
         )
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        if key is None or value is None:
-            self.task.dropped(self.node.name, "null-key-or-value")
+        if not SLIDING_NULLS.takes(key is not None, value is not None):
+            self.task.dropped(self.node.name, SLIDING_NULLS.drop_reason)
             return
-        close_time = self.clock.advance(timestamp) - self.node.windows.grace_ms
-        if timestamp + self._difference_ms < close_time:
-            self.task.dropped(self.node.name, "expired-window")
+        close_time = self._rule.close_time(self.clock.advance(timestamp))
+        if not self._rule.is_open(timestamp, close_time):
+            self.task.dropped(self.node.name, EXPIRED_WINDOW)
             return
         record = _Arrival(key, value, timestamp, headers, close_time)
-        if timestamp < self._difference_ms:
+        if self._rule.is_early(timestamp):
             # Such a record emits nothing final either: no window can have closed before it.
             self._process_early(record)
             return
@@ -75,17 +78,16 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
 
     def _process_backward(self, record: _Arrival) -> None:
         """Updates the windows that contain the record, latest first, then makes missing ones."""
-        timestamp, difference_ms = record.timestamp, self._difference_ms
+        timestamp, rule = record.timestamp, self._rule
         left: Any = None
         right: Any = None
         previous: int | None = None
         has_left = has_right = False
-        earliest = max(0, timestamp - 2 * difference_ms)
-        with self._store.backward_fetch(record.key, earliest, timestamp + 1) as windows:
+        with self._store.backward_fetch(record.key, *rule.neighbours(timestamp)) as windows:
             for start, row in windows:
                 record.starts.add(start)
-                end = start + difference_ms
-                if start == timestamp + 1:
+                end = rule.end(start)
+                if start == rule.right_start(timestamp):
                     has_right = True
                 elif end > timestamp:
                     if right is None:
@@ -103,9 +105,9 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
                     break
         self._make_right_of_previous(record, previous)
         if not has_left:
-            is_alone = previous is None or previous < timestamp - difference_ms
-            before = self.node.initializer() if is_alone else left.value
-            self._update(record, timestamp - difference_ms, _row(before, timestamp))
+            has_partner = rule.has_left_partner(timestamp, previous)
+            before = left.value if has_partner else self.node.initializer()
+            self._update(record, rule.left_start(timestamp), _row(before, timestamp))
         if not has_right:
             self._make_right(record, right)
 
@@ -114,12 +116,12 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
 
         All of them share the window that starts at 0 instead.
         """
-        timestamp = record.timestamp
+        timestamp, right_start = record.timestamp, self._rule.right_start
         shared: Any = None
         right: Any = None
         previous: int | None = None
         has_right = False
-        with self._store.fetch(record.key, 0, timestamp + 1) as windows:
+        with self._store.fetch(record.key, 0, right_start(timestamp)) as windows:
             for start, row in windows:
                 record.starts.add(start)
                 if start == 0:
@@ -136,31 +138,32 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
             right = shared
         if not has_right:
             self._make_right(record, right)
-        if previous is not None and previous + 1 not in record.starts:
-            self._update(record, previous + 1, _row(self.node.initializer(), timestamp))
+        if previous is not None and right_start(previous) not in record.starts:
+            self._update(record, right_start(previous), _row(self.node.initializer(), timestamp))
         if shared is None:
             shared = _row(self.node.initializer(), timestamp)
         self._update(record, 0, shared)
 
     def _make_right_of_previous(self, record: _Arrival, previous: int | None) -> None:
-        if previous is None or previous + 1 in record.starts:
+        if previous is None:
             return
-        if previous + 1 + self._difference_ms >= record.timestamp:
-            self._update(record, previous + 1, _row(self.node.initializer(), record.timestamp))
+        start = self._rule.right_start(previous)
+        if start not in record.starts and self._rule.reaches(start, record.timestamp):
+            self._update(record, start, _row(self.node.initializer(), record.timestamp))
 
     def _make_right(self, record: _Arrival, right: Any) -> None:
         """Makes the record's right window from a window that overlaps it, if that is not empty."""
         if right is not None and right.timestamp > record.timestamp:
-            start = record.timestamp + 1
+            start = self._rule.right_start(record.timestamp)
             self._store.put(record.key, right, start)
             self._forward_update(record, start, right.value, None, right.timestamp)
 
     def _update(self, record: _Arrival, start: int, row: Any) -> None:
         """Folds the record into a window; a closed one counts as a drop and stays as it is."""
-        if start + self._difference_ms < record.close_time:
-            self.task.dropped(self.node.name, "expired-window")
+        if not self._rule.is_open(start, record.close_time):
+            self.task.dropped(self.node.name, EXPIRED_WINDOW)
             return
-        if self._difference_ms == 0:
+        if self._rule.difference_ms == 0:
             raise InvalidArgumentError(
                 "bad-window",
                 f"node {self.node.name!r}: windows with a time difference of 0 ms hold nothing",
@@ -169,8 +172,8 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
             )
         old = None if row is None else row.value
         newest = record.timestamp
-        if old is not None and row.timestamp > newest:
-            newest = row.timestamp
+        if old is not None:
+            newest = FOLD.result_time(newest, row.timestamp)
         new = self.node.fn(record.key, record.value, old)
         self._store.put(record.key, _row(new, newest), start)
         self._forward_update(record, start, new, old, newest)
@@ -179,7 +182,7 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
         self, record: _Arrival, start: int, new: Any, old: Any, timestamp: int
     ) -> None:
         if not self._is_silent:
-            windowed = Windowed(record.key, Window(start, start + self._difference_ms))
+            windowed = Windowed(record.key, Window(start, self._rule.end(start)))
             change = Change(new, old if self.node.sends_old else None)
             self.forward_at(windowed, change, timestamp, record.headers)
 
@@ -188,13 +191,11 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
         clock, task = self.clock, self.task
         if not clock.is_time_to_emit(close_time, task.system_time(), task.emit_interval_ms):
             return
-        last_start = close_time - self._difference_ms - 1
-        if last_start < 0:
+        last_close_time = None if clock.last_close_time == NO_TIME else clock.last_close_time
+        starts = self._rule.closed_starts(close_time, last_close_time)
+        if not starts:
             return
-        first_start = 0
-        if clock.last_close_time != NO_TIME:
-            first_start = max(0, clock.last_close_time - self._difference_ms)
-        with self._store.fetch_all(first_start, last_start) as closed:
+        with self._store.fetch_all(starts[0], starts[-1]) as closed:
             for windowed, (value, timestamp) in closed:
                 self.forward_at(windowed, Change(value, None), timestamp, headers)
         clock.last_close_time = close_time

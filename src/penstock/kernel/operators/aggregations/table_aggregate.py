@@ -13,6 +13,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.tables.table_store import MaterializedTable
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.model.rules.fold_rule import FOLD
 from penstock.topology.nodes.aggregations.table_aggregate import TableAggregate, TableReduce
 from penstock.topology.nodes.node import TableNode
 
@@ -34,7 +35,7 @@ class TableAggregateExecutor(Executor[TableAggregate]):
         row = self._table.get(key)
         if row is not None:
             before = aggregate = row.value
-            timestamp = max(timestamp, row.timestamp)
+            timestamp = FOLD.result_time(timestamp, row.timestamp)
             if value.old is not None:
                 aggregate = self._subtractor(key, value.old, aggregate)
         if value.new is not None:
@@ -60,7 +61,7 @@ class TableReduceExecutor(Executor[TableReduce]):
         row = self._table.get(key)
         if row is not None:
             before = reduced = row.value
-            timestamp = max(timestamp, row.timestamp)
+            timestamp = FOLD.result_time(timestamp, row.timestamp)
             if value.old is not None:
                 reduced = self._subtractor(reduced, value.old)
         if value.new is not None:

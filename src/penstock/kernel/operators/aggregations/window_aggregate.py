@@ -11,9 +11,10 @@ from penstock.kernel.operators.aggregations.aggregate import make
 from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
+from penstock.model.rules.fold_rule import WINDOW_FOLD
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.model.windows.definitions import rule_of
-from penstock.model.windows.rule import EXPIRED_WINDOW, NULL_KEY
 from penstock.model.windows.windowed import Windowed
 from penstock.state.window.window_keys import shared_windows
 from penstock.topology.nodes.aggregations.window_aggregate import WindowAggregate
@@ -23,8 +24,9 @@ from penstock.topology.nodes.aggregations.window_aggregate import WindowAggregat
 class WindowAggregateExecutor(Executor[WindowAggregate]):
     """Folds a record into every open window that contains it, earliest window first.
 
-    ``WindowRule`` says which windows those are, and which are closed. Records with a null value
-    are folded too. Each closed window that a record misses counts as one drop.
+    ``WindowRule`` says which windows those are and which of them are closed. ``FoldRule`` says
+    which records are dropped and which timestamp a row gets. Each closed window that a record
+    misses counts as one drop.
     """
 
     def init(self) -> None:
@@ -36,11 +38,12 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
     def _process(self) -> Forward:
         node, clock, rule = self.node, self.clock, self._rule
         starts, is_open = rule.starts, rule.is_open
+        takes, drop_reason = WINDOW_FOLD.nulls.takes, WINDOW_FOLD.nulls.drop_reason
         emits_final, dropped, fold = node.emit_final, self.task.dropped, self._fold()
 
         def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-            if key is None:
-                dropped(node.name, NULL_KEY)
+            if (key is None or value is None) and not takes(key is not None, value is not None):
+                dropped(node.name, drop_reason)
                 return
             if timestamp > clock.stream_time:
                 clock.stream_time = timestamp
@@ -57,7 +60,7 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
     def _fold(self) -> Callable[[Any, Any, int, Headers, int], None]:
         node, forward, forward_at = self.node, self.forward, self.forward_at
         initializer, fn, sends_old = node.initializer, node.fn, node.sends_old
-        read, write = self._store.read, self._store.write
+        read, write, is_newer = self._store.read, self._store.write, WINDOW_FOLD.is_newer
         window_from = shared_windows(node.windows.size_ms)
         # With final emission the cache, if any, has no one to tell: it is read at the close.
         is_silent = (
@@ -70,7 +73,7 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
                 old, newest = initializer(), timestamp
             else:
                 old, newest = row
-                if newest < timestamp:
+                if is_newer(timestamp, newest):
                     newest = timestamp
             new = fn(key, value, old)
             row = None if new is None else make(ValueAndTimestamp, (new, newest))

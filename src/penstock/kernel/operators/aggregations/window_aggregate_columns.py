@@ -18,23 +18,25 @@ from penstock.kernel.columns.batch import (
 from penstock.kernel.columns.cache_handoff import CachedFold, last_contexts
 from penstock.kernel.columns.column_executor import NotVectorisableError, vectorises
 from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.fold_changes import last_changes, result_times, running_changes
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import grouped, grouped_windows
 from penstock.kernel.columns.known_folds import fold_of
-from penstock.kernel.columns.nulls import with_keys
+from penstock.kernel.columns.nulls import taken_by
 from penstock.kernel.columns.store_fidelity import state_check
-from penstock.kernel.columns.store_rows import read_rows, written_rows
-from penstock.kernel.operator_clock import NO_TIME, OperatorClock
-from penstock.kernel.operators.aggregations.aggregate_columns import (
+from penstock.kernel.columns.store_rows import (
     bulk_of,
     encoded_states,
-    last_changes,
-    running_changes,
+    read_rows,
     settled,
     stored_keys,
+    written_rows,
 )
+from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
+from penstock.model.rules.fold_rule import WINDOW_FOLD
 from penstock.model.windows.definitions import TimeWindows, rule_of
-from penstock.model.windows.rule import EXPIRED_WINDOW, WindowRule
+from penstock.model.windows.rule import WindowRule
 from penstock.state.layers.bulk import BulkWindows
 from penstock.topology.nodes import WindowAggregate
 
@@ -69,7 +71,7 @@ class WindowAggregateColumns(CachedFold):
         self.runs_once = True
 
     def process(self, batch: Batch, effects: Effects) -> None:
-        batch = with_keys(batch, effects, self.node.name)
+        batch = taken_by(WINDOW_FOLD.nulls, batch, effects, self.node.name)
         if not len(batch):
             return
         before = max(self._seen, self._clock.stream_time)
@@ -123,10 +125,12 @@ class WindowAggregateColumns(CachedFold):
         changes = None
         if not rows.is_cached:
             keys = WindowedColumn(Column(gathered.key_values), starts.tolist(), self._rule.size_ms)
-            changes = running_changes(self._fold, gathered, keys, groups, states, times, through)
+            changes = running_changes(
+                self._fold, WINDOW_FOLD, gathered, keys, groups, states, times, through
+            )
         else:
             states = self._fold.finals(gathered.items, groups, states, through)
-        newest = np.maximum(times, groups.newest(gathered.timestamps))
+        newest = result_times(WINDOW_FOLD, groups.newest(gathered.timestamps), times)
         values = encoded_states(serde, states)
         written = written_rows(newest, values)
         if self.is_handed_off:

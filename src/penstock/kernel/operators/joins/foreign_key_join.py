@@ -18,6 +18,12 @@ from penstock.kernel.value_getter import value_getter_for
 from penstock.model.change import Change
 from penstock.model.hashing import murmur3_128
 from penstock.model.record import Headers
+from penstock.model.rules.drop_reasons import (
+    NULL_FOREIGN_KEY,
+    NULL_KEY,
+    OUT_OF_ORDER,
+    STALE_RESPONSE,
+)
 from penstock.model.subscription import (
     Instruction,
     SubscriptionResponseWrapper,
@@ -60,7 +66,7 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
 
     def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
         if self.node.versioned and not value.is_latest:
-            self.task.dropped(self.node.name, "out-of-order")
+            self.task.dropped(self.node.name, OUT_OF_ORDER)
             return
         messages = self._messages(key, value)
         if not messages:
@@ -84,7 +90,7 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
             return []
         old, new = self._foreign_key(key, change.old), self._foreign_key(key, change.new)
         if old is None and new is None:
-            self.task.dropped(self.node.name, "null-foreign-key")
+            self.task.dropped(self.node.name, NULL_FOREIGN_KEY)
             return []
         if old is None:
             return [(new, _ANSWER_IF_FOUND)]
@@ -129,7 +135,7 @@ class ForeignKeyReceiveExecutor(Executor[ForeignKeyReceive]):
             else:
                 self._store.put(subscribed, ValueAndTimestamp(value, timestamp))
         elif instruction is not _ANSWER_ALWAYS:
-            self.task.dropped(self.node.name, "null-foreign-key")
+            self.task.dropped(self.node.name, NULL_FOREIGN_KEY)
             return
         self.forward(key, value, timestamp, headers)
 
@@ -173,7 +179,7 @@ class ForeignKeyUpdateExecutor(Executor[ForeignKeyUpdate]):
 
     def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
         if key is None or (self._versioned and not value.is_latest):
-            self.task.dropped(self.node.name, "null-key" if key is None else "out-of-order")
+            self.task.dropped(self.node.name, NULL_KEY if key is None else OUT_OF_ORDER)
             return
         prefix = combined_key_prefix(self._foreign_key(key))
         with self._store.prefix_scan(prefix, bytes) as subscriptions:
@@ -203,7 +209,7 @@ class ForeignKeyResolveExecutor(Executor[ForeignKeyResolve]):
         row = self._rows.get(key)
         current = None if row is None else murmur3_128(self._value_bytes(row.value))
         if current != value.hash:
-            self.task.dropped(self.node.name, "stale-response")
+            self.task.dropped(self.node.name, STALE_RESPONSE)
             return
         foreign_value, result = value.foreign_value, None
         if foreign_value is not None or (self._is_left_join and row is not None):

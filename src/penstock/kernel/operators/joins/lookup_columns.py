@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from penstock.kernel.columns.batch import Batch, Column
 from penstock.kernel.columns.column_executor import (
@@ -13,7 +16,8 @@ from penstock.kernel.columns.column_executor import (
 )
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import joiner_of
-from penstock.kernel.operators.aggregations.aggregate_columns import settled, stored_keys
+from penstock.kernel.columns.store_rows import settled, stored_keys
+from penstock.model.rules.lookup_rule import LookupRule
 from penstock.serde.columns import decode_all
 from penstock.state.layers.bulk import BulkRows
 from penstock.topology.nodes import GlobalJoin, StreamTableJoin
@@ -28,6 +32,7 @@ class LookUpColumns(ColumnExecutor[Any]):
     def __init__(self, node: StreamTableJoin | GlobalJoin, task: TaskServices, store: str) -> None:
         super().__init__(node, task)
         self._join = joiner_of(node.joiner, with_key=node.with_key)
+        self._rule = LookupRule(node.is_left)
         self._store = store
         rows: BulkRows | None = getattr(task.store(store), "bulk", None)
         if not isinstance(rows, BulkRows):
@@ -40,18 +45,21 @@ class LookUpColumns(ColumnExecutor[Any]):
 
     def look_up(self, batch: Batch, lookups: Column, effects: Effects) -> None:
         """Joins records that have values with the rows under these keys."""
-        if lookups.has_nulls() and not self.node.is_left:
-            mask = lookups.are_known()
-            effects.drop(self.node.name, "null-join-key-or-value", mask.count(False))
-            batch, lookups = batch.keep(mask), lookups.keep(mask)
+        if lookups.has_nulls():
+            mask = self._rule.nulls.takes(np.array(lookups.are_known()), True).tolist()
+            effects.drop(self.node.name, self._rule.nulls.drop_reason, mask.count(False))
+            if not all(mask):
+                batch, lookups = batch.keep(mask), lookups.keep(mask)
         if not len(batch):
             return
         settled(self._rows)
         keys = stored_keys(lookups, self._rows.keys.serde)
         partners = self._partners(keys, effects)
-        if not self.node.is_left and None in partners:
-            mask = [partner is not None for partner in partners]
-            batch, partners = batch.keep(mask), [p for p in partners if p is not None]
+        if None in partners:
+            has_row = np.array([partner is not None for partner in partners])
+            mask = self._rule.emits(has_row).tolist()
+            if not all(mask):
+                batch, partners = batch.keep(mask), [*compress(partners, mask)]
         if len(batch):
             values = Column(self._join(batch.keys, batch.values, Column(partners)))
             self.forward(batch.with_columns(batch.keys, values), effects)
@@ -77,9 +85,9 @@ class LookUpColumns(ColumnExecutor[Any]):
         """Leaves out records without a value."""
         if not batch.values.has_nulls():
             return batch
-        mask = batch.values.are_known()
-        effects.drop(self.node.name, "null-join-key-or-value", mask.count(False))
-        return batch.keep(mask)
+        mask = self._rule.nulls.takes(True, np.array(batch.values.are_known())).tolist()
+        effects.drop(self.node.name, self._rule.nulls.drop_reason, mask.count(False))
+        return batch if all(mask) else batch.keep(mask)
 
     def resources(self) -> set[str]:
         return {f"store {self._store!r}"}

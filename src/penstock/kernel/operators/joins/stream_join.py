@@ -8,6 +8,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operator_clock import OperatorClock
 from penstock.kernel.operators.joins.joiner import join_of
 from penstock.model.record import Headers
+from penstock.model.rules.stream_join_rule import StreamJoinRule
 from penstock.model.time.duration import MAX_LONG
 from penstock.state.buffer.outer_join import OuterJoinKey, OuterJoinStore
 from penstock.topology.nodes.joins.stream_join import StreamJoin, StreamJoinWindow, StreamSelfJoin
@@ -40,7 +41,7 @@ class StreamJoinExecutor(Executor[StreamJoin]):
     """
 
     def init(self) -> None:
-        node, windows = self.node, self.node.windows
+        node = self.node
         self._fetch = self.task.store(node.other_store).fetch
         self._outer_store: OuterJoinStore | None = (
             None if node.outer_store is None else self.task.store(node.outer_store)
@@ -48,33 +49,28 @@ class StreamJoinExecutor(Executor[StreamJoin]):
         self._clock = self.task.join_clock(node.clock)
         self._join = join_of(node.joiner, with_key=node.with_key, is_left=node.is_left)
         self._is_left = node.is_left
-        self._outer = node.outer
-        before, after = windows.before_ms, windows.after_ms
-        self._before_ms, self._after_ms = (before, after) if node.is_left else (after, before)
-        # How long a waiting record of the left and of the right side stays open.
-        self._left_open_ms = windows.after_ms + windows.grace_ms
-        self._right_open_ms = windows.before_ms + windows.grace_ms
-        self._open_ms = self._after_ms + windows.grace_ms
+        self._rule = StreamJoinRule.of(node.windows, is_left=node.is_left, is_outer=node.outer)
+        self._nulls = self._rule.nulls
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         clock = self._clock
         clock.stream_time = max(clock.stream_time, timestamp)
         if key is None or value is None:
-            if self._outer and value is not None:
+            if self._nulls.takes(key is not None, value is not None):
                 # Without a key there will never be a partner, so there is nothing to wait for.
                 self.forward(key, self._join(key, value, None), timestamp, headers)
             else:
-                self.task.dropped(self.node.name, "null-key-or-value")
+                self.task.dropped(self.node.name, self._nulls.drop_reason)
             return
         if self._outer_store is not None and timestamp == clock.stream_time:
             self._emit_closed(self._outer_store, headers)
-        start, end = max(0, timestamp - self._before_ms), max(0, timestamp + self._after_ms)
+        start, end = self._rule.partners(timestamp)
         with self._fetch(key, start, end) as others:
             is_unmatched = True
             for time, other in others:
                 is_unmatched = False
                 self._matched(key, value, timestamp, time, other, headers)
-        if is_unmatched and self._outer:
+        if is_unmatched and self._rule.is_outer:
             self._unmatched(key, value, timestamp, end, headers)
 
     def _matched(
@@ -83,11 +79,11 @@ class StreamJoinExecutor(Executor[StreamJoin]):
         if self._outer_store is not None:
             self._outer_store.delete_if_present((time, not self._is_left, key))
         joined = self._join(key, value, other)
-        self.forward_at(key, joined, max(timestamp, time), headers)
+        self.forward_at(key, joined, self._rule.result_time(timestamp, time), headers)
 
     def _unmatched(self, key: Any, value: Any, timestamp: int, end: int, headers: Headers) -> None:
         clock = self._clock
-        if self._outer_store is None or end < clock.stream_time:
+        if self._outer_store is None or not self._rule.waits(end, clock.stream_time):
             # Its window is over already: it would wait for nothing.
             self.forward(key, self._join(key, value, None), timestamp, headers)
         else:
@@ -100,8 +96,10 @@ class StreamJoinExecutor(Executor[StreamJoin]):
         They are in order of time, so that a side is done at its first open window. Not more often
         than the emit interval says: each time costs a scan of the store.
         """
-        clock, now = self._clock, self.task.system_time()
-        if clock.min_time + self._open_ms >= clock.stream_time or now < clock.next_time_to_emit:
+        clock, now, rule = self._clock, self.task.system_time(), self._rule
+        if rule.is_open(clock.min_time, clock.stream_time, of_left=self._is_left):
+            return
+        if now < clock.next_time_to_emit:
             return
         clock.next_time_to_emit = now + self.task.emit_interval_ms
         clock.min_time = MAX_LONG
@@ -112,8 +110,7 @@ class StreamJoinExecutor(Executor[StreamJoin]):
                 clock.min_time = entry[0]
                 if len(open_sides) == 2:
                     break
-                open_ms = self._left_open_ms if is_left else self._right_open_ms
-                if entry[0] + open_ms >= clock.stream_time:
+                if rule.is_open(entry[0], clock.stream_time, of_left=is_left):
                     open_sides.add(is_left)
                     continue
                 self._emit(entry, is_left, value, headers)
@@ -143,28 +140,27 @@ class StreamSelfJoinExecutor(Executor[StreamSelfJoin]):
         node = self.node
         self._fetch = self.task.store(node.store).fetch
         self._join = join_of(node.joiner, with_key=node.with_key)
-        self._before_ms = node.windows.before_ms
-        self._after_ms = node.windows.after_ms
-        self._retention_ms = node.windows.size_ms + node.windows.grace_ms
+        self._left = StreamJoinRule.of(node.windows)
+        self._right = StreamJoinRule.of(node.windows, is_left=False)
+        self._nulls = self._left.nulls
         self.clock = OperatorClock()
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        if key is None or value is None:
-            self.task.dropped(self.node.name, "null-key-or-value")
+        if not self._nulls.takes(key is not None, value is not None):
+            self.task.dropped(self.node.name, self._nulls.drop_reason)
             return
         join, forward_at = self._join, self.forward_at
         itself = join(key, value, value)
-        is_pending = timestamp > self.clock.advance(timestamp) - self._retention_ms + 1
-        start, end = timestamp - self._before_ms, timestamp + self._after_ms
-        with self._fetch(key, max(0, start), max(0, end)) as others:
+        is_pending = self._left.is_kept(timestamp, self.clock.advance(timestamp))
+        result_time = self._left.result_time
+        with self._fetch(key, *self._left.partners(timestamp)) as others:
             for time, other in others:
-                forward_at(key, join(key, value, other), max(timestamp, time), headers)
-        start, end = timestamp - self._after_ms, timestamp + self._before_ms
-        with self._fetch(key, max(0, start), max(0, end)) as others:
+                forward_at(key, join(key, value, other), result_time(timestamp, time), headers)
+        with self._fetch(key, *self._right.partners(timestamp)) as others:
             for time, other in others:
                 if is_pending and time > timestamp:
                     is_pending = False
                     self.forward(key, itself, timestamp, headers)
-                forward_at(key, join(key, other, value), max(timestamp, time), headers)
+                forward_at(key, join(key, other, value), result_time(timestamp, time), headers)
         if is_pending:
             self.forward(key, itself, timestamp, headers)

@@ -10,6 +10,7 @@ from penstock.kernel.operators.joins.joiner import join_of
 from penstock.kernel.record_contexts import in_context
 from penstock.kernel.value_getter import value_getter_for
 from penstock.model.record import Headers
+from penstock.model.rules.lookup_rule import LookupRule
 from penstock.state.buffer.buffered import Eviction, TimeOrderedBuffer
 from penstock.topology.nodes.joins.stream_table_join import StreamTableJoin
 
@@ -28,7 +29,8 @@ class StreamTableJoinExecutor(Executor[StreamTableJoin]):
         node = self.node
         self._rows = value_getter_for(self.task, node.table, node)
         self._join = join_of(node.joiner, with_key=node.with_key)
-        self._is_left = node.is_left
+        rule = LookupRule(node.is_left)
+        self._nulls, self._emits = rule.nulls, rule.emits
         self._is_versioned = self._rows.is_versioned
         self._buffer: TimeOrderedBuffer | None = None
         if node.buffer is not None:
@@ -44,8 +46,9 @@ class StreamTableJoinExecutor(Executor[StreamTableJoin]):
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         buffer = self._buffer
-        if value is None or (key is None and not self._is_left):
-            self.task.dropped(self.node.name, "null-join-key-or-value")
+        nulls = self._nulls
+        if (key is None or value is None) and not nulls.takes(key is not None, value is not None):
+            self.task.dropped(self.node.name, nulls.drop_reason)
         elif buffer is None:
             self._look_up(key, value, timestamp, headers)
         elif buffer.put(timestamp, key, value, self.context):
@@ -62,10 +65,9 @@ class StreamTableJoinExecutor(Executor[StreamTableJoin]):
         if key is not None:
             rows = self._rows
             row = rows.get_as_of(key, timestamp) if self._is_versioned else rows.get(key)
-        if row is not None:
-            self.forward(key, self._join(key, value, row.value), timestamp, headers)
-        elif self._is_left:
-            self.forward(key, self._join(key, value, None), timestamp, headers)
+        if self._emits(row is not None):
+            partner = None if row is None else row.value
+            self.forward(key, self._join(key, value, partner), timestamp, headers)
 
     def close(self) -> None:
         self._rows.close()

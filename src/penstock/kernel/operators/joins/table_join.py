@@ -10,6 +10,7 @@ from penstock.kernel.operators.tables.table_store import materialized
 from penstock.kernel.value_getter import value_getter_for
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.model.rules.drop_reasons import NULL_KEY, OUT_OF_ORDER
 from penstock.topology.nodes.joins.table_join import TableJoin, TableJoinMerge
 
 
@@ -32,10 +33,10 @@ class TableJoinExecutor(Executor[TableJoin]):
 
     def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
         if key is None:
-            self.task.dropped(self.node.name, "null-key")
+            self.task.dropped(self.node.name, NULL_KEY)
             return
         if self._versioned and not value.is_latest:
-            self.task.dropped(self.node.name, "out-of-order")
+            self.task.dropped(self.node.name, OUT_OF_ORDER)
             return
         row = self._other.get(key)
         if row is not None:

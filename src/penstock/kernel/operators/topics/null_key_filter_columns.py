@@ -5,7 +5,8 @@ from __future__ import annotations
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
-from penstock.kernel.columns.nulls import with_keys
+from penstock.kernel.columns.nulls import taken_by
+from penstock.model.rules.table_rule import REPARTITION_NULLS
 from penstock.topology.nodes import NullKeyFilter
 
 
@@ -14,4 +15,4 @@ class NullKeyFilterColumns(ColumnExecutor[NullKeyFilter]):
     """Drops records without a key."""
 
     def process(self, batch: Batch, effects: Effects) -> None:
-        self.forward(with_keys(batch, effects, self.node.name), effects)
+        self.forward(taken_by(REPARTITION_NULLS, batch, effects, self.node.name), effects)

@@ -8,6 +8,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.tables.table_store import materialized
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.model.rules.table_rule import TABLE_NULLS
 from penstock.topology.nodes.topics.table_source import TableSource
 
 
@@ -26,8 +27,8 @@ class TableSourceExecutor(Executor[TableSource]):
         self._sends_old = self.node.sends_old and not is_cached
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        if key is None:
-            self.task.dropped(self.node.name, "null-key")
+        if key is None and not TABLE_NULLS.takes(False, value is not None):
+            self.task.dropped(self.node.name, TABLE_NULLS.drop_reason)
             return
         table = self._table
         if table is None:

@@ -11,9 +11,9 @@ from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import grouped
-from penstock.kernel.columns.nulls import with_keys
-from penstock.kernel.columns.store_rows import written_rows
-from penstock.kernel.operators.aggregations.aggregate_columns import bulk_of, settled, stored_keys
+from penstock.kernel.columns.nulls import taken_by
+from penstock.kernel.columns.store_rows import bulk_of, settled, stored_keys, written_rows
+from penstock.model.rules.table_rule import TABLE_NULLS, is_change
 from penstock.state.layers.bulk import BulkRows
 from penstock.topology.nodes import TableSource
 
@@ -37,7 +37,7 @@ class TableSourceColumns(ColumnExecutor[TableSource]):
         self.runs_once = has_readers and self._rows is not None and self._rows.is_cached
 
     def process(self, batch: Batch, effects: Effects) -> None:
-        batch = with_keys(batch, effects, self.node.name)
+        batch = taken_by(TABLE_NULLS, batch, effects, self.node.name)
         rows = self._rows
         if rows is not None and len(batch):
             keys, values = (
@@ -79,7 +79,10 @@ class TableSourceColumns(ColumnExecutor[TableSource]):
             changed = effects.written(store)
             stored = zip(keys, rows.read(keys), last.values.are_known(), strict=True)  # type: ignore[arg-type]
             last = last.keep(
-                [row is not None or is_new or key in changed for key, row, is_new in stored]
+                [
+                    is_change(is_known, row is not None or key in changed)
+                    for key, row, is_known in stored
+                ]
             )
         values = last.values.encoded(serde)
         present = [b"" if value is None else value for value in values]

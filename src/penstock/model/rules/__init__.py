@@ -1,0 +1,1 @@
+"""What decides the meaning of a record, as small pure objects that every executor asks."""

@@ -1,0 +1,16 @@
+"""Why a record is dropped: the reasons under which ``metrics()`` counts dropped records."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NULL_KEY: Final = "null-key"
+NULL_KEY_OR_VALUE: Final = "null-key-or-value"
+NULL_JOIN_KEY_OR_VALUE: Final = "null-join-key-or-value"
+NULL_FOREIGN_KEY: Final = "null-foreign-key"
+#: All windows of the record, or one of several, have closed before it came.
+EXPIRED_WINDOW: Final = "expired-window"
+#: A versioned table has a newer row, so an operator that needs the latest row ignores this one.
+OUT_OF_ORDER: Final = "out-of-order"
+#: An answer of a foreign-key join that belongs to an older value of the row that asked.
+STALE_RESPONSE: Final = "stale-response"

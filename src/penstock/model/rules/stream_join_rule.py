@@ -1,0 +1,72 @@
+"""What the join of two streams decides about a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.model.rules.drop_reasons import NULL_KEY_OR_VALUE
+from penstock.model.rules.null_rule import NullRule
+from penstock.model.windows.definitions import JoinWindows
+
+
+@dataclass(frozen=True, slots=True)
+class StreamJoinRule:
+    """How one side of the join sees its records and those of the other side.
+
+    A record at ``t`` finds partners from ``t - before_ms`` to ``t + after_ms``. A record without a
+    partner waits: one of the left side for ``left_open_ms``, one of the right side for
+    ``right_open_ms``. ``is_outer`` says that this side's records are emitted without a partner,
+    too.
+    """
+
+    before_ms: int
+    after_ms: int
+    left_open_ms: int
+    right_open_ms: int
+    retention_ms: int
+    is_outer: bool = False
+
+    @staticmethod
+    def of(windows: JoinWindows, *, is_left: bool = True, is_outer: bool = False) -> StreamJoinRule:
+        """Return the rule of one side. The windows are given as the left side sees them."""
+        before_ms, after_ms, grace_ms = windows.before_ms, windows.after_ms, windows.grace_ms
+        return StreamJoinRule(
+            before_ms=before_ms if is_left else after_ms,
+            after_ms=after_ms if is_left else before_ms,
+            left_open_ms=after_ms + grace_ms,
+            right_open_ms=before_ms + grace_ms,
+            retention_ms=windows.size_ms + grace_ms,
+            is_outer=is_outer,
+        )
+
+    @property
+    def nulls(self) -> NullRule:
+        """A record without a key never finds a partner. It is taken where that is a result."""
+        return NullRule(NULL_KEY_OR_VALUE, takes_null_key=self.is_outer)
+
+    def partners(self, timestamp: int) -> tuple[int, int]:
+        """Return the first and the last timestamp that a partner of this side's record may have."""
+        return max(0, timestamp - self.before_ms), max(0, timestamp + self.after_ms)
+
+    def result_time(self, timestamp: int, other: int) -> int:
+        """Return the timestamp of two joined records: the later one."""
+        return max(timestamp, other)
+
+    def waits(self, last_partner: int, stream_time: int) -> bool:
+        """Tell whether a record without a partner has to wait for one, without the grace period.
+
+        If stream time has passed the last timestamp of a partner, the record is emitted at once.
+        """
+        return last_partner >= stream_time
+
+    def is_open(self, timestamp: int, stream_time: int, *, of_left: bool) -> bool:
+        """Tell whether a waiting record of either side may still find a partner."""
+        open_ms = self.left_open_ms if of_left else self.right_open_ms
+        return timestamp + open_ms >= stream_time
+
+    def is_kept(self, timestamp: int, stream_time: int) -> bool:
+        """Tell whether a window store still takes a record of this age.
+
+        In a self-join, a record that the store would not take is not its own partner.
+        """
+        return timestamp > stream_time - self.retention_ms + 1

@@ -1,0 +1,23 @@
+"""What a table decides about a record of its topic."""
+
+from __future__ import annotations
+
+from penstock.model.rules.drop_reasons import NULL_KEY
+from penstock.model.rules.null_rule import NullRule
+
+#: A table takes tombstones: a record without a value deletes the row of its key.
+#: The row of a key is the last record that arrived, whatever the timestamps say. Only a versioned
+#: store files records by timestamp.
+TABLE_NULLS = NullRule(NULL_KEY, takes_null_value=True)
+
+#: A record without a key belongs to no partition, so it cannot go to a repartition topic.
+REPARTITION_NULLS = NullRule(NULL_KEY, takes_null_value=True)
+
+
+def is_change(has_new: bool, had_old: bool) -> bool:
+    """Tell whether a row changed at all: from nothing to nothing is not a change.
+
+    A key that came and went between two flushes of a cache was never in the store, and later nodes
+    have never seen it. So its tombstone is neither stored nor forwarded.
+    """
+    return has_new or had_old
