@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.formats.columns import ColumnLike, kind_of, parts
+from penstock.formats.errors import FormatError, FormatTypeError
 from penstock.formats.properties import FormatProperties
 from penstock.formats.protobuf.protobuf_schema import check_nesting
-from penstock.model.sql.errors import AnalysisError, SqlTypeError, did_you_mean
+from penstock.model.sql.errors import did_you_mean
 from penstock.model.sql.types import (
     BIGINT,
     BYTES,
@@ -83,8 +84,8 @@ class Format:
         """Refuses columns and properties that this format has no way to write.
 
         Raises:
-            SqlTypeError: for a type the format cannot hold.
-            AnalysisError: for everything else.
+            FormatTypeError: for a type the format cannot hold.
+            FormatError: for everything else.
         """
         self._check_properties(properties, is_key=is_key)
         self._check_wrapping(columns, wrap)
@@ -98,7 +99,7 @@ class Format:
         side = "KEY" if is_key else "VALUE"
         for name in properties.given():
             if name not in self.properties:
-                raise AnalysisError(
+                raise FormatError(
                     "format-property",
                     f"format {self.name} has no property {side}_{name}",
                     fix=f"leave {side}_{name} out, or choose another format",
@@ -108,13 +109,13 @@ class Format:
         if wrap is None:
             return
         if not (self.wraps if wrap else self.unwraps):
-            raise AnalysisError(
+            raise FormatError(
                 "format-wrapping",
                 f"format {self.name} does not support WRAP_SINGLE_VALUE={str(wrap).lower()}",
                 fix="leave WRAP_SINGLE_VALUE out",
             )
         if len(columns) != 1:
-            raise AnalysisError(
+            raise FormatError(
                 "format-wrapping",
                 f"WRAP_SINGLE_VALUE needs exactly one value column, there are {len(columns)}",
                 fix="leave WRAP_SINGLE_VALUE out",
@@ -123,13 +124,13 @@ class Format:
     def _check_count(self, columns: Sequence[ColumnLike]) -> None:
         names = ", ".join(column.name for column in columns)
         if self.name == "NONE" and columns:
-            raise AnalysisError(
+            raise FormatError(
                 "format-columns",
                 f"format NONE can only be used without columns, got {names}",
                 fix="choose another format",
             )
         if len(columns) > 1 and not self.many_columns:
-            raise AnalysisError(
+            raise FormatError(
                 "format-columns",
                 f"format {self.name} holds one column only, got {names}",
                 fix="choose another format, such as JSON",
@@ -138,14 +139,14 @@ class Format:
     def _check_type(self, column: ColumnLike, *, is_key: bool) -> None:
         inside = list(parts(column.type))
         if is_key and any(isinstance(part, MapType) for part in inside):
-            raise SqlTypeError(
+            raise FormatTypeError(
                 "map-in-key",
                 f"key column {column.name!r} has type {column.type}:"
                 " maps have no fixed order, so equal keys could have different bytes",
                 fix="use an array or a struct in the key",
             )
         if not self.supports_type(column.type):
-            raise SqlTypeError(
+            raise FormatTypeError(
                 "format-type",
                 f"format {self.name} does not support type {kind_of(column.type)}"
                 f" of column {column.name!r}",
@@ -155,7 +156,7 @@ class Format:
             check_nesting(column.type, column.name)
         for part in inside:
             if isinstance(part, MapType) and part.key != STRING:
-                raise SqlTypeError(
+                raise FormatTypeError(
                     "format-map-key",
                     f"format {self.name} only supports MAP types with STRING keys,"
                     f" column {column.name!r} has {part}",
@@ -169,7 +170,7 @@ class Format:
                 names.extend(field.name for field in part.fields)
         for name in names:
             if not _IDENTIFIER.fullmatch(name.replace(".", "_")):
-                raise AnalysisError(
+                raise FormatError(
                     "format-name",
                     f"{name!r} is not a name that format {self.name} can hold",
                     fix="rename it to letters, digits and underscores, not starting with a digit",
@@ -226,11 +227,11 @@ def format_named(name: str) -> Format:
     True
 
     Raises:
-        AnalysisError: ``unknown-format``.
+        FormatError: ``unknown-format``.
     """
     found = FORMATS.get(name.strip().upper())
     if found is None:
-        raise AnalysisError(
+        raise FormatError(
             "unknown-format",
             f"there is no format {name!r}",
             fix=did_you_mean(name, FORMATS) or f"choose one of {', '.join(FORMATS)}",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.formats.errors import FormatError
 from penstock.formats.language import has_language, language_of
 from penstock.formats.registered import imports_of
 from penstock.formats.wire import Wire, WireStruct, sql_fields, sql_type
-from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.types import Field
 from penstock.registry.registry import Schema, SchemaRegistry, subject_of
 
@@ -41,13 +41,13 @@ def infer_columns(
     one column, ROWKEY or ROWVAL; so is every key of a format that can do without.
 
     Raises:
-        AnalysisError: when there is no such schema, or no SQL types for it.
+        FormatError: when there is no such schema, or no SQL types for it.
     """
     side = "key" if is_key else "value"
     schema_id, schema = _found(registry, topic, is_key=is_key, wanted=properties.schema_id)
     language = language_of(format.name)
     if schema.kind != language.kind:
-        raise AnalysisError(
+        raise FormatError(
             "schema-kind",
             f"the {side} schema of topic {topic!r} is {schema.kind}, not {format.name}",
             fix=f"choose the format that fits {schema.kind}",
@@ -60,7 +60,7 @@ def infer_columns(
             wire, is_key=is_key, single=single, keep_case=properties.schema_id is not None
         )
     except ValueError as error:
-        raise AnalysisError(
+        raise FormatError(
             "schema-without-columns",
             f"the {side} schema of topic {topic!r} gives no columns: {error}",
             fix="declare the columns in the statement",
@@ -76,7 +76,7 @@ def _found(
     latest = registry.latest(subject_of(topic, is_key=is_key))
     if latest is None:
         side = "key" if is_key else "value"
-        raise AnalysisError(
+        raise FormatError(
             "no-schema",
             f"the schema registry has no {side} schema of topic {topic!r}"
             f" (subject {subject_of(topic, is_key=is_key)!r})",
@@ -110,7 +110,7 @@ def register(row: RowFormat, *, if_absent: bool = False) -> int | None:
     leaves a subject alone that has a schema already: a topic with records is as its writers say.
 
     Raises:
-        AnalysisError: ``schema-unfit`` when the chosen schema cannot hold the columns.
+        FormatError: ``schema-unfit`` when the chosen schema cannot hold the columns.
     """
     own = schema_of(row)
     if own is None:
@@ -131,7 +131,7 @@ def check_chosen_schema(row: RowFormat) -> None:
     try:
         language_of(row.format.name).encoder(schema, imports_of(schema, registry), row)
     except ValueError as error:
-        raise AnalysisError(
+        raise FormatError(
             "schema-unfit",
             f"schema {schema_id} cannot hold the columns of topic {row.topic!r}: {error}",
             fix="choose a schema that has all columns, or leave the schema id out",

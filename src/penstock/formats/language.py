@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from penstock.model.sql.errors import AnalysisError
+from penstock.formats.errors import FormatError
 
 if TYPE_CHECKING:
     from penstock.formats.registered import Row, SchemaLanguage
@@ -46,7 +46,7 @@ def _loaded(module: str, format_name: str) -> Any:
     try:
         return import_module(f"{_HERE}.{module}")
     except ModuleNotFoundError as error:
-        raise AnalysisError(
+        raise FormatError(
             "format-library-missing",
             f"format {format_name} needs the package {error.name!r}",
             fix="pip install 'penstock[formats]'",

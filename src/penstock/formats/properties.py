@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from penstock.model.sql.errors import AnalysisError
+from penstock.formats.errors import FormatError
 
 Nullable = Literal["OPTIONAL", "WRAPPER"]
 
@@ -66,7 +66,7 @@ def _delimiter(name: str, value: Any) -> str | None:
     if text in _NAMED_DELIMITERS:
         return _NAMED_DELIMITERS[text]
     what = "is empty" if not text.strip() else f"{text!r} is not a single character"
-    raise AnalysisError(
+    raise FormatError(
         "bad-delimiter", f"{name} {what}", fix="give one character such as ';', or TAB or SPACE"
     )
 
@@ -75,7 +75,7 @@ def _name(name: str, value: Any) -> str | None:
     if value is None:
         return None
     if not str(value).strip():
-        raise AnalysisError("bad-schema-name", f"{name} is empty", fix="name a schema or leave out")
+        raise FormatError("bad-schema-name", f"{name} is empty", fix="name a schema or leave out")
     return str(value).strip()
 
 
@@ -85,7 +85,7 @@ def _number(name: str, value: Any) -> int | None:
     try:
         return int(value)
     except (TypeError, ValueError):
-        raise AnalysisError(
+        raise FormatError(
             "bad-schema-id", f"{name} {value!r} is not a whole number", fix="give a schema's id"
         ) from None
 
@@ -99,7 +99,7 @@ def _nullable(name: str, value: Any) -> Nullable | None:
         case "WRAPPER":
             return "WRAPPER"
         case _:
-            raise AnalysisError(
+            raise FormatError(
                 "bad-nullable-representation",
                 f"{name} {value!r} is not known",
                 fix="give 'OPTIONAL' or 'WRAPPER'",

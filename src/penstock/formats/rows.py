@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from penstock.formats.columns import ColumnLike
 from penstock.formats.delimited import delimited_codec
 from penstock.formats.delimited_columns import delimited_columns
+from penstock.formats.errors import FormatError
 from penstock.formats.formats import Format, format_named
 from penstock.formats.json.json_codec import json_codec
 from penstock.formats.json.json_columns import json_columns
@@ -18,7 +19,6 @@ from penstock.formats.language import language_of, protobuf_codec
 from penstock.formats.properties import FormatProperties
 from penstock.formats.registered import registered_codec
 from penstock.model.record import Headers
-from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.types import Field
 from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
@@ -55,7 +55,7 @@ class RowFormat:
 
     def required_registry(self) -> SchemaRegistry:
         if self.registry is None:
-            raise AnalysisError(
+            raise FormatError(
                 "no-schema-registry",
                 f"format {self.format.name} of topic {self.topic!r} needs a schema registry",
                 fix="set ksql.schema.registry.url",
@@ -117,7 +117,7 @@ def serde_for(
     """Gives the serde of some columns on a topic.
 
     Raises:
-        SqlError: when the format cannot hold the columns, see ``Format.validate``.
+        FormatError: when the format cannot hold the columns, see ``Format.validate``.
     """
     row = row_format(
         format,

@@ -19,6 +19,7 @@ from penstock.sql.catalog.ddl import Definitions
 from penstock.sql.catalog.ddl_changes import Changes
 from penstock.sql.catalog.properties import INSERT_PROPERTIES, read_properties
 from penstock.sql.catalog.schema_inference import checked_rows, internal_rows, is_registered
+from penstock.sql.format_errors import format_errors_as_sql
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.lowering import topology_of
 from penstock.sql.planner.lowering.context import Lowering
@@ -53,6 +54,7 @@ class Execution:
     def settings(self) -> dict[str, str]:
         return {**self.defaults, **self.catalog.properties}
 
+    @format_errors_as_sql()
     def run(self, statement: ast.Statement, sql: str) -> StatementResult:
         """Runs one statement; a kind that needs a server is an AnalysisError."""
         on_catalog = CATALOG_HANDLERS.get(type(statement))
@@ -172,6 +174,7 @@ class Execution:
         plan = self.push_plan(query)
         return StatementResult("push-query", sql, query_id=plan.id)
 
+    @format_errors_as_sql()
     def push_plan(self, query: Query) -> QueryPlan:
         """Plans SELECT ... EMIT CHANGES; one without EMIT is over when it has been answered."""
         if query.emit is None:
@@ -185,6 +188,7 @@ class Execution:
         self.lowered(plan)
         return plan
 
+    @format_errors_as_sql()
     def pull_query(self, query: Query) -> PullQuery:
         """Plans SELECT without EMIT."""
         planner = replace(self._planner, catalog=pulled_catalog(query, self.catalog))
@@ -242,6 +246,7 @@ class Execution:
 
     # Inside
 
+    @format_errors_as_sql()
     def lowered(self, plan: QueryPlan) -> Topology:
         """Gives a plan's topology; building it also checks what only the operators know."""
         return topology_of(plan, self.environment, self.registry)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from penstock.formats.errors import FormatError
 from penstock.formats.properties import FormatProperties
 from penstock.formats.rows import RowSerde, serde_for
-from penstock.model.sql.errors import SqlError
 from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -174,7 +174,7 @@ def test_delimiter_is_a_character_or_a_name(name: str, character: str) -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "\t", "<>"])
 def test_other_delimiters_are_refused(text: str) -> None:
-    with pytest.raises(SqlError, match="KEY_DELIMITER"):
+    with pytest.raises(FormatError, match="KEY_DELIMITER"):
         FormatProperties.of({"KEY_DELIMITER": text}, is_key=True)
 
 
@@ -217,13 +217,13 @@ def test_no_columns_have_no_bytes_and_ignore_those_that_are_there() -> None:
 def test_columns_that_a_format_cannot_hold_are_refused(
     format_: str, types: list[SqlType], code: str
 ) -> None:
-    with pytest.raises(SqlError) as error:
+    with pytest.raises(FormatError) as error:
         serde(format_, *types)
     assert error.value.code == code
 
 
 def test_maps_are_refused_in_keys() -> None:
-    with pytest.raises(SqlError) as error:
+    with pytest.raises(FormatError) as error:
         serde("JSON", ArrayType(MapType(STRING, STRING)), is_key=True)
     assert error.value.code == "map-in-key"
 
@@ -235,13 +235,13 @@ def test_maps_are_refused_in_keys() -> None:
 def test_wrapping_that_makes_no_sense_is_refused(
     format_: str, wrap: bool, types: list[SqlType]
 ) -> None:
-    with pytest.raises(SqlError) as error:
+    with pytest.raises(FormatError) as error:
         serde(format_, *types, wrap=wrap)
     assert error.value.code == "format-wrapping"
 
 
 def test_property_of_another_format_is_refused() -> None:
-    with pytest.raises(SqlError, match="JSON has no property VALUE_DELIMITER"):
+    with pytest.raises(FormatError, match="JSON has no property VALUE_DELIMITER"):
         serde("JSON", STRING, properties=FormatProperties(delimiter="|"))
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
+from penstock.formats.errors import FormatError
 from penstock.formats.formats import format_named
 from penstock.formats.inference import InferredColumns, infer_columns, register
 from penstock.formats.properties import FormatProperties, Nullable
 from penstock.formats.protobuf.protobuf_file import encoded
 from penstock.formats.rows import RowSerde, serde_for
-from penstock.model.sql.errors import AnalysisError, SqlError
 from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -415,7 +415,7 @@ def test_columns_that_the_chosen_schema_cannot_hold_are_refused(
     )
     registry.register("elsewhere", Schema("AVRO", text), 7)
     rows = serde("AVRO", columns, registry, properties=FormatProperties(schema_id=7))
-    with pytest.raises(AnalysisError, match=reason):
+    with pytest.raises(FormatError, match=reason):
         register(rows.row)
 
 
@@ -431,13 +431,13 @@ def test_columns_that_the_chosen_schema_cannot_hold_are_refused(
     ],
 )
 def test_schema_without_columns_is_refused(format_: str, text: str, code: str) -> None:
-    with pytest.raises(SqlError) as error:
+    with pytest.raises(FormatError) as error:
         infer(format_, text)
     assert error.value.code == code
 
 
 def test_missing_schema_is_refused_with_its_subject() -> None:
-    with pytest.raises(SqlError, match="'orders-key'") as error:
+    with pytest.raises(FormatError, match="'orders-key'") as error:
         infer_columns(
             format_named("AVRO"),
             MemoryRegistry(),
@@ -449,7 +449,7 @@ def test_missing_schema_is_refused_with_its_subject() -> None:
 
 
 def test_format_without_registry_says_which_setting() -> None:
-    with pytest.raises(SqlError, match=r"ksql\.schema\.registry\.url"):
+    with pytest.raises(FormatError, match=r"ksql\.schema\.registry\.url"):
         serde_for("AVRO", COLUMNS, is_key=False, topic="t")
 
 
@@ -465,7 +465,7 @@ def test_format_without_registry_says_which_setting() -> None:
 def test_columns_that_have_no_schema_are_refused(
     format_: str, columns: list[Field], code: str
 ) -> None:
-    with pytest.raises(SqlError) as error:
+    with pytest.raises(FormatError) as error:
         serde(format_, columns)
     assert error.value.code == code
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from penstock.formats.errors import FormatTypeError
 from penstock.formats.properties import Nullable
-from penstock.model.sql.errors import SqlTypeError
 from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -54,7 +54,7 @@ def check_nesting(type_: SqlType, column: str) -> None:
     match type_:
         case ArrayType(inner) | MapType(_, inner):
             if isinstance(inner, ArrayType | MapType):
-                raise SqlTypeError(
+                raise FormatTypeError(
                     "format-nesting",
                     f"Protobuf cannot hold {type_} of column {column!r}:"
                     " arrays and maps may not be nested directly",
