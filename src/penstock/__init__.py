@@ -1,7 +1,7 @@
 """Penstock: Kafka Streams and ksqlDB for Python, run by Spark.
 
-Importing this package imports neither Spark nor a web framework: what runs on Spark is loaded
-when it is first asked for.
+Importing this package imports neither Spark nor a web framework. What needs Spark or a schema
+registry is loaded when it is first asked for.
 """
 
 from __future__ import annotations
@@ -95,6 +95,9 @@ from penstock.testing.driver import TopologyTestDriver
 from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
+    from penstock.formats.avro.avro_serde import AvroSerde
+    from penstock.formats.json.json_schema_serde import JsonSchemaSerde
+    from penstock.formats.protobuf.protobuf_serde import ProtobufSerde
     from penstock.runtime.spark.data_source import register_data_source
     from penstock.runtime.spark.driver.streams import KafkaStreams
 
@@ -103,16 +106,20 @@ __version__ = "0.1.0"
 # A library does not print: whoever wants its log sets logging up.
 logging.getLogger("penstock").addHandler(logging.NullHandler())
 
-_ON_SPARK = {
+#: What loads when it is first asked for, and where it is.
+_LATER = {
+    "AvroSerde": "penstock.formats.avro.avro_serde",
+    "JsonSchemaSerde": "penstock.formats.json.json_schema_serde",
+    "ProtobufSerde": "penstock.formats.protobuf.protobuf_serde",
     "KafkaStreams": "penstock.runtime.spark.driver.streams",
     "register_data_source": "penstock.runtime.spark.data_source",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ON_SPARK:
+    if name not in _LATER:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
-    return getattr(importlib.import_module(_ON_SPARK[name]), name)
+    return getattr(importlib.import_module(_LATER[name]), name)
 
 
 __all__ = [
@@ -141,6 +148,9 @@ __all__ = [
     "ExceptionResponse",
     "StoreType",
     "AggregationWithHeaders",
+    "AvroSerde",
+    "JsonSchemaSerde",
+    "ProtobufSerde",
     "AutoOffsetReset",
     "Branched",
     "BufferConfig",

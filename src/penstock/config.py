@@ -19,6 +19,7 @@ from penstock.settings.group import *
 from penstock.settings.kafka_clients import *
 from penstock.settings.observability import *
 from penstock.settings.processing import *
+from penstock.settings.schema_registry import *
 from penstock.settings.serving import *
 from penstock.settings.state import *
 
@@ -31,10 +32,11 @@ SETTINGS: dict[str, Setting[Any]] = {
     setting.name: setting for setting in list(globals().values()) if isinstance(setting, Setting)
 }
 
-#: Settings with these beginnings go to Kafka's clients, to topics, to Spark or to the user's code.
+#: Settings with these prefixes go to clients, to topics, to Spark or to the user's code.
 PREFIXES = (
     "consumer.", "main.consumer.", "restore.consumer.", "global.consumer.", "producer.", "admin.",
     "topic.", "client.tag.", "spark.", "ssl.", "sasl.", "app.",
+    "schema.registry.",
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -39,6 +39,11 @@ class Setting(Generic[T]):
                 fix=f"leave it out for {self.default!r}, or give what it means:"
                 f" {self.doc[0].lower()}{self.doc[1:].removesuffix('.')}",
             ) from error
+
+    def value_in(self, configs: Mapping[str, Any]) -> T:
+        """Return the typed value among given settings, or the default if it is not there."""
+        given = configs.get(self.name)
+        return self.default if given is None else self.parsed(given)
 
 
 def older_name(name: str, newer: Setting[T]) -> Setting[T]:

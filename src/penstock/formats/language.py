@@ -30,7 +30,7 @@ def has_language(format_name: str) -> bool:
 def language_of(format_name: str) -> SchemaLanguage:
     """Gives the language that a format's schemas are written in."""
     module, name = _MODULES[format_name]
-    return cast("SchemaLanguage", getattr(_loaded(module, format_name), name)())
+    return cast("SchemaLanguage", getattr(format_module(module, format_name), name)())
 
 
 def protobuf_codec(
@@ -38,11 +38,16 @@ def protobuf_codec(
 ) -> tuple[Callable[[Row], bytes | None], Callable[[bytes], Row]]:
     """Gives the functions of a row in format PROTOBUF_NOSR."""
     made: tuple[Callable[[Row], bytes | None], Callable[[bytes], Row]]
-    made = _loaded("protobuf.protobuf_language", row.format.name).plain_codec(row)
+    made = format_module("protobuf.protobuf_language", row.format.name).plain_codec(row)
     return made
 
 
-def _loaded(module: str, format_name: str) -> Any:
+def format_module(module: str, format_name: str) -> Any:
+    """Import a module of this package that needs a library of the extra ``formats``.
+
+    Raises:
+        FormatError: ``format-library-missing`` when the library is not installed.
+    """
     try:
         return import_module(f"{_HERE}.{module}")
     except ModuleNotFoundError as error:

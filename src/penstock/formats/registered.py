@@ -21,8 +21,10 @@ Row = tuple[Any, ...]
 #: Texts of the schemas that a schema imports, by the names it knows them under.
 Imports = dict[str, str]
 
-_MAGIC = 0
-_PREFIX = 5
+#: The first byte of every record.
+MAGIC = 0
+#: How many bytes stand before the payload.
+PREFIX_SIZE = 5
 
 
 class SchemaLanguage(Protocol):
@@ -69,12 +71,12 @@ def imports_of(schema: Schema, registry: SchemaRegistry) -> Imports:
 
 def schema_id_of(data: bytes) -> int:
     """Reads the id of the schema that a record was written with."""
-    if len(data) < _PREFIX or data[0] != _MAGIC:
+    if len(data) < PREFIX_SIZE or data[0] != MAGIC:
         raise ValueError(
             "the record does not begin with a zero byte and a schema id:"
             " it was written without a schema registry"
         )
-    return int.from_bytes(data[1:_PREFIX], "big")
+    return int.from_bytes(data[1:PREFIX_SIZE], "big")
 
 
 def registered_codec(
@@ -97,7 +99,7 @@ def registered_codec(
             schema = _written_with(registry, schema_id)
             read = language.decoder(schema, imports_of(schema, registry), row)
             decoders[schema_id] = read
-        return read(data[_PREFIX:])
+        return read(data[PREFIX_SIZE:])
 
     def encode(values: Row) -> bytes | None:
         if is_unwrapped and values[0] is None:
@@ -130,4 +132,4 @@ def _encoder(
         schema = language.schema_of(row)
         schema_id = registry.register(subject_of(row.topic, is_key=row.is_key), schema)
     write = language.encoder(schema, imports_of(schema, registry), row)
-    return bytes([_MAGIC]) + schema_id.to_bytes(4, "big"), write
+    return bytes([MAGIC]) + schema_id.to_bytes(4, "big"), write

@@ -11,10 +11,12 @@ from penstock.serde.base import Serde, SerdeDefaults
 def required_serde(
     serde: Serde[Any] | None, defaults: SerdeDefaults, part: str, what: str, at: str | None = None
 ) -> Serde[Any]:
-    """Gives the serde with its open parts filled in; raises when neither side names one."""
-    given = defaults.key if part == "key" else defaults.value
-    if serde is not None:
-        given = serde.with_defaults(defaults)
+    """Return the serde as the application uses it, or the configured default.
+
+    Raises:
+        StreamsError: ``missing-serde`` when there is neither.
+    """
+    given = defaults.serde(part) if serde is None else serde.with_defaults(defaults.of(part))
     if given is not None and not given.is_open:
         return given
     setting = f"default.{part}.serde"

@@ -19,6 +19,8 @@ from penstock.registry.registry_state import schema_to_json
 from penstock.registry.schemas import RegistryUnavailableError
 
 _NOT_FOUND = 404
+# The login is wrong or lacks a right. No record is at fault then.
+_LOGIN = (401, 403)
 # From here on, the server says that it is not the request that is wrong.
 _OWN_FAULT = 500
 
@@ -45,6 +47,13 @@ class HttpRegistry:
     def register(self, subject: str, schema: Schema) -> int:
         theirs = _to_client(schema)
         return int(self._asked(lambda: self._client.register_schema(subject, theirs)))
+
+    def lookup(self, subject: str, schema: Schema) -> RegisteredSchema | None:
+        theirs = _to_client(schema)
+        found = self._asked(lambda: self._client.lookup_schema(subject, theirs), missing=None)
+        if found is None:
+            return None
+        return RegisteredSchema(subject, int(found.version), int(found.schema_id), schema)
 
     def by_id(self, schema_id: int) -> Schema:
         known = self._known.get(schema_id)
@@ -90,19 +99,26 @@ class HttpRegistry:
         except SchemaRegistryError as error:
             if error.http_status_code == _NOT_FOUND and "missing" in otherwise:
                 return otherwise["missing"]
-            kind = (
-                RegistryUnavailableError if error.http_status_code >= _OWN_FAULT else RegistryError
-            )
-            raise kind(
-                "registry-refused", f"the schema registry says: {error.error_message}"
-            ) from None
+            raise _refused(error.http_status_code, error.error_message) from None
         # Each of the client's own libraries has its own errors for a server that is away.
         except Exception as error:
             raise RegistryUnavailableError(
                 "registry-unavailable",
                 f"the schema registry at {self._settings['url']} cannot be asked: {error}",
-                fix="check ksql.schema.registry.url and that the registry runs",
+                fix="check that the registry runs and its address: schema.registry.url,"
+                " in SQL ksql.schema.registry.url",
             ) from error
+
+
+def _refused(status: int, reason: str) -> RegistryError:
+    if status in _LOGIN:
+        return RegistryUnavailableError(
+            "registry-login",
+            f"the schema registry refuses the login: {reason}",
+            fix="check basic.auth.user.info, in SQL ksql.schema.registry.basic.auth.user.info",
+        )
+    kind = RegistryUnavailableError if status >= _OWN_FAULT else RegistryError
+    return kind("registry-refused", f"the schema registry says: {reason}")
 
 
 def _new_client(settings: Mapping[str, Any]) -> Any:
@@ -120,7 +136,7 @@ def _new_client(settings: Mapping[str, Any]) -> Any:
         raise ConfigError(
             "bad-registry-setting",
             f"the schema registry's client cannot be made: {error}",
-            fix="check ksql.schema.registry.url and its neighbours",
+            fix="check schema.registry.url and the settings beside it",
         ) from None
 
 

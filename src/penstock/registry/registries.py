@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
+from penstock.errors import ConfigError
 from penstock.kafka.java_settings import for_librdkafka
 from penstock.registry.http_registry import HttpRegistry
 from penstock.registry.kafka_log import TOPIC, KafkaLog
 from penstock.registry.registry import LogRegistry, MemoryRegistry, SchemaRegistry
+from penstock.settings.schema_registry import LOGIN, REGISTRY_PREFIX, REGISTRY_URL
 
 URL = "ksql.schema.registry.url"
 _PREFIX = "ksql.schema.registry."
 # Java's clients are told where the login is; this one finds it by its name.
 _ONLY_JAVA = ("basic.auth.credentials.source",)
+_MOCK = "mock://"
 _CLUSTER = ("bootstrap.servers", "security.protocol", "ssl.", "sasl.")
 
 
@@ -39,3 +43,39 @@ def _client_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         if name.startswith(_PREFIX) and name != URL
     }
     return {name: value for name, value in named.items() if name not in _ONLY_JAVA}
+
+
+def registry_of(settings: Mapping[str, Any]) -> SchemaRegistry:
+    """Return the registry at ``schema.registry.url``, one for all serdes of this process.
+
+    ``mock://name`` is a registry in the memory of this process, the same for the same name.
+
+    Raises:
+        ConfigError: ``no-schema-registry`` when the setting is missing.
+    """
+    url = REGISTRY_URL.value_in(settings)
+    if not url:
+        raise ConfigError(
+            "no-schema-registry",
+            f"{REGISTRY_URL.name} is not set",
+            fix="set it to the address of the schema registry, or to mock://test in a test",
+        )
+    if url.startswith(_MOCK):
+        return _in_memory(url)
+    client = {
+        name.removeprefix(REGISTRY_PREFIX): value
+        for name, value in settings.items()
+        if name.startswith((REGISTRY_PREFIX, LOGIN.name)) and name != REGISTRY_URL.name
+    }
+    named = {name: value for name, value in client.items() if name not in _ONLY_JAVA}
+    return _over_http(url, tuple(sorted(named.items())))
+
+
+@cache
+def _in_memory(url: str) -> SchemaRegistry:
+    return MemoryRegistry()
+
+
+@cache
+def _over_http(url: str, client_settings: tuple[tuple[str, Any], ...]) -> SchemaRegistry:
+    return HttpRegistry(url, dict(client_settings))

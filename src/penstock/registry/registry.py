@@ -40,6 +40,9 @@ class SchemaRegistry(Protocol):
     def register(self, subject: str, schema: Schema) -> int:
         """Adds a version unless the subject has that schema already; gives the schema's id."""
 
+    def lookup(self, subject: str, schema: Schema) -> RegisteredSchema | None:
+        """Return the version of a subject that is this schema; None if there is none."""
+
     def by_id(self, schema_id: int) -> Schema:
         """Gives a schema; raises RegistryError ``unknown-schema`` if there is none."""
 
@@ -134,6 +137,9 @@ class LogRegistry:
         if self._registered(subject, schema, schema_id) is not None:
             return []
         return [schema_record(self.state().registration(subject, schema, schema_id))]
+
+    def lookup(self, subject: str, schema: Schema) -> RegisteredSchema | None:
+        return self.state().same(subject, schema)
 
     def by_id(self, schema_id: int) -> Schema:
         return self.state().by_id(schema_id)

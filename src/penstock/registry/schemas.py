@@ -59,5 +59,6 @@ def unknown_schema(schema_id: int) -> RegistryError:
     return RegistryError(
         "unknown-schema",
         f"the schema registry has no schema with id {schema_id}",
-        fix="check ksql.schema.registry.url: the record was written with another registry",
+        fix="use the registry that the record was written with: schema.registry.url,"
+        " in SQL ksql.schema.registry.url",
     )

@@ -64,7 +64,7 @@ def task_settings(
 ) -> TaskSettings:
     """Resolves everything that a task needs from the configuration."""
     interval = config[settings.EMIT_INTERVAL_MS] if emit_interval_ms is None else emit_interval_ms
-    wrapper = _wrapper(config)
+    wrapper, configs = _wrapper(config), dict(config)
     # A wrapper is handed records, one at a time.
     vectorize = "off" if wrapper is not None else config[settings.VECTORIZE]
     return TaskSettings(
@@ -72,6 +72,7 @@ def task_settings(
         defaults=SerdeDefaults(
             _serde(config, settings.DEFAULT_KEY_SERDE),
             _serde(config, settings.DEFAULT_VALUE_SERDE),
+            configs,
         ),
         timestamp_extractor=_extractor(config),
         on_deserialization=_handler(config, settings.DESERIALIZATION_HANDLER),
@@ -85,7 +86,7 @@ def task_settings(
         vectorize_from=_VECTORIZE_FROM[vectorize],
         processor_wrapper=wrapper,
         raises_column_errors=config[settings.VECTORIZE] == "strict",
-        configs=dict(config),
+        configs=configs,
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from penstock.model.record import Headers
@@ -17,10 +17,26 @@ Reader = Callable[[bytes | None], Any]
 
 @dataclass(frozen=True, slots=True)
 class SerdeDefaults:
-    """``default.key.serde`` and ``default.value.serde`` of the configuration, if given."""
+    """What a serde learns from the application that uses it.
+
+    ``key`` and ``value`` are ``default.key.serde`` and ``default.value.serde``, if they are set.
+    ``configs`` are all settings of the application, and ``is_key`` says whether the serde is for
+    keys: the two arguments of ``Serde.configure`` in Java.
+    """
 
     key: Serde[Any] | None = None
     value: Serde[Any] | None = None
+    configs: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    is_key: bool = False
+
+    def of(self, part: str) -> SerdeDefaults:
+        """Return the same for a serde of keys (``"key"``) or of values (``"value"``)."""
+        return replace(self, is_key=part == "key")
+
+    def serde(self, part: str) -> Serde[Any] | None:
+        """Return the default serde of keys or of values, configured like any other serde."""
+        given = self.key if part == "key" else self.value
+        return None if given is None else given.with_defaults(self.of(part))
 
 
 class Serde(ABC, Generic[T]):
@@ -47,7 +63,11 @@ class Serde(ABC, Generic[T]):
         return None if data is None else self.decode(data)
 
     def with_defaults(self, defaults: SerdeDefaults) -> Serde[T]:
-        """Fills inner serdes that were left open from the configuration's defaults."""
+        """Return this serde as an application with these settings uses it.
+
+        A serde that holds another one fills it in if it was left open. A serde that has settings
+        of its own reads them from ``defaults.configs``.
+        """
         return self
 
     @property

@@ -38,7 +38,7 @@ class ChangeSerde(Serde[Change]):
         return None if data is None else self._read(topic, data, headers)
 
     def with_defaults(self, defaults: SerdeDefaults) -> ChangeSerde:
-        return replace(self, inner=filled(self.inner, defaults.value, defaults))
+        return replace(self, inner=filled(self.inner, "value", defaults))
 
     @property
     def is_open(self) -> bool:

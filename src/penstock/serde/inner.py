@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from penstock.errors import InvalidArgumentError
 from penstock.model.record import Headers
@@ -11,11 +11,13 @@ from penstock.serde.base import Serde, SerdeDefaults
 T = TypeVar("T")
 
 
-def filled(
-    inner: Serde[T] | None, default: Serde[Any] | None, defaults: SerdeDefaults
-) -> Serde[T] | None:
-    """Gives the inner serde with its own gaps filled, or the default if it was left open."""
-    return default if inner is None else inner.with_defaults(defaults)
+def filled(inner: Serde[T] | None, part: str, defaults: SerdeDefaults) -> Serde[T] | None:
+    """Return the inner serde as the application uses it, or the default if it was left open.
+
+    ``part`` says what the inner serde is for, ``"key"`` or ``"value"``. The serde around it may
+    be for something else: values of a subscription topic hold keys.
+    """
+    return defaults.serde(part) if inner is None else inner.with_defaults(defaults.of(part))
 
 
 def required(inner: Serde[T] | None, holder: str) -> Serde[T]:

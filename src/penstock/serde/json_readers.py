@@ -87,6 +87,15 @@ def text(parse: Callable[[str], Any], wanted: str) -> Read:
     return read
 
 
+def parsed(cls: type, read_text: Read) -> Read:
+    """Reads text, and takes a value of the class as it is: Avro gives dates, JSON gives text."""
+
+    def read(value: Any) -> Any:
+        return value if type(value) is cls else read_text(value)
+
+    return read
+
+
 def enum(cls: type[Enum]) -> Read:
     def read(value: Any) -> Any:
         try:
@@ -207,12 +216,12 @@ SCALARS: dict[Any, Read] = {
     bool: exactly(bool, "true or false"),
     int: exactly(int, "an integer"),
     float: _float,
-    Decimal: _decimal,
-    UUID: text(UUID, "a UUID"),
-    datetime: text(datetime.fromisoformat, "an ISO 8601 time"),
-    date: text(date.fromisoformat, "an ISO 8601 date"),
-    time: text(time.fromisoformat, "an ISO 8601 time of day"),
-    bytes: text(lambda value: b64decode(value, validate=True), "base64 text"),
+    Decimal: parsed(Decimal, _decimal),
+    UUID: parsed(UUID, text(UUID, "a UUID")),
+    datetime: parsed(datetime, text(datetime.fromisoformat, "an ISO 8601 time")),
+    date: parsed(date, text(date.fromisoformat, "an ISO 8601 date")),
+    time: parsed(time, text(time.fromisoformat, "an ISO 8601 time of day")),
+    bytes: parsed(bytes, text(lambda value: b64decode(value, validate=True), "base64 text")),
 }
 
 #: Types that a JSON parser gives as they are, so that a member of this type is read already.

@@ -51,7 +51,7 @@ class SubscriptionWrapperSerde(Serde[SubscriptionWrapper[K]]):
         return None if data is None else self._read(topic, data)
 
     def with_defaults(self, defaults: SerdeDefaults) -> SubscriptionWrapperSerde[K]:
-        return replace(self, inner=filled(self.inner, defaults.key, defaults))
+        return replace(self, inner=filled(self.inner, "key", defaults))
 
     @property
     def is_open(self) -> bool:
@@ -112,7 +112,7 @@ class SubscriptionResponseWrapperSerde(Serde[SubscriptionResponseWrapper[V]]):
         return None if data is None else self._read(topic, data, headers)
 
     def with_defaults(self, defaults: SerdeDefaults) -> SubscriptionResponseWrapperSerde[V]:
-        return replace(self, inner=filled(self.inner, defaults.value, defaults))
+        return replace(self, inner=filled(self.inner, "value", defaults))
 
     @property
     def is_open(self) -> bool:

@@ -68,7 +68,7 @@ class TimeWindowedSerde(Serde[Windowed[K]]):
         return replace(self, is_changelog=is_changelog)
 
     def with_defaults(self, defaults: SerdeDefaults) -> TimeWindowedSerde[K]:
-        return replace(self, inner=filled(self.inner, defaults.key, defaults))
+        return replace(self, inner=filled(self.inner, "key", defaults))
 
     @property
     def is_open(self) -> bool:
@@ -113,7 +113,7 @@ class SessionWindowedSerde(Serde[Windowed[K]]):
         return _base_key(self.inner, topic, value, headers)
 
     def with_defaults(self, defaults: SerdeDefaults) -> SessionWindowedSerde[K]:
-        return replace(self, inner=filled(self.inner, defaults.key, defaults))
+        return replace(self, inner=filled(self.inner, "key", defaults))
 
     @property
     def is_open(self) -> bool:

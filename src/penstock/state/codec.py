@@ -9,7 +9,13 @@ from functools import partial
 from struct import Struct
 from typing import Any
 
-from penstock.errors import ConfigError, NullArgumentError, SerializationError, StreamsError
+from penstock.errors import (
+    ConfigError,
+    NullArgumentError,
+    SerializationError,
+    StreamsError,
+    UnavailableError,
+)
 from penstock.model.versioned import (
     AggregationWithHeaders,
     ValueAndTimestamp,
@@ -43,8 +49,13 @@ class Codec:
     write: Callable[[Any], bytes | None]
     read: Callable[[bytes], Any]
 
-    def unfit(self, value: object, error: Exception) -> SerializationError:
-        """The error for a value that the serde cannot write."""
+    def unfit(self, value: object, error: Exception) -> StreamsError:
+        """Return the error for a value that the serde cannot write.
+
+        If the serde needs something that is away, no value is at fault: the error stays.
+        """
+        if isinstance(error, UnavailableError):
+            return error
         if isinstance(value, ValueAndTimestamp | ValueTimestampHeaders | AggregationWithHeaders):
             value = value[0]
         return SerializationError(
@@ -55,8 +66,10 @@ class Codec:
             f" another {self.part}_serde",
         )
 
-    def unreadable(self, data: bytes, error: Exception) -> SerializationError:
-        """The error for bytes that the serde cannot read."""
+    def unreadable(self, data: bytes, error: Exception) -> StreamsError:
+        """Return the error for bytes that the serde cannot read, as ``unfit`` for values."""
+        if isinstance(error, UnavailableError):
+            return error
         return SerializationError(
             "store-serde-mismatch",
             f"store {self.store!r}: {self.part} of {len(data)} bytes {data[:32]!r} cannot be read"
@@ -108,7 +121,7 @@ def value_codec(spec: StoreSpec, env: StoreEnvironment) -> Codec:
 def _found(
     serde: Serde[Any] | None, spec: StoreSpec, env: StoreEnvironment, part: str
 ) -> Serde[Any]:
-    filled = None if serde is None else serde.with_defaults(env.defaults)
+    filled = None if serde is None else serde.with_defaults(env.defaults.of(part))
     if filled is None or filled.is_open:
         raise _missing_serde(spec, part)
     return filled

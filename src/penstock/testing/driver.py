@@ -16,7 +16,6 @@ from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import InputRecord, ProducedRecord
 from penstock.runtime.local.partitioned import PartitionedApplication
-from penstock.serde.serdes import resolve_serde
 from penstock.state.header_rows import face
 from penstock.state.plain_view import plain_view
 from penstock.state.spec import StoreHeaders, StoreKind
@@ -190,8 +189,8 @@ class TopologyTestDriver:
         return TestInputTopic(
             self,
             topic,
-            resolve_serde(key_serde) or inferred[0],
-            resolve_serde(value_serde) or inferred[1],
+            self._serdes.named(key_serde, "key") or inferred[0],
+            self._serdes.named(value_serde, "value") or inferred[1],
             self._application.now_ms if start is None else start,
             0 if auto_advance is None else to_ms(auto_advance, "auto advance"),
         )
@@ -244,8 +243,8 @@ class TopologyTestDriver:
         return TestOutputTopic(
             self,
             topic,
-            resolve_serde(key_serde) or inferred[0],
-            resolve_serde(value_serde) or inferred[1],
+            self._serdes.named(key_serde, "key") or inferred[0],
+            self._serdes.named(value_serde, "value") or inferred[1],
         )
 
     def outputs(self) -> list[ProducedRecord]:

@@ -9,7 +9,7 @@ from penstock.kernel.settings import TaskSettings
 from penstock.model.record import Headers
 from penstock.model.site import caller_site
 from penstock.serde.base import Serde
-from penstock.serde.serdes import Serdes
+from penstock.serde.serdes import SerdeLike, Serdes, resolve_serde
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source
 
@@ -41,16 +41,18 @@ class TopicSerdes:
 
     def _pair(self, node: Source | Sink | None, topic: str, *, strict: bool) -> Pair:
         own = (None, None) if node is None else (node.key_serde, node.value_serde)
-        key = self._serde(own[0], self._defaults.key, topic, strict)
-        return key, self._serde(own[1], self._defaults.value, topic, strict)
+        key = self._serde(own[0], "key", topic, strict)
+        return key, self._serde(own[1], "value", topic, strict)
 
-    def _serde(
-        self, given: Serde[Any] | None, default: Serde[Any] | None, topic: str, strict: bool
-    ) -> Serde[Any]:
-        if given is not None:
-            return given.with_defaults(self._defaults)
-        if default is not None:
-            return default
+    def named(self, given: SerdeLike, part: str) -> Serde[Any] | None:
+        """Return the serde that a test names, as the application would use it."""
+        serde = resolve_serde(given)
+        return None if serde is None else serde.with_defaults(self._defaults.of(part))
+
+    def _serde(self, given: Serde[Any] | None, part: str, topic: str, strict: bool) -> Serde[Any]:
+        found = self.named(given, part) or self._defaults.serde(part)
+        if found is not None:
+            return found
         if strict:
             raise InvalidArgumentError(
                 "missing-serde",

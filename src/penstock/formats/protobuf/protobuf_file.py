@@ -50,6 +50,11 @@ _KNOWN: dict[str, str] = {
 }
 
 
+def is_built_in(name: str) -> bool:
+    """Whether a file can be imported without the registry having it."""
+    return name in _STANDARD or name in _KNOWN
+
+
 @dataclass(slots=True)
 class ProtoFile:
     """The messages of a schema in the order of its text, and what it says about their fields."""

@@ -10,6 +10,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
+from penstock.formats.protobuf.message_path import read_path, written_path
 from penstock.formats.protobuf.protobuf_file import ProtoFile, encoded
 from penstock.formats.protobuf.protobuf_read import Messages
 from penstock.formats.protobuf.protobuf_schema import schema_text
@@ -49,7 +50,7 @@ class ProtobufLanguage:
     def encoder(self, schema: Schema, imports: Imports, row: RowFormat) -> Callable[[Row], bytes]:
         file = ProtoFile.parse(schema.text, imports)
         message = file.message(row.properties.schema_full_name)
-        place, make = _written_path(file.path_of(message)), message_maker(message, row.columns)
+        place, make = written_path(file.path_of(message)), message_maker(message, row.columns)
 
         def encode(values: Row) -> bytes:
             data: bytes = make(values).SerializeToString()
@@ -125,52 +126,10 @@ def _by_place(
     known: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
 
     def read(data: bytes) -> Any:
-        path, start = _read_path(data)
+        path, start = read_path(data)
         found = known.get(path)
         if found is None:
             found = known[path] = reader(file.at(path))
         return found(data[start:])
 
     return read
-
-
-def _read_path(data: bytes) -> tuple[tuple[int, ...], int]:
-    """Reads the indexes of a message; a lone zero stands for the first one."""
-    if data[:1] == b"\0":
-        return (0,), 1
-    count, place = _read_number(data, 0)
-    path = []
-    for _ in range(count):
-        index, place = _read_number(data, place)
-        path.append(index)
-    if not path or min(path) < 0:
-        raise ValueError("the record does not tell which message it is")
-    return tuple(path), place
-
-
-def _read_number(data: bytes, place: int) -> tuple[int, int]:
-    raw = shift = 0
-    while True:
-        if place >= len(data) or shift > 28:
-            raise ValueError("the record does not tell which message it is")
-        byte = data[place]
-        place += 1
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (raw >> 1) ^ -(raw & 1), place
-        shift += 7
-
-
-def _written_path(path: Sequence[int]) -> bytes:
-    if list(path) == [0]:
-        return b"\0"
-    return b"".join(_written_number(number) for number in (len(path), *path))
-
-
-def _written_number(number: int) -> bytes:
-    raw, out = number << 1, bytearray()
-    while raw > 0x7F:
-        out.append(raw & 0x7F | 0x80)
-        raw >>= 7
-    out.append(raw)
-    return bytes(out)
