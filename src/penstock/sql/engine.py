@@ -110,7 +110,7 @@ class SqlEngine:
                 fix=did_you_mean(query_id or "", queries)
                 or f"queries are {', '.join(queries) or 'none'}",
             )
-        return self._execution(self.catalog).lowered(found.plan)
+        return found.topology
 
     def topologies(self) -> dict[str, Topology]:
         """Gives the topology of every persistent query, in the order they were created."""
@@ -159,8 +159,7 @@ class SqlEngine:
         """Plans one SELECT ... EMIT CHANGES; ``local`` and ``run_on_spark`` can run it."""
         execution, query = self._select(sql)
         try:
-            plan = execution.push_plan(query)
-            return PushQuery(plan, execution.lowered(plan))
+            return execution.push_query(query)
         except SqlError as error:
             raise error.with_source(sql) from None
 

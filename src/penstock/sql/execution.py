@@ -28,6 +28,7 @@ from penstock.sql.planner.query import Planner
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.upgrade import check_upgrade
 from penstock.sql.queries.pull import PullQuery, as_push_query, pulled_catalog
+from penstock.sql.queries.push import PushQuery
 from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
 from penstock.sql.statements.assertions import assert_schema, assert_topic
 from penstock.sql.statements.insert_values import record_of, tombstone_of
@@ -99,10 +100,11 @@ class Execution:
             self._check_replacement(statement, old, plan)
         if self.registry is not None:
             self.schemas.extend(checked_rows(sink, self.registry))
-        self.schemas.extend(internal_rows(self.lowered(plan)))
+        topology = self.lowered(plan)
+        self.schemas.extend(internal_rows(topology))
         self.catalog.sources[statement.name] = sink
         self.catalog.topics.setdefault(sink.topic, self._partitions(plan))
-        self._add(plan, sql)
+        self._add(plan, topology, sql)
         return StatementResult(
             "create-as", sql, f"created query {query_id}", query_id, statement.name
         )
@@ -116,8 +118,9 @@ class Execution:
                 "query-exists", f"a query {query_id} exists already", span=statement.span
             )
         plan = self._planner.insert_into(statement, query_id)
-        self.schemas.extend(internal_rows(self.lowered(plan)))
-        self._add(plan, sql)
+        topology = self.lowered(plan)
+        self.schemas.extend(internal_rows(topology))
+        self._add(plan, topology, sql)
         return StatementResult(
             "insert-into", sql, f"created query {query_id}", query_id, statement.name
         )
@@ -171,11 +174,10 @@ class Execution:
         if query.emit is None:
             self.pull_query(query)
             return StatementResult("pull-query", sql)
-        plan = self.push_plan(query)
-        return StatementResult("push-query", sql, query_id=plan.id)
+        return StatementResult("push-query", sql, query_id=self.push_query(query).id)
 
     @format_errors_as_sql()
-    def push_plan(self, query: Query) -> QueryPlan:
+    def push_query(self, query: Query) -> PushQuery:
         """Plans SELECT ... EMIT CHANGES; one without EMIT is over when it has been answered."""
         if query.emit is None:
             raise AnalysisError(
@@ -185,8 +187,7 @@ class Execution:
                 span=query.span,
             )
         plan = self._planner.select(query, _transient_id())
-        self.lowered(plan)
-        return plan
+        return PushQuery(plan, self.lowered(plan))
 
     @format_errors_as_sql()
     def pull_query(self, query: Query) -> PullQuery:
@@ -229,7 +230,7 @@ class Execution:
                     fix=did_you_mean(statement.query_id, self.catalog.queries),
                     span=statement.span,
                 )
-            return listing.explained(query.plan, self.lowered(query.plan), sql)
+            return listing.explained(query.plan, query.topology, sql)
         plan = self._explained_plan(statement.statement)
         return listing.explained(plan, self.lowered(plan), sql)
 
@@ -275,10 +276,10 @@ class Execution:
         self.catalog.next_query += 1
         return f"{prefix}_{number}"
 
-    def _add(self, plan: QueryPlan, sql: str) -> None:
+    def _add(self, plan: QueryPlan, topology: Topology, sql: str) -> None:
         sources = tuple(source.name for source in plan.sources)
         sink = None if plan.sink is None else plan.sink.name
-        self.catalog.add_query(PersistentQuery(plan.id, sql, plan, sources, sink))
+        self.catalog.add_query(PersistentQuery(plan.id, sql, plan, topology, sources, sink))
 
     def _partitions(self, plan: QueryPlan) -> int:
         assert plan.sink is not None

@@ -12,6 +12,7 @@ from penstock.model.sql.span import Span
 from penstock.model.sql.types import SqlType
 from penstock.sql.ast.statements import SourceKind
 from penstock.sql.catalog.schema import Schema
+from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
     from penstock.sql.planner.plan import QueryPlan
@@ -89,11 +90,16 @@ class DataSource:
 
 @dataclass(frozen=True, slots=True)
 class PersistentQuery:
-    """A query that runs until it is terminated: what it reads, where it writes, how it runs."""
+    """A query that runs until it is terminated: what it reads, where it writes, how it runs.
+
+    ``topology`` is built once, when the query is created. So the query means what it meant then,
+    whatever happens to settings, types and functions afterwards.
+    """
 
     id: str
     sql: str
     plan: QueryPlan
+    topology: Topology = field(compare=False, repr=False)
     sources: tuple[str, ...]
     sink: str | None
     state: QueryState = "RUNNING"
