@@ -16,7 +16,7 @@ Text becomes a tree, the tree is checked against columns and types, expressions 
 ``expressions``
     ``compile_expression(node, Scope(columns, functions))`` gives a type and a function over a row
     (a list or tuple with one value for each column of the scope). An evaluation that fails gives
-    None and calls the scope's ``log``. ``compile_columns`` gives the same over Arrow columns.
+    None and calls the scope's ``log``. ``over_rows`` gives the same for many rows at once.
 ``functions``
     ``library.built_in_functions()`` gives a ``FunctionRegistry``: ``scalar`` functions for
     expressions, ``bind_table`` for EXPLODE and its kin, ``bind_aggregate`` for an ``Aggregator``

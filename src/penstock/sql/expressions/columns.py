@@ -1,7 +1,6 @@
-"""Expressions over Arrow columns: the same results as over rows, many at a time.
+"""Expressions over Arrow columns, where Arrow computes exactly what the record path computes.
 
-What Arrow cannot do exactly as the record path does is evaluated row by row inside the batch, so
-that every expression has a column form; ``is_vectorised`` tells which way it goes.
+The record path is ``compiler``. ``over_rows`` chooses between the two and is what queries use.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.model.sql.errors import SqlError
 from penstock.model.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType, StructType
-from penstock.sql.arrow import arrow_type, to_array, to_values
+from penstock.sql.arrow import arrow_type, to_array
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.walk import children
 from penstock.sql.catalog.type_names import resolve
-from penstock.sql.expressions.compiler import compile_expression
 from penstock.sql.expressions.kernels import (
     CAST_KERNELS,
     COMPARE_KERNELS,
@@ -48,11 +47,13 @@ _LITERALS = (
 
 @dataclass(frozen=True, slots=True)
 class ColumnExpression:
-    """A checked expression over columns: its type and the function that gives a column."""
+    """A checked expression over columns: its type and the function that computes a column.
+
+    The function raises where one value of a batch is bad: it cannot tell which.
+    """
 
     type: SqlType
     evaluate: EvaluateColumns
-    is_vectorised: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,38 +66,17 @@ class _NotVectorisedError(Exception):
     """A part of the expression has no exact Arrow form."""
 
 
-def compile_columns(node: ast.Expression, scope: Scope) -> ColumnExpression:
-    """Compiles an expression that ``compile_expression`` accepts to one over Arrow columns."""
-    compiled = compile_expression(node, scope)
-    type_ = compiled.type or STRING
-    by_row = _by_row(compiled.evaluate, scope, type_)
+def compile_columns(node: ast.Expression, scope: Scope) -> ColumnExpression | None:
+    """Compile an expression that ``compile_expression`` accepts to one over Arrow columns.
+
+    Returns None if a part of it has no exact Arrow form.
+    """
     try:
         part = _part(node, scope)
-    except _NotVectorisedError:
-        return ColumnExpression(type_, by_row, False)
-    return ColumnExpression(type_, _or_by_row(_as_column(part), by_row), True)
-
-
-def _or_by_row(over_columns: EvaluateColumns, by_row: EvaluateColumns) -> EvaluateColumns:
-    def evaluate(columns: Sequence[Any], count: int) -> Any:
-        try:
-            return over_columns(columns, count)
-        # One bad value fails a whole batch: row by row only its own result is NULL, and logged.
-        except Exception:  # noqa: BLE001
-            return by_row(columns, count)
-
-    return evaluate
-
-
-def _by_row(evaluate: Callable[[Any], Any], scope: Scope, type_: SqlType) -> EvaluateColumns:
-    types = [column.type for column in scope.columns]
-
-    def rows(columns: Sequence[Any], count: int) -> Any:
-        lists = [to_values(c, t) for c, t in zip(columns, types, strict=True)]
-        found = zip(*lists, strict=True) if lists else (() for _ in range(count))
-        return to_array([evaluate(row) for row in found], type_)
-
-    return rows
+        return ColumnExpression(part.type, _as_column(part))
+    except (_NotVectorisedError, SqlError):
+        # Arrow lacks an operation, or a type.
+        return None
 
 
 def _as_column(part: _Part) -> EvaluateColumns:

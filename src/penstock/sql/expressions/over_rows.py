@@ -1,11 +1,15 @@
-"""Expressions over rows that are columns. Row by row: ``compiler``; the kernels: ``columns``."""
+"""Expressions over rows that are columns: by Arrow's kernels where those are exact, else by row.
+
+The kernels are ``columns``. Row by row means the functions of ``compiler``, which are the
+reference: they also take over when one bad value fails a whole batch of the kernels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,50 +27,82 @@ from penstock.sql.expressions.columns import ColumnExpression, compile_columns
 from penstock.sql.expressions.compiler import compile_condition, compile_expression
 from penstock.sql.expressions.scope import Scope
 
+T = TypeVar("T")
+
 OverRows = Callable[[RowColumns], Items]
 Mask = NDArray[np.bool_]
 
 
 def values_over_rows(node: Expression, scope: Scope) -> OverRows:
-    """Gives the function from rows to the expression's value of each: the same as one by one."""
+    """Return the function from rows to the value of the expression for each of them."""
     if isinstance(node, ColumnRef):
         place = scope.find(node)[0]
         return lambda rows: rows.column(place)
-    found = _kernels(node, scope)
+    evaluate, used = compile_expression(node, scope).evaluate, places_used(node, scope)
+    found = compile_columns(node, scope)
+
+    def by_row(rows: RowColumns) -> Items:
+        return [evaluate(row) for row in narrowed(rows, used)]
+
     if found is None:
-        evaluate, used = compile_expression(node, scope).evaluate, places_used(node, scope)
-        return lambda rows: [evaluate(row) for row in narrowed(rows, used)]
-    return lambda rows: column_of_array(_run(found, rows, scope), found.type)
+        return by_row
+    return _first_or_second(
+        lambda rows: column_of_array(_run(found, rows, scope), found.type), by_row
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayOverRows:
-    """An expression that Arrow computes, as it has it."""
+    """An expression whose values stay an Arrow array."""
 
     type: SqlType
     evaluate: Callable[[RowColumns], Any]
 
 
 def array_over_rows(node: Expression, scope: Scope) -> ArrayOverRows | None:
-    """Gives the expression as Arrow computes it; None if it does not."""
-    found = None if isinstance(node, ColumnRef) else _kernels(node, scope)
+    """Return the expression as Arrow computes it; None if Arrow does not."""
+    found = None if isinstance(node, ColumnRef) else compile_columns(node, scope)
     if found is None:
         return None
-    return ArrayOverRows(found.type, lambda rows: _run(found, rows, scope))
+    evaluate, used = compile_expression(node, scope).evaluate, places_used(node, scope)
+    return ArrayOverRows(
+        found.type,
+        _first_or_second(
+            lambda rows: _run(found, rows, scope),
+            lambda rows: to_array([evaluate(row) for row in narrowed(rows, used)], found.type),
+        ),
+    )
 
 
 def mask_over_rows(node: Expression, scope: Scope) -> Callable[[RowColumns], Mask]:
-    """The same for a condition; what is not known to be true is false."""
-    found = _kernels(node, scope)
+    """Return the function from rows to whether a condition is true for each; NULL is not true."""
+    holds, used = compile_condition(node, scope).evaluate, places_used(node, scope)
+    found = compile_columns(node, scope)
+
+    def by_row(rows: RowColumns) -> Mask:
+        return np.fromiter(map(holds, narrowed(rows, used)), bool, len(rows))
+
     if found is None:
-        holds, used = compile_condition(node, scope).evaluate, places_used(node, scope)
-        return lambda rows: np.fromiter(map(holds, narrowed(rows, used)), bool, len(rows))
+        return by_row
 
     def mask(rows: RowColumns) -> Mask:
         truths: Mask = _run(found, rows, scope).fill_null(False).to_numpy(zero_copy_only=False)
         return truths
 
-    return mask
+    return _first_or_second(mask, by_row)
+
+
+def _first_or_second(
+    first: Callable[[RowColumns], T], second: Callable[[RowColumns], T]
+) -> Callable[[RowColumns], T]:
+    def evaluate(rows: RowColumns) -> T:
+        try:
+            return first(rows)
+        # One bad value fails a whole batch: row by row only its own result is NULL, and logged.
+        except Exception:  # noqa: BLE001
+            return second(rows)
+
+    return evaluate
 
 
 def places_used(node: Node, scope: Scope) -> frozenset[int]:
@@ -88,15 +124,6 @@ def narrowed(rows: RowColumns, used: frozenset[int]) -> Iterable[Any]:
         return repeat((None,) * rows.width, len(rows))
     columns = (rows.column(n) if n in used else repeat(None) for n in range(rows.width))
     return zip(*columns)  # noqa: B905 - what repeats has no end
-
-
-def _kernels(node: Expression, scope: Scope) -> ColumnExpression | None:
-    try:
-        found = compile_columns(node, scope)
-    except SqlError:
-        # A column of a type that Arrow has not.
-        return None
-    return found if found.is_vectorised else None
 
 
 def _run(expression: ColumnExpression, rows: RowColumns, scope: Scope) -> Any:
