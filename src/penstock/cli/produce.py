@@ -18,11 +18,11 @@ from penstock.cli.connection import (
     client_settings,
     connect,
 )
-from penstock.cli.output import JsonOption, print_done, print_json
+from penstock.cli.output import JsonOption, print_done, print_json, print_note
 from penstock.cli.text_format import KeySerdeOption, TextFormat, ValueSerdeOption, text_format
 from penstock.errors import InvalidArgumentError
 from penstock.kafka.admin_failures import explained, unknown_partition
-from penstock.kafka.clients import new_producer
+from penstock.kafka.clients import new_producer, sendable_time
 from penstock.kafka.errors import KafkaRequestError
 
 
@@ -92,7 +92,7 @@ def produce(
     )  # fmt: skip
     options: dict[str, Any] = {"headers": [_header(text) for text in header or ()]}
     if timestamp is not None:
-        options["timestamp"] = _time(timestamp)
+        options["timestamp"] = _sendable(_time(timestamp))
     if partition is not None:
         options["partition"] = partition
     partitions = len(connect(bootstrap, command_config, timeout).topic(topic).partitions)
@@ -170,6 +170,15 @@ def _header(text: str) -> tuple[str, bytes]:
     if not (name and equals):
         raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--header")
     return name, value.encode()
+
+
+def _sendable(time_ms: int) -> int:
+    if time_ms < 0:
+        raise typer.BadParameter("Kafka has no times before 1970", param_hint="--timestamp")
+    sent = sendable_time(time_ms)
+    if sent != time_ms:
+        print_note(f"Kafka's client cannot write time {time_ms}: the records have {sent} ms")
+    return sent
 
 
 def _time(text: str) -> int:

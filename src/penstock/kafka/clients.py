@@ -59,6 +59,15 @@ class _ReportingAdminClient(AdminClient):
     reported: ReportedErrors
 
 
+def sendable_time(timestamp_ms: int) -> int:
+    """Return the time to hand to a producer for a record: 1 ms for 0, else the time itself.
+
+    librdkafka takes 0 for "no time given" and writes the present time. Windows then close at once
+    and every later record is late. One millisecond is the nearest time that it can write.
+    """
+    return timestamp_ms or 1
+
+
 def new_consumer(settings: Mapping[str, Any]) -> Consumer:
     return _made(_ReportingConsumer, settings)
 

@@ -11,6 +11,7 @@ from penstock.model.sql.errors import SqlTypeError
 from penstock.model.sql.types import (
     BIGINT,
     BOOLEAN,
+    BYTES,
     DATE,
     DOUBLE,
     INTEGER,
@@ -35,6 +36,8 @@ from penstock.model.time.calendar import (
 )
 
 Convert = Callable[[Any], Any]
+#: From two types to the function between their values: ``caster`` or ``coercer``.
+Conversion = Callable[[SqlType, SqlType], Convert]
 
 
 def caster(source: SqlType, target: SqlType) -> Convert:
@@ -53,18 +56,50 @@ def caster(source: SqlType, target: SqlType) -> Convert:
 
 
 def coercer(source: SqlType, target: SqlType) -> Convert:
-    """Gives the conversion of a value that is written into a column without a CAST.
+    """Return the conversion of a value that is written into a column without a CAST.
 
-    Numbers become wider numbers, text becomes a date or time, and collections and structs do the
-    same inside; a struct's missing fields are NULL. Raises SqlTypeError for everything else.
+    Numbers become wider numbers, and text becomes a date or a time. Collections and structs do the
+    same inside, and a struct's missing fields are NULL. A number is never rounded: the function
+    that is returned raises ValueError if its digits do not fit, as ksqlDB does.
+
+    Raises:
+        SqlTypeError: the value needs a CAST.
     """
     if not can_coerce(source, target):
         raise SqlTypeError(
             "no-such-coercion",
             f"a {source} is not a {target}",
-            fix=f"CAST the value to {target}",
+            fix=_way_to(source, target),
         )
-    return caster(source, target)
+    if source == target:
+        return _same
+    match source, target:
+        case ArrayType(), ArrayType():
+            return _keep_none(_array(source, target, coercer))
+        case MapType(), MapType():
+            return _keep_none(_map(source, target, coercer))
+        case StructType(), StructType():
+            return _keep_none(_struct(source, target, coercer))
+        case _, DecimalType():
+            return _keep_none(_exact(caster(source, target), target))
+        case _:
+            return caster(source, target)
+
+
+def _way_to(source: SqlType, target: SqlType) -> str | None:
+    if source == STRING and target == BYTES:
+        return "use TO_BYTES"
+    return None if _between(source, target) is None else f"CAST the value to {target}"
+
+
+def _exact(convert: Convert, target: SqlType) -> Convert:
+    def converted(value: Any) -> Any:
+        found = convert(value)
+        if found != value:
+            raise ValueError(f"{value} does not fit into {target} without rounding")
+        return found
+
+    return converted
 
 
 def can_coerce(source: SqlType, target: SqlType) -> bool:
@@ -110,32 +145,32 @@ def _between(source: SqlType, target: SqlType) -> Convert | None:
         return _to_decimal(source, target)
     match source, target:
         case ArrayType(), ArrayType():
-            return _array(source, target)
+            return _array(source, target, caster)
         case MapType(), MapType():
-            return _map(source, target)
+            return _map(source, target, caster)
         case StructType(), StructType():
-            return _struct(source, target)
+            return _struct(source, target, caster)
         case DecimalType(), _:
             return _FROM_DECIMAL.get(target)
         case _:
             return _SCALARS.get((source, target))
 
 
-def _array(source: ArrayType, target: ArrayType) -> Convert:
-    element = caster(source.element, target.element)
+def _array(source: ArrayType, target: ArrayType, inner: Conversion) -> Convert:
+    element = inner(source.element, target.element)
     return lambda values: [element(value) for value in values]
 
 
-def _map(source: MapType, target: MapType) -> Convert:
-    key, value = caster(source.key, target.key), caster(source.value, target.value)
+def _map(source: MapType, target: MapType, inner: Conversion) -> Convert:
+    key, value = inner(source.key, target.key), inner(source.value, target.value)
     return lambda values: {key(k): value(v) for k, v in values.items()}
 
 
-def _struct(source: StructType, target: StructType) -> Convert:
+def _struct(source: StructType, target: StructType, inner: Conversion) -> Convert:
     casts: list[tuple[str, Convert]] = []
     for field in target.fields:
         own = source.field(field.name)
-        casts.append((field.name, caster(own.type, field.type) if own else _same))
+        casts.append((field.name, inner(own.type, field.type) if own else _same))
     return lambda value: {name: cast(value.get(name)) for name, cast in casts}
 
 

@@ -148,3 +148,12 @@ def test_project_broker_is_found_from_below_and_keeps_its_data(
     finally:
         assert call("broker", "stop", "--delete-data").exit_code == 0
     assert not (tmp_path / ".penstock" / "broker").exists()
+
+
+def test_record_at_time_0_is_not_a_record_of_now(run: Run, new_topic: Callable[..., str]) -> None:
+    """Kafka's client writes the present time for 0; the record gets the nearest time to it."""
+    topic = new_topic()
+    sent = run("produce", topic, "old", "-t", "0")
+    assert "cannot write time 0" in sent.stderr
+    got = json.loads(run("consume", topic, "--from-beginning", "--json").stdout)
+    assert got["timestamp"] == 1

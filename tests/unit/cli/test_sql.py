@@ -182,3 +182,11 @@ def test_samples_leave_the_rows_of_insert_values_alone() -> None:
     (sample,) = _samples(engine, [record])
     assert (sample.key, sample.value, sample.timestamp) == (b"bob", b'{"PAGE":"/buy"}', 7)
     assert [kept.key for kept in engine.outbox] == [b"ann"]
+
+
+def test_sample_at_time_0_keeps_its_time() -> None:
+    """0 is a time; only a sample without one gets the present time."""
+    engine = SqlEngine()
+    engine.execute("CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');")
+    given = [{"topic": "s", "value": {"A": 1}, "timestamp": 0}, {"topic": "s", "value": {"A": 2}}]
+    assert [sample.timestamp for sample in _samples(engine, given)] == [0, None]

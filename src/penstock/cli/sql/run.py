@@ -88,9 +88,11 @@ def _samples(engine: SqlEngine, given: list[dict[str, Any]]) -> list[OutgoingRec
     """Gives sample records as bytes, in the formats of the script's streams and tables."""
     topics = ScriptTopics(engine)
     topics.learn_sources()
+    # A record without a time gets the present one; 0 is a time.
+    times = [None if data.get("timestamp") is None else int(data["timestamp"]) for data in given]
     return [
-        OutgoingRecord(each.topic, each.key, each.value, each.timestamp or None, each.headers)
-        for each in topics.input_records(given)
+        OutgoingRecord(each.topic, each.key, each.value, time_ms, each.headers)
+        for each, time_ms in zip(topics.input_records(given), times, strict=True)
     ]
 
 

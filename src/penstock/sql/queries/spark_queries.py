@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
-from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.clients import new_consumer, new_producer, sendable_time
 from penstock.kafka.embedded import shared_broker
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.catalog.catalog import DataSource
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from penstock.runtime.spark.driver.streams import KafkaStreams
     from penstock.sql.engine import SqlEngine
 
+_log = logging.getLogger("penstock.sql")
 _PAUSE_S = 0.05
 _BROKERS_CHOICE = -1
 _QUERY_CONFIG: dict[str, Any] = {
@@ -78,7 +80,8 @@ class SparkQueries:
         base = StreamsConfig({APPLICATION_ID.name: "penstock-sql", **self._config})
         self._admin = Admin(admin_settings(base))
         self._base = base
-        self._producer = new_producer(producer_settings(base))
+        # Keys go where Java's producers and the queries themselves put them: joins rely on it.
+        self._producer = new_producer({"partitioner": "murmur2_random"} | producer_settings(base))
         self._session: Any = None
         self._owns_session = False
         #: The running applications by query id.
@@ -110,15 +113,23 @@ class SparkQueries:
         )
 
     def send(self, record: OutgoingRecord) -> None:
-        """Writes a record of INSERT VALUES to its topic."""
+        """Write a record of INSERT VALUES to its topic; without a time it gets the present one."""
         self._make_topics()
-        now = int(time.time() * 1000)
+        given = record.timestamp
+        time_ms = int(time.time() * 1000) if given is None else sendable_time(given)
+        if given is not None and time_ms != given:
+            _log.warning(
+                "a record of %s has time %d, which Kafka's client cannot write: it gets %d ms",
+                record.topic,
+                given,
+                time_ms,
+            )
         self._producer.produce(
             record.topic,
             key=record.key,
             value=record.value,
             headers=list(record.headers),
-            timestamp=now if record.timestamp is None else record.timestamp,
+            timestamp=time_ms,
         )
         self._producer.flush()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.model.sql.errors import AnalysisError, SqlError, SqlTypeError
-from penstock.model.sql.types import BIGINT, SqlType, can_widen
+from penstock.model.sql.types import BIGINT, SqlType
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.expressions import And, ColumnRef, Comparison, Expression, NullLiteral
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.statements import DeleteFrom, InsertValues
 from penstock.sql.ast.walk import walk
-from penstock.sql.casting import caster
+from penstock.sql.casting import coercer
 from penstock.sql.catalog.catalog import Catalog, DataSource
 from penstock.sql.catalog.schema import ROWTIME, SourceColumn
 from penstock.sql.expressions import Scope
@@ -108,15 +108,18 @@ def _is_lambda_parameter(node: ColumnRef, expression: Node) -> bool:
 
 def _converted(value: Any, type_: SqlType, column: SourceColumn, expression: Expression) -> Any:
     try:
-        convert = caster(type_, column.type)
+        convert = coercer(type_, column.type)
         return convert(value)
-    except (SqlError, ValueError, ArithmeticError) as error:
-        raise SqlTypeError(
-            "wrong-type",
-            f"column {column.name} is {column.type}, {value!r} is {type_}",
-            fix=None if can_widen(type_, column.type) else "CAST the value",
-            span=expression.span,
-        ) from error
+    except SqlError as error:
+        reason, fix = f"{value!r} is {type_}", error.fix
+    except (ValueError, ArithmeticError) as error:
+        reason, fix = str(error), f"write a value that {column.type} can hold, or CAST it"
+    raise SqlTypeError(
+        "wrong-type",
+        f"column {column.name} is {column.type}: {reason}",
+        fix=fix,
+        span=expression.span,
+    )
 
 
 def _record(
@@ -133,6 +136,13 @@ def _record(
     timestamp = given.get(ROWTIME)
     if target.timestamp is not None and given.get(target.timestamp.name) is not None:
         timestamp = timestamp_reader(target.timestamp)(given[target.timestamp.name])
+    if timestamp is not None and timestamp < 0:
+        raise AnalysisError(
+            "negative-time",
+            f"a record's time cannot be {timestamp} ms: Kafka has no times before 1970",
+            fix="give ROWTIME milliseconds since 1970",
+            span=statement.span,
+        )
     key_bytes = lowering.topic_key_serde(target).serialize(target.topic, key)
     value_bytes = lowering.topic_value_serde(target).serialize(target.topic, value)
     return OutgoingRecord(target.topic, key_bytes, value_bytes, timestamp)

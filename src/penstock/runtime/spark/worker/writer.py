@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.errors import StreamsError
-from penstock.kafka.clients import new_producer
+from penstock.kafka.clients import new_producer, sendable_time
 from penstock.kafka.error_table import Verdict, verdict
 from penstock.model.record import Headers
 from penstock.model.topic_partition import TopicPartition
@@ -135,10 +135,8 @@ class KafkaWriter:
         noted: Any = list(headers) if headers else None
         while True:
             try:
-                # librdkafka takes 0 for "now", which is further off than a millisecond.
-                self._producer.produce(
-                    topic, value, key, where, on_delivery, None, timestamp or 1, noted
-                )
+                time_ms = sendable_time(timestamp)
+                self._producer.produce(topic, value, key, where, on_delivery, None, time_ms, noted)
                 return
             except BufferError:
                 self._producer.poll(0.1)
@@ -156,7 +154,8 @@ class KafkaWriter:
         partition: int | None = None,
     ) -> None:
         # Arguments by position take a fifth off the time of a record. Only the first of the two
-        # places for a callback is looked at once both are given.
+        # places for a callback is looked at once both are given. The time is that of
+        # ``sendable_time``, without its call.
         produce = self._producer.produce
         self._topics.add(topic)
         where = -1 if partition is None else partition
