@@ -36,6 +36,7 @@ from penstock.sql.ast.queries import (
     Within,
 )
 from penstock.sql.ast.types import ArrayOf, NamedType, StructOf
+from penstock.sql.ast.walk import walk
 from penstock.sql.syntax.parser import (
     parse,
     parse_expression,
@@ -210,7 +211,7 @@ def test_soft_keywords_are_names_where_only_a_name_fits() -> None:
         ("RUN SCRIPT './a.sql'", admin.RunScript("./a.sql")),
         ("DROP TABLE IF EXISTS t DELETE TOPIC", ast.DropSource("TABLE", "T", True, True)),
         ("EXPLAIN q_1", ast.Explain(query_id="Q_1")),
-        ("ASSERT NOT EXISTS TOPIC t TIMEOUT 2 SECONDS", ast.AssertTopic("T", (), 2000, False)),
+        ("ASSERT NOT EXISTS TOPIC t TIMEOUT 2 SECONDS", ast.AssertTopic("t", (), 2000, False)),
         ("ASSERT SCHEMA SUBJECT 's' ID 3", ast.AssertSchema("s", 3)),
         ("CREATE TYPE a AS INT", ast.CreateType("A", NamedType("INT"))),
         ("DELETE FROM t WHERE 1", ast.DeleteFrom("T", IntegerLiteral(1))),
@@ -283,3 +284,32 @@ def test_scripts_are_cut_at_semicolons_outside_quotes() -> None:
     pieces = split_statements(script)
     assert [p.text for p in pieces] == ["SET 'a;' = ';'", "SHOW ${what}", "SHOW TABLES"]
     assert (pieces[1].span.line, pieces[1].span.column) == (2, 12)
+
+
+def test_topics_keep_their_case_without_quotes() -> None:
+    """Kafka tells Orders from ORDERS, so PRINT and ASSERT TOPIC take a name as it is written."""
+    printed = parse_statement("PRINT myTopic FROM BEGINNING;")
+    assert isinstance(printed, admin.PrintTopic)
+    assert printed.topic == "myTopic"
+    asserted = parse_statement("ASSERT TOPIC ${t};", {"T": "ordersOfToday"})
+    assert isinstance(asserted, ast.AssertTopic)
+    assert asserted.name == "ordersOfToday"
+
+
+@pytest.mark.parametrize("word", ["OR", "AND"])
+def test_long_chain_is_no_deep_tree(word: str) -> None:
+    """Programs write conditions with thousands of parts; no walk over them exhausts the stack."""
+    text = f" {word} ".join(f"a = {n}" for n in range(2000))
+    node = parse_expression(text)
+    parts = [part for part in walk(node) if isinstance(part, Comparison)]
+    assert [part.right for part in parts] == [IntegerLiteral(n) for n in range(2000)]
+    assert pickle.loads(pickle.dumps(node)) == node
+    assert node.span is not None
+    assert (node.span.start, node.span.end) == (0, len(text))
+
+
+def test_what_may_follow_is_always_named() -> None:
+    """Where a statement must end, the error says so."""
+    with pytest.raises(ParseError) as refused:
+        parse_statement("SELECT * FROM s LIMIT 1 1")
+    assert refused.value.message == "unexpected '1'; expected the end of the statement"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +11,7 @@ from lark import Token
 from penstock.model.sql.errors import ParseError
 from penstock.model.sql.span import Span
 from penstock.sql.ast import expressions as ast
+from penstock.sql.ast.chains import fold
 from penstock.sql.ast.types import ArrayOf, FieldType, MapOf, NamedType, StructOf, TypeNode
 from penstock.sql.builders.rules import builds
 
@@ -27,13 +29,20 @@ def expressions(_: Span | None, *items: ast.Expression) -> tuple[ast.Expression,
 
 
 @builds("or_")
-def or_(span: Span | None, left: ast.Expression, right: ast.Expression) -> ast.Or:
-    return ast.Or(left, right, span=span)
+def or_(_: Span | None, *parts: ast.Expression) -> ast.Expression:
+    return fold(parts, lambda left, right: ast.Or(left, right, span=_over(left, right)))
 
 
 @builds("and_")
-def and_(span: Span | None, left: ast.Expression, right: ast.Expression) -> ast.And:
-    return ast.And(left, right, span=span)
+def and_(_: Span | None, *parts: ast.Expression) -> ast.Expression:
+    return fold(parts, lambda left, right: ast.And(left, right, span=_over(left, right)))
+
+
+def _over(left: ast.Expression, right: ast.Expression) -> Span | None:
+    """Return the span from the beginning of one node to the end of another."""
+    if left.span is None or right.span is None:
+        return None
+    return replace(left.span, end=right.span.end)
 
 
 @builds("not_")

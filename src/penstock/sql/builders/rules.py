@@ -9,6 +9,7 @@ from lark import Token, Tree
 
 from penstock.model.sql.errors import ParseError
 from penstock.model.sql.span import Span
+from penstock.sql.ast.chains import fold
 
 Builder = Callable[..., Any]
 
@@ -28,7 +29,7 @@ def builds(*rules: str) -> Callable[[Builder], Builder]:
 
 # Deeper trees would exhaust Python's stack in one of the walks that follow.
 MAX_DEPTH = 150
-# Long chains of these are walked in a loop, so that they are not deep.
+# Rules with any number of parts, which ``fold`` puts together.
 _CHAINS = frozenset(("or_", "and_"))
 
 
@@ -44,7 +45,7 @@ def build(tree: Any) -> Any:
         rule = str(subtree.data)
         children = [built.get(id(c), (c, 0)) for c in subtree.children]
         span = _span(subtree)
-        depth = _depth(rule, subtree.children, [depth for _, depth in children])
+        depth = _depth(rule, [depth for _, depth in children])
         if depth > MAX_DEPTH:
             raise ParseError(
                 "nested-too-deeply",
@@ -56,9 +57,9 @@ def build(tree: Any) -> Any:
     return built[id(tree)][0]
 
 
-def _depth(rule: str, children: list[Any], depths: list[int]) -> int:
-    if rule in _CHAINS and isinstance(children[0], Tree) and children[0].data == rule:
-        return max(depths[0], depths[1] + 1)
+def _depth(rule: str, depths: list[int]) -> int:
+    if rule in _CHAINS:
+        return fold(depths, lambda left, right: 1 + max(left, right))
     return 1 + max(depths, default=0)
 
 

@@ -228,9 +228,15 @@ def assert_source(
     return ast.AssertSource(kind, name, columns or (), properties or (), span=span)
 
 
-@builds("topic_name", "subject")
-def topic_name(_: Span | None, name: str) -> str:
-    return str(name)
+@builds("topic_name")
+def topic_name(_: Span | None, token: Token) -> str:
+    """Keep the case: Kafka tells ``Orders`` from ``ORDERS``."""
+    return str(token.value)
+
+
+@builds("subject")
+def subject(_: Span | None, name: str) -> str:
+    return name
 
 
 @builds("listing")

@@ -58,12 +58,14 @@ class Lexeme:
     """A token before anybody decides whether its word is a keyword.
 
     ``kind`` is WORD, QUOTED, STRING, INTEGER, DECIMAL, FLOAT or PUNCTUATION; ``value`` has its
-    quotes removed, and a word is in upper case.
+    quotes removed, and a word is in upper case. ``written`` is the word before that, for names of
+    topics; it is None where it would be the value.
     """
 
     kind: str
     value: str
     span: Span
+    written: str | None = None
 
 
 class SourceText:
@@ -125,7 +127,7 @@ def _lexeme(kind: str, text: str, span: Span, variables: Mapping[str, str] | Non
 
 def _word(text: str, span: Span, variables: Mapping[str, str] | None) -> Lexeme:
     if "${" not in text:
-        return Lexeme("WORD", text.upper(), span)
+        return Lexeme("WORD", text.upper(), span, text)
     if variables is None:
         return Lexeme("WORD", text, span)
     value = _substitute(text, variables)
@@ -139,7 +141,7 @@ def _word(text: str, span: Span, variables: Mapping[str, str] | None) -> Lexeme:
             fix="define a name, a number, or text with its own quotes",
             span=span,
         )
-    return Lexeme(inner[0].kind, inner[0].value, span)
+    return Lexeme(inner[0].kind, inner[0].value, span, inner[0].written)
 
 
 def _substitute(text: str, variables: Mapping[str, str] | None) -> str:
@@ -250,9 +252,12 @@ def accepts(parser_state: Any, terminal: str) -> bool:
     The state's own table is not enough: LALR merges states, so it lists terminals that only
     another context can take.
     """
-    table, end = parser_state.parse_conf.states, len(parser_state.state_stack)
+    conf, end = parser_state.parse_conf, len(parser_state.state_stack)
+    table = conf.states
     stack = list(parser_state.state_stack)
     for _ in range(end + 200):
+        if terminal == "$END" and stack[-1] == conf.end_state:
+            return True
         step = table[stack[-1]].get(terminal)
         if step is None:
             return False
@@ -280,7 +285,7 @@ def _opens_lambda(lexemes: Sequence[Lexeme], i: int) -> bool:
 
 def _token(kind: str, lexeme: Lexeme) -> Token:
     span = lexeme.span
-    return Token(
+    token = Token(
         kind,
         lexeme.value,
         start_pos=span.start,
@@ -290,3 +295,6 @@ def _token(kind: str, lexeme: Lexeme) -> Token:
         end_line=span.line,
         end_column=span.column + span.end - span.start,
     )
+    # A token is text in upper case; its ``value`` keeps what was written.
+    token.value = lexeme.value if lexeme.written is None else lexeme.written
+    return token

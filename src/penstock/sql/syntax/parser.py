@@ -22,6 +22,7 @@ from penstock.sql.ast.statements import Statement
 from penstock.sql.ast.types import TypeNode
 from penstock.sql.builders.rules import build, token_span
 from penstock.sql.syntax.lexer import GrammarLexer, Lexeme, SourceText, accepts, scan, split
+from penstock.sql.syntax.unsupported import unsupported_error
 
 _NO_VARIABLES: Mapping[str, str] = {}
 
@@ -139,12 +140,16 @@ def _place(lexeme: Lexeme) -> int:
 
 
 def _unexpected(error: UnexpectedToken, lexemes: list[Lexeme], start: str) -> ParseError:
+    known = unsupported_error(lexemes, _failed_at(error, lexemes))
+    if known is not None:
+        return known
     expected = _expected(error.state)
     if error.token.type == "$END":
         end = lexemes[-1].span if lexemes else Span(0, 0, 1, 1)
         return ParseError(
             "unexpected-end",
             f"the {start} ends too soon; expected {_listed(expected)}",
+            fix=_missing_source(lexemes),
             span=end,
         )
     token = error.token
@@ -155,6 +160,19 @@ def _unexpected(error: UnexpectedToken, lexemes: list[Lexeme], start: str) -> Pa
         code = "unexpected-token"
         message = f"unexpected {str(token)!r}; expected {_listed(expected)}"
     return ParseError(code, message, fix=_advice(token, expected), span=span)
+
+
+def _failed_at(error: UnexpectedToken, lexemes: list[Lexeme]) -> int:
+    if error.token.type == "$END":
+        return len(lexemes)
+    return bisect_left(lexemes, error.token.start_pos or 0, key=_place)
+
+
+def _missing_source(lexemes: list[Lexeme]) -> str | None:
+    words = [lexeme.value for lexeme in lexemes if lexeme.kind == "WORD"]
+    if "SELECT" in words and "FROM" not in words:
+        return "every SELECT reads FROM a stream or table"
+    return None
 
 
 def _advice(token: Any, expected: list[str]) -> str | None:
@@ -174,7 +192,7 @@ _KINDS = {
     "DECIMAL": "a number",
     "FLOAT": "a number",
     "LAMBDA_OPEN": "'('",
-    "$END": "the end",
+    "$END": "the end of the statement",
 }
 
 

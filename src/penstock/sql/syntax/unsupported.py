@@ -1,0 +1,156 @@
+"""What other SQL dialects have and this one has not: each by its name, with the way round.
+
+The parser asks here when a statement does not parse, so that the answer to ``INTERSECT`` is a
+sentence about INTERSECT and not a list of the words that may stand in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from penstock.model.sql.errors import ParseError
+from penstock.sql.syntax.lexer import Lexeme
+
+#: Stands for any one word or sign in a pattern.
+_ANY = "*"
+#: How far behind the words of a clause the parser may be when it notices. Of a lone word it must
+#: be there or at the next one: columns have such names, too.
+_REACH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """One construct: how it is written, the way round, and its name where that is another."""
+
+    #: None if the words of the pattern are the name.
+    name: str | None
+    patterns: tuple[tuple[str, ...], ...]
+    instead: str
+
+
+def _statement(names: str, instead: str) -> Unsupported:
+    return Unsupported(None, tuple(tuple(each.split()) for each in names.split(", ")), instead)
+
+
+def _clause(name: str, patterns: str, instead: str) -> Unsupported:
+    return Unsupported(name, tuple(tuple(each.split()) for each in patterns.split(" | ")), instead)
+
+
+_REPLACE_ROW = "INSERT INTO the table with the same key: the new row replaces the old one"
+_FOLLOW = "use CREATE STREAM or CREATE TABLE ... AS SELECT, which is kept up to date"
+_CATALOG = "there is one catalog: put the name in front of those of your streams and tables"
+
+_STATEMENTS = (
+    _statement("UPDATE, UPSERT", _REPLACE_ROW),
+    _statement("MERGE, REPLACE INTO", _REPLACE_ROW),
+    _statement("TRUNCATE", "DROP it with DELETE TOPIC, then create it again"),
+    _statement("GRANT, REVOKE, CREATE USER, CREATE ROLE", "rights are Kafka's: use its ACLs"),
+    _statement(
+        "BEGIN, START TRANSACTION, COMMIT, ROLLBACK",
+        "leave it out: a script is accepted as a whole or not at all, and queries run exactly once",
+    ),
+    _statement("CREATE DATABASE, CREATE SCHEMA, USE, DROP DATABASE, DROP SCHEMA", _CATALOG),
+    _statement(
+        "CREATE INDEX, CREATE UNIQUE INDEX, DROP INDEX",
+        "a table is found by its key: make one with the column as key, CREATE TABLE ... AS"
+        " SELECT ... GROUP BY that column",
+    ),
+    _statement("CREATE VIEW, CREATE OR REPLACE VIEW, DROP VIEW", _FOLLOW),
+    _statement("CREATE MATERIALIZED VIEW, DROP MATERIALIZED VIEW", _FOLLOW),
+    _statement("CREATE TEMPORARY, CREATE TEMP", "use WITH name AS (SELECT ...) inside the query"),
+    _statement("COPY, LOAD DATA, EXPORT, IMPORT", "write files to topics with penstock produce"),
+    _statement("ANALYZE, VACUUM, OPTIMIZE", "leave it out: there are no statistics to keep"),
+    _statement("CALL, PREPARE, DECLARE", "use DEFINE for variables and @udf for functions"),
+    _statement("WITH RECURSIVE", "compute the steps in a program of the DSL, with a processor"),
+    _statement(
+        "ALTER STREAM * DROP, ALTER TABLE * DROP, ALTER STREAM * RENAME, ALTER TABLE * RENAME,"
+        " ALTER STREAM * ALTER, ALTER TABLE * ALTER, ALTER STREAM * MODIFY, ALTER TABLE * MODIFY",
+        "ALTER only adds columns: create a new stream or table over the topic, or use"
+        " CREATE OR REPLACE ... AS SELECT",
+    ),
+)  # fmt: skip
+
+_CLAUSES = (
+    _clause(
+        "UNION",
+        "UNION SELECT | UNION ALL | UNION DISTINCT | UNION (",
+        "create a stream from one SELECT, then INSERT INTO it SELECT the other; GROUP BY all"
+        " columns where rows may come only once",
+    ),
+    _clause("INTERSECT", "INTERSECT SELECT | INTERSECT ALL | INTERSECT (",
+            "INNER JOIN the two on their keys"),
+    _clause("EXCEPT", "EXCEPT SELECT | EXCEPT ALL | EXCEPT ( | MINUS SELECT",
+            "LEFT JOIN the two on their keys, WHERE the right key IS NULL"),
+    _clause("OVER", ") OVER (", "aggregate with GROUP BY and WINDOW, then join the result"),
+    _clause("QUALIFY", "QUALIFY *", "put the query into FROM ( ... ) and filter it with WHERE"),
+    _clause("FILTER", ") FILTER (", "put CASE WHEN ... THEN ... END into the aggregate"),
+    _clause("WITHIN GROUP", "WITHIN GROUP", "collect the values with COLLECT_LIST and sort them"),
+    _clause("CROSS JOIN", "CROSS JOIN", "join ON an equality; for lists use EXPLODE in SELECT"),
+    _clause("NATURAL JOIN", "NATURAL JOIN | NATURAL LEFT | NATURAL INNER",
+            "name the columns: JOIN ... ON a.x = b.x"),
+    _clause("USING", "USING (", "name the columns: JOIN ... ON a.x = b.x"),
+    _clause("a comma in FROM", "FROM * , | FROM * * ,", "write JOIN ... ON"),
+    _clause("LATERAL", "LATERAL ( | LATERAL VIEW | UNNEST (", "use EXPLODE(list) in SELECT"),
+    _clause("TABLESAMPLE", "TABLESAMPLE * | TABLESAMPLE (", "filter with WHERE RANDOM() < 0.1"),
+    _clause("FETCH", "FETCH FIRST | FETCH NEXT", "use LIMIT"),
+    _clause("OFFSET", "OFFSET *", "skip the rows where they are read; LIMIT says how many come"),
+    _clause("DISTINCT ON", "DISTINCT ON", "GROUP BY the columns, LATEST_BY_OFFSET(other)"),
+    _clause("FOR UPDATE", "FOR UPDATE | FOR SHARE", "leave it out: queries lock nothing"),
+    _clause("AS OF", "FOR SYSTEM_TIME | AS OF", "filter by ROWTIME"),
+    _clause("ILIKE", "ILIKE *", "write LCASE(text) LIKE 'pattern'"),
+    _clause("SIMILAR TO", "SIMILAR TO | RLIKE * | REGEXP *",
+            "write REGEXP_EXTRACT('pattern', text) IS NOT NULL"),
+    _clause("a query inside an expression",
+            "IN ( SELECT | EXISTS ( SELECT | ANY ( SELECT | ALL ( SELECT",
+            "JOIN the table that the inner query would read"),
+    _clause("a query as a value", "= ( SELECT | < ( SELECT | > ( SELECT",
+            "make a table with the value and JOIN it"),
+    _clause("EXTRACT ... FROM", "EXTRACT ( * FROM", "use FORMAT_TIMESTAMP(time, 'yyyy')"),
+    _clause("PIVOT", "PIVOT ( | UNPIVOT (", "use CASE in aggregates, or EXPLODE"),
+    _clause("MATCH_RECOGNIZE", "MATCH_RECOGNIZE (", "write a processor in a program of the DSL"),
+    _clause("a second row in VALUES", ") , (", "write one INSERT for each row"),
+)  # fmt: skip
+
+
+def unsupported_error(lexemes: Sequence[Lexeme], failed: int) -> ParseError | None:
+    """Return the error for a known construct at or just before the lexeme that did not parse.
+
+    ``failed`` is the place of that lexeme, the number of lexemes if the text ends too soon.
+    """
+    for each in _STATEMENTS:
+        for pattern in each.patterns:
+            if _matches(lexemes, 0, pattern):
+                name = " ".join("..." if word == _ANY else word for word in pattern)
+                return _error(name, each, lexemes[0])
+    for start in range(min(failed, len(lexemes) - 1), -1, -1):
+        for each in _clauses_at(lexemes, start, failed):
+            return _error(each.name, each, _named(lexemes, start))
+    return None
+
+
+def _clauses_at(lexemes: Sequence[Lexeme], start: int, failed: int) -> Iterator[Unsupported]:
+    for each in _CLAUSES:
+        for pattern in each.patterns:
+            reach = len(pattern) + _REACH if pattern[-1] != _ANY else 1
+            if failed <= start + reach and _matches(lexemes, start, pattern):
+                yield each
+
+
+def _named(lexemes: Sequence[Lexeme], start: int) -> Lexeme:
+    """Return the first word of a match: a bracket before it is only there to be sure."""
+    found = lexemes[start : start + 2]
+    return next((each for each in found if each.kind == "WORD"), found[0])
+
+
+def _matches(lexemes: Sequence[Lexeme], start: int, pattern: tuple[str, ...]) -> bool:
+    if start + len(pattern) > len(lexemes):
+        return False
+    return all(
+        word == _ANY or (lexeme.value == word and lexeme.kind in ("WORD", "PUNCTUATION"))
+        for word, lexeme in zip(pattern, lexemes[start:], strict=False)
+    )
+
+
+def _error(name: str | None, found: Unsupported, at: Lexeme) -> ParseError:
+    return ParseError("not-supported", f"{name} is not supported", fix=found.instead, span=at.span)
