@@ -139,11 +139,18 @@ columns: Some = tuples(
 )
 kinds: Some = st.sampled_from(["STREAM", "TABLE"])
 values: Some = tuples(few, 1)
+
+
+def _insert_rows(name: str, rows: Any, names: Any) -> ast.InsertRows:
+    return ast.InsertRows(tuple(ast.InsertValues(name, row, names) for row in rows))
+
+
 definitions: Some = (
     st.builds(ast.CreateSource, kinds, names, columns, properties, booleans, booleans, booleans)
     | st.builds(ast.CreateAsSelect, kinds, names, plain, properties, booleans, booleans)
     | st.builds(ast.InsertInto, names, plain, properties)
     | st.builds(ast.InsertValues, names, values, tuples(names))
+    | st.builds(_insert_rows, names, st.lists(values, min_size=2, max_size=3), tuples(names))
     | st.builds(ast.DeleteFrom, names, few)
     | st.builds(ast.DropSource, kinds, names, booleans, booleans)
     | st.builds(ast.AlterSource, kinds, names, tuples(st.builds(ast.NewColumn, names, types), 1))

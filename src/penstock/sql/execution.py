@@ -130,6 +130,12 @@ class Execution:
         self.outgoing.append(record)
         return StatementResult("insert-values", sql, "1 row inserted", source=statement.name)
 
+    def insert_rows(self, statement: ast.InsertRows, sql: str) -> StatementResult:
+        for row in statement.rows:
+            self.insert_values(row, sql)
+        message = f"{len(statement.rows)} rows inserted"
+        return StatementResult("insert-values", sql, message, source=statement.rows[0].name)
+
     def delete(self, statement: ast.DeleteFrom, sql: str) -> StatementResult:
         record = tombstone_of(statement, self.catalog, self.functions, self._lowering("DELETE"))
         self.outgoing.append(record)
@@ -314,6 +320,7 @@ _HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
     ast.CreateAsSelect: Execution.create_as,
     ast.InsertInto: Execution.insert_into,
     ast.InsertValues: Execution.insert_values,
+    ast.InsertRows: Execution.insert_rows,
     ast.DeleteFrom: Execution.delete,
     ast.DropSource: Execution.drop,
     ast.AlterSource: Execution.alter,

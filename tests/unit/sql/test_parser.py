@@ -217,6 +217,15 @@ def test_soft_keywords_are_names_where_only_a_name_fits() -> None:
         ("DELETE FROM t WHERE 1", ast.DeleteFrom("T", IntegerLiteral(1))),
         ("INSERT INTO t (a) VALUES (1)", ast.InsertValues("T", (IntegerLiteral(1),), ("A",))),
         (
+            "INSERT INTO t VALUES (1), (2)",
+            ast.InsertRows(
+                (
+                    ast.InsertValues("T", (IntegerLiteral(1),)),
+                    ast.InsertValues("T", (IntegerLiteral(2),)),
+                )
+            ),
+        ),
+        (
             "ALTER STREAM s ADD COLUMN a INT",
             ast.AlterSource("STREAM", "S", (ast.NewColumn("A", NamedType("INT")),)),
         ),

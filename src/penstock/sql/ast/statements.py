@@ -77,6 +77,13 @@ class InsertValues(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class InsertRows(Node):
+    """``INSERT INTO name [(columns)] VALUES (values), (values)``: several rows in one statement."""
+
+    rows: tuple[InsertValues, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteFrom(Node):
     """``DELETE FROM table WHERE condition``: writes a tombstone for the key."""
 
@@ -208,6 +215,7 @@ Statement = (
     | CreateAsSelect
     | InsertInto
     | InsertValues
+    | InsertRows
     | DeleteFrom
     | DropSource
     | AlterSource

@@ -102,8 +102,11 @@ def insert_select(span: Span | None, name: str, properties: Any, query: Query) -
 
 
 @builds("insert_values")
-def insert_values(span: Span | None, name: str, columns: Any, values: Any) -> ast.InsertValues:
-    return ast.InsertValues(name, values, columns or (), span=span)
+def insert_values(
+    span: Span | None, name: str, columns: Any, *rows: Any
+) -> ast.InsertValues | ast.InsertRows:
+    inserts = tuple(ast.InsertValues(name, values, columns or (), span=span) for values in rows)
+    return inserts[0] if len(inserts) == 1 else ast.InsertRows(inserts, span=span)
 
 
 @builds("delete_from")

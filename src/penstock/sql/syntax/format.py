@@ -26,12 +26,8 @@ def format_statement(statement: ast.Statement) -> str:
             return format_query(statement)
         case ast.CreateSource() | ast.CreateAsSelect() | ast.CreateType() | ast.CreateConnector():
             return _create(statement)
-        case ast.InsertInto(name, query, properties):
-            return f"INSERT INTO {identifier(name)}{_with(properties)} {format_query(query)}"
-        case ast.InsertValues(name, values, columns):
-            return f"INSERT INTO {identifier(name)}{_names(columns)} VALUES ({_values(values)})"
-        case ast.DeleteFrom(name, where):
-            return f"DELETE FROM {identifier(name)} WHERE {format_expression(where)}"
+        case ast.InsertInto() | ast.InsertValues() | ast.InsertRows() | ast.DeleteFrom():
+            return _write(statement)
         case ast.DropSource() | ast.DropType() | ast.DropConnector() | ast.AlterSource():
             return _change(statement)
         case ast.Explain(inner, query_id):
@@ -48,6 +44,21 @@ def format_statement(statement: ast.Statement) -> str:
             return _assertion(statement)
         case _:
             return _administration(statement)
+
+
+def _write(node: ast.InsertInto | ast.InsertValues | ast.InsertRows | ast.DeleteFrom) -> str:
+    match node:
+        case ast.InsertInto(name, query, properties):
+            return f"INSERT INTO {identifier(name)}{_with(properties)} {format_query(query)}"
+        case ast.InsertValues(name, values, columns):
+            return f"INSERT INTO {identifier(name)}{_names(columns)} VALUES ({_values(values)})"
+        case ast.InsertRows(rows):
+            others = (f"({_values(row.values)})" for row in rows[1:])
+            return ", ".join([_write(rows[0]), *others])
+        case ast.DeleteFrom(name, where):
+            return f"DELETE FROM {identifier(name)} WHERE {format_expression(where)}"
+        case _:
+            assert_never(node)
 
 
 def _create(
