@@ -184,7 +184,7 @@ def test_types_may_depend_on_arguments() -> None:
 def test_vectorised_functions_take_arrays() -> None:
     """A function over Arrow arrays serves rows and columns alike."""
 
-    @udf(signature="BIGINT, BIGINT -> BIGINT", is_vectorised=True)
+    @udf(signature="BIGINT, BIGINT -> BIGINT", columns=True)
     def plus(a: Any, b: Any) -> Any:
         return pc.add(a, b)
 
@@ -203,7 +203,7 @@ def test_vectorised_functions_take_arrays() -> None:
 def test_a_bad_value_costs_its_own_row_only() -> None:
     """Where a batch fails, its rows are evaluated one by one and only the bad one is NULL."""
 
-    @udf(signature="BIGINT -> BIGINT", is_vectorised=True)
+    @udf(signature="BIGINT -> BIGINT", columns=True)
     def invert(a: Any) -> Any:
         return pc.divide(100, a)
 
@@ -231,4 +231,26 @@ def test_extensions_are_loaded_from_a_folder(tmp_path: Path) -> None:
     assert "INC" not in FUNCTIONS.scalars
     (tmp_path / "broken.py").write_text("1 / 0")
     with pytest.raises(AnalysisError, match=r"broken\.py"):
+        load_extensions(tmp_path, registry)
+
+
+def test_extensions_may_have_dataclasses_and_name_their_lines(tmp_path: Path) -> None:
+    """Hints that are texts are resolved in the file; an error has the file's own line."""
+    (tmp_path / "shapes.py").write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass\n"
+        "from penstock.sql import udf\n"
+        "@dataclass\n"
+        "class Square:\n"
+        "    side: float\n"
+        "@udf\n"
+        "def square(side: float) -> Square:\n"
+        "    return Square(side)\n"
+    )
+    registry = built_in_functions()
+    assert load_extensions(tmp_path, registry) == ["SQUARE"]
+    compiled = compile_expression(parse_expression("SQUARE(2)->SIDE"), Scope((), registry))
+    assert compiled.evaluate(()) == 2.0
+    (tmp_path / "shapes.py").write_text("a = 1\nb = a / 0\n")
+    with pytest.raises(AnalysisError, match=r"shapes\.py:2"):
         load_extensions(tmp_path, registry)

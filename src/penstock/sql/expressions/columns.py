@@ -18,6 +18,7 @@ from penstock.sql.arrow import arrow_type, to_array
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.walk import children
+from penstock.sql.casting import caster
 from penstock.sql.catalog.type_names import resolve
 from penstock.sql.expressions.kernels import (
     CAST_KERNELS,
@@ -261,12 +262,22 @@ def _user_call(overload: ScalarOverload, bound: Bindings, parts: list[_Part]) ->
     patterns = overload.signature.expanded(len(parts)) or ()
     targets = [target_type(p, t, bound) or t for p, t in zip(patterns, types, strict=True)]
     converted = [
-        _Part(target, _as_column(_Part(target, _converted(part, target))))
+        _Part(target, _as_column(_Part(target, _as_argument(part, target))))
         for part, target in zip(parts, targets, strict=True)
     ]
     result = overload.returns(types) if overload.returns else None
     result = result or substitute(overload.signature.result, bound, types)
-    return _Part(result, _applied(overload.over_columns, converted))
+    return _Part(result, _applied(overload.over_columns(types), converted))
+
+
+def _as_argument(part: _Part, type_: SqlType) -> EvaluateColumns:
+    """Convert an argument: plain numbers as Arrow does, all else value by value as for records."""
+    if part.type == type_ or {part.type, type_} <= _FIXED_NUMBERS.keys():
+        return _converted(part, type_)
+    source, column, cast = part.type, _as_column(part), caster(part.type, type_)
+    return lambda columns, count: to_array(
+        [cast(value) for value in to_values(column(columns, count), source)], type_
+    )
 
 
 def _applied(function: Callable[..., Any], parts: list[_Part]) -> EvaluateColumns:

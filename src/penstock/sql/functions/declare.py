@@ -14,7 +14,7 @@ from penstock.sql.functions.registry import (
     Settings,
     TableOverload,
 )
-from penstock.sql.functions.signature import parse_signature
+from penstock.sql.functions.signature_text import parse_signature
 
 F = TypeVar("F", bound=Callable[..., Any])
 Binder = Callable[[Sequence[Any], Sequence[Any], Settings], Aggregator]

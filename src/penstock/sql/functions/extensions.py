@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+import traceback
 from pathlib import Path
 from types import ModuleType
 
@@ -27,15 +29,32 @@ def load_extensions(folder: Path, registry: FunctionRegistry) -> list[str]:
 
 
 def _load(file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"penstock_extension_{file.stem}", file)
+    # The name must not begin with that of this package: workers have the package, not the file.
+    spec = importlib.util.spec_from_file_location(f"sql_extension_{file.stem}", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # A dataclass looks for the names in its hints in the module that Python knows by this name.
+    sys.modules[module.__name__] = module
     try:
         spec.loader.exec_module(module)
+    except AnalysisError:
+        # A declaration that is refused knows its own line.
+        raise
     # The file is the user's own code: whatever it raises is reported with the file's name.
     except Exception as error:
         raise AnalysisError(
-            "bad-extension", f"functions of {file.name!r} cannot be loaded: {error!r}", at=str(file)
+            "bad-extension",
+            f"functions of {file.name!r} cannot be loaded: {type(error).__name__}: {error}",
+            at=_place(error, file),
         ) from error
     return module
+
+
+def _place(error: Exception, file: Path) -> str:
+    """Return the file, with the last of its lines that the traceback has."""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if Path(frame.filename) == file:
+            line = frame.lineno
+    return f"{file}:{line}" if line else str(file)

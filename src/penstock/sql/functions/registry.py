@@ -29,7 +29,7 @@ class ScalarOverload:
     ``implementation`` takes the values of a call. It is never called with a NULL unless
     ``takes_null``; when ``is_typed`` it takes the types of the arguments and gives the function.
     ``returns`` gives the result's type where the signature cannot say it. ``over_columns`` takes
-    and gives Arrow arrays, NULLs included.
+    the types of the arguments and returns a function over Arrow arrays, NULLs included.
     """
 
     signature: Signature
@@ -37,15 +37,21 @@ class ScalarOverload:
     takes_null: bool = False
     is_typed: bool = False
     returns: Callable[[Sequence[Any]], SqlType] | None = None
-    over_columns: Callable[..., Any] | None = None
+    over_columns: Callable[[Sequence[Any]], Callable[..., Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TableOverload:
-    """One way to call a table function; the implementation gives a list of rows' values."""
+    """One way to call a table function; the implementation gives a list of rows' values.
+
+    When ``is_typed`` it takes the types of the arguments and gives the function. ``returns`` gives
+    the type of a row where the signature cannot say it.
+    """
 
     signature: Signature
     implementation: Callable[..., Any]
+    is_typed: bool = False
+    returns: Callable[[Sequence[Any]], SqlType] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +143,33 @@ class Function(Generic[Overload]):
         )
 
 
+def _casts(
+    types: Sequence[SqlType | None], targets: Sequence[SqlType | None]
+) -> list[Callable[[Any], Any] | None]:
+    return [
+        caster(type_, target) if type_ is not None and target is not None else None
+        for type_, target in zip(types, targets, strict=True)
+    ]
+
+
+def _converted_call(
+    function: Callable[..., Any],
+    types: Sequence[SqlType | None],
+    targets: Sequence[SqlType | None],
+) -> Callable[..., Any]:
+    if list(types) == list(targets):
+        return function
+    casts = _casts(types, targets)
+    return lambda *values: function(
+        *(cast(v) if cast else v for cast, v in zip(casts, values, strict=True))
+    )
+
+
 def _converting(
     aggregator: Aggregator, types: Sequence[SqlType | None], targets: Sequence[SqlType | None]
 ) -> Aggregator:
     """Gives an aggregator that converts its arguments where their types are not the wanted."""
-    casts = [
-        caster(type_, target) if type_ is not None and target is not None else None
-        for type_, target in zip(types, targets, strict=True)
-    ]
+    casts = _casts(types, targets)
     merging = aggregator.in_sessions and _converting(aggregator.in_sessions, types, targets)
     aggregator = replace(aggregator, arity=len(types), in_sessions=merging)
     if list(types) == list(targets):
@@ -196,6 +221,9 @@ class FunctionRegistry:
                 own: Any = Function(name, list(function.overloads), function.description)
                 theirs[name] = own
         return copied
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in each for each in (self.scalars, self.tables, self.aggregates))
 
     def names(self) -> list[str]:
         return sorted({*self.scalars, *self.tables, *self.aggregates})
@@ -281,4 +309,11 @@ class FunctionRegistry:
         if function is None:
             raise self.unknown(name)
         overload, bound = function.choose(types)
-        return substitute(overload.signature.result, bound, types), overload.implementation
+        implementation = overload.implementation
+        if overload.is_typed:
+            implementation = implementation(types)
+        result = overload.returns(types) if overload.returns else None
+        result = result or substitute(overload.signature.result, bound, types)
+        patterns = overload.signature.expanded(len(types)) or ()
+        targets = [target_type(p, t, bound) for p, t in zip(patterns, types, strict=True)]
+        return result, _converted_call(implementation, types, targets)

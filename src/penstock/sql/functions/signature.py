@@ -1,20 +1,16 @@
-"""What a function takes and gives, as text such as ``ARRAY<A>, (A) => B -> ARRAY<B>``.
+"""What a function takes and returns: patterns of types, and which arguments they fit.
 
-A single capital is a type variable, ``DECIMAL`` any decimal, ``STRUCT`` any struct, ``ANY`` any
-type, ``X...`` any number of arguments, ``(A) => B`` a lambda.
+How a signature is written as text: ``signature_text``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.model.sql.errors import SqlTypeError
 from penstock.model.sql.types import (
     BIGINT,
-    BOOLEAN,
-    BYTES,
     DATE,
     DOUBLE,
     INTEGER,
@@ -23,6 +19,7 @@ from penstock.model.sql.types import (
     TIMESTAMP,
     ArrayType,
     DecimalType,
+    Field,
     MapType,
     Scalar,
     SqlType,
@@ -59,9 +56,13 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """An array of what a pattern describes."""
+    """An array of what a pattern describes.
+
+    ``converts`` says that elements may be converted: ``list[float]`` takes an ``ARRAY<INTEGER>``.
+    """
 
     element: Pattern
+    converts: bool = False
 
     def __str__(self) -> str:
         return f"ARRAY<{self.element}>"
@@ -69,13 +70,47 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class DictOf:
-    """A map of what two patterns describe."""
+    """A map of what two patterns describe; ``converts`` as for ``ListOf``."""
 
     key: Pattern
     value: Pattern
+    converts: bool = False
 
     def __str__(self) -> str:
         return f"MAP<{self.key}, {self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class StructField:
+    """A field that a struct must have, unless it ``may_be_missing``."""
+
+    name: str
+    pattern: Pattern
+    may_be_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StructOf:
+    """A struct with these fields, and maybe others. ``class_`` is the dataclass it stands for.
+
+    A field ``A`` of the pattern is the field ``A`` of the struct, or the only one that differs
+    from it by case.
+    """
+
+    fields: tuple[StructField, ...]
+    class_: type
+
+    def __str__(self) -> str:
+        return f"STRUCT<{', '.join(f'`{f.name}` {f.pattern}' for f in self.fields)}>"
+
+    def places(self, struct: StructType) -> dict[str, Field | None]:
+        """Return for each field of the pattern the field of ``struct`` that it reads."""
+        found: dict[str, Field | None] = {}
+        for wanted in self.fields:
+            near = [f for f in struct.fields if f.name.upper() == wanted.name.upper()]
+            exact = [f for f in near if f.name == wanted.name]
+            found[wanted.name] = exact[0] if exact else near[0] if len(near) == 1 else None
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +144,7 @@ Pattern = (
     | AnyOf
     | ListOf
     | DictOf
+    | StructOf
     | LambdaOf
 )
 Argument = SqlType | LambdaArgument | None
@@ -122,31 +158,36 @@ class Bindings(dict[str, SqlType]):
         self.fixed: set[str] = set()
 
 
-_SCALARS: dict[str, Pattern] = {
-    t.name: t
-    for t in (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING, BYTES, DATE, TIME, TIMESTAMP, INTERVAL_UNIT)
-}
-_SCALARS |= {"INT": INTEGER, "UNIT": INTERVAL_UNIT}
-_SCALARS |= {kind: AnyOf(kind) for kind in ("ANY", "DECIMAL", "STRUCT")}
-_WORDS = re.compile(r"=>|->|\.\.\.|[A-Z_]+|[<>(),]")
-
-
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Patterns of the parameters and of the result; ``variadic`` is the place of ``...``."""
+    """Patterns of the parameters and of the result; ``variadic`` is the place of ``...``.
+
+    The last ``optional`` parameters before it may be left out: they have defaults.
+    """
 
     parameters: tuple[Pattern, ...]
     result: Pattern
     variadic: int | None = None
+    optional: int = 0
 
     def __str__(self) -> str:
         shown = [str(parameter) for parameter in self.parameters]
+        fixed = self.fixed
+        for place in range(fixed - self.optional, fixed):
+            shown[place] = f"[{shown[place]}]"
         if self.variadic is not None:
             shown[self.variadic] += "..."
         return f"({', '.join(shown)})"
 
+    @property
+    def fixed(self) -> int:
+        """How many parameters stand for one argument each, and can have a default."""
+        return len(self.parameters) if self.variadic is None else self.variadic
+
     def expanded(self, count: int) -> tuple[Pattern, ...] | None:
         """Gives a pattern for each of ``count`` arguments, or None when they do not fit."""
+        if self.fixed - self.optional <= count < self.fixed:
+            return self.parameters[:count]
         if self.variadic is None:
             return self.parameters if len(self.parameters) == count else None
         repeats = count - len(self.parameters) + 1
@@ -167,68 +208,9 @@ class Signature:
             if cost is None:
                 return None
             total += cost
+        # A signature that has just these parameters is nearer than one with defaults.
+        total += 500 if len(arguments) < self.fixed else 0
         return total + (0 if self.variadic is None else 1000), bound
-
-
-def parse_signature(text: str) -> Signature:
-    """Reads a signature.
-
-    >>> str(parse_signature("STRING, A... -> ARRAY<A>"))
-    '(STRING, A...)'
-    """
-    words = _WORDS.findall(text)
-    reader = _Reader(words)
-    parameters: list[Pattern] = []
-    variadic = None
-    while reader.peek() != "->":
-        parameters.append(reader.pattern())
-        if reader.peek() == "...":
-            reader.next()
-            variadic = len(parameters) - 1
-        if reader.peek() == ",":
-            reader.next()
-    reader.next()
-    return Signature(tuple(parameters), reader.pattern(), variadic)
-
-
-class _Reader:
-    """A place in the words of a signature."""
-
-    def __init__(self, words: list[str]) -> None:
-        self._words = words
-        self._at = 0
-
-    def peek(self) -> str:
-        return self._words[self._at]
-
-    def next(self) -> str:
-        self._at += 1
-        return self._words[self._at - 1]
-
-    def pattern(self) -> Pattern:
-        word = self.next()
-        if word == "(":
-            return self._lambda()
-        if word == "ARRAY":
-            self.next()
-            element = self.pattern()
-            self.next()
-            return ListOf(element)
-        if word == "MAP":
-            self.next()
-            key = self.pattern()
-            self.next()
-            value = self.pattern()
-            self.next()
-            return DictOf(key, value)
-        return Variable(word) if len(word) == 1 else _SCALARS[word]
-
-    def _lambda(self) -> LambdaOf:
-        parameters = [self.pattern()]
-        while self.next() == ",":
-            parameters.append(self.pattern())
-        self.next()
-        return LambdaOf(tuple(parameters), self.pattern())
 
 
 def fit(
@@ -245,21 +227,36 @@ def fit(
             return _bind(name, argument, bound, is_inner=is_inner)
         case AnyOf(kind):
             return _fit_any(kind, argument, is_inner=is_inner)
-        case ListOf(element):
+        case ListOf(element, converts):
             inner = argument.element if isinstance(argument, ArrayType) else None
-            return fit(element, inner, bound, is_inner=True) if inner else None
-        case DictOf(key, value):
+            return fit(element, inner, bound, is_inner=not converts) if inner else None
+        case DictOf(key, value, converts):
             if not isinstance(argument, MapType):
                 return None
-            costs = [
-                fit(key, argument.key, bound, is_inner=True),
-                fit(value, argument.value, bound, is_inner=True),
-            ]
-            return None if None in costs else sum(cost or 0 for cost in costs)
+            pairs = ((key, argument.key), (value, argument.value))
+            return _total([fit(p, a, bound, is_inner=not converts) for p, a in pairs])
+        case StructOf():
+            return _fit_struct(pattern, argument, bound)
         case LambdaOf():
             return None
         case _:
             return _fit_exact(pattern, argument, is_inner=is_inner)
+
+
+def _fit_struct(pattern: StructOf, argument: SqlType, bound: Bindings) -> int | None:
+    if not isinstance(argument, StructType):
+        return None
+    places = pattern.places(argument)
+    costs = []
+    for wanted in pattern.fields:
+        found = places[wanted.name]
+        missing = 1 if wanted.may_be_missing else None
+        costs.append(fit(wanted.pattern, found.type, bound) if found else missing)
+    return _total(costs)
+
+
+def _total(costs: list[int | None]) -> int | None:
+    return None if None in costs else sum(cost or 0 for cost in costs)
 
 
 def _fit_any(kind: str, argument: SqlType, *, is_inner: bool) -> int | None:
@@ -317,8 +314,16 @@ def substitute(pattern: Pattern, bound: Bindings, arguments: Sequence[Argument] 
             return ArrayType(substitute(element, bound, arguments))
         case DictOf(key, value):
             return MapType(substitute(key, bound, arguments), substitute(value, bound, arguments))
+        case StructOf(fields):
+            return StructType(
+                tuple(Field(f.name, substitute(f.pattern, bound, arguments)) for f in fields)
+            )
         case AnyOf() | LambdaOf():
-            raise SqlTypeError("no-result-type", f"{pattern} is not the type of a result")
+            raise SqlTypeError(
+                "no-result-type",
+                f"{pattern} is not the type of a result",
+                fix="say the type with returns=...",
+            )
         case _:
             return pattern
 
@@ -329,9 +334,18 @@ def target_type(pattern: Pattern, type_: SqlType | None, bound: Bindings) -> Sql
         return None
     if isinstance(pattern, Variable):
         return bound[pattern.name]
-    if pattern == AnyOf("DECIMAL"):
-        return as_decimal(type_)
-    return pattern if isinstance(pattern, Scalar | DecimalType) else type_
+    match pattern, type_:
+        case AnyOf("DECIMAL"), _:
+            return as_decimal(type_)
+        case (ListOf(element, True), ArrayType(inner)):
+            return ArrayType(target_type(element, inner, bound) or inner)
+        case (DictOf(key, value, True), MapType(inner_key, inner_value)):
+            return MapType(
+                target_type(key, inner_key, bound) or inner_key,
+                target_type(value, inner_value, bound) or inner_value,
+            )
+        case _:
+            return pattern if isinstance(pattern, Scalar | DecimalType) else type_
 
 
 def _decimal_of(arguments: Sequence[Argument]) -> DecimalType:

@@ -1,6 +1,6 @@
 """Functions of users: ``@udf``, ``@udtf`` and ``@udaf``, with SQL types from Python's hints.
 
->>> @udf("Doubles a number.")
+>>> @udf
 ... def twice(x: int) -> int:
 ...     return 2 * x
 >>> twice.name
@@ -9,30 +9,22 @@
 
 from __future__ import annotations
 
-import inspect
-import types
-import typing
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime, time
-from decimal import Decimal
-from typing import Any, TypeVar, get_args, get_origin
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
 
-from penstock.model.sql.errors import AnalysisError
-from penstock.model.sql.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    DATE,
-    DOUBLE,
-    STRING,
-    TIME,
-    TIMESTAMP,
-    SqlType,
-)
-from penstock.sql.arrow import to_array, to_values
+from penstock.model.sql.errors import AnalysisError, SqlError
 from penstock.sql.catalog.type_names import resolve
-from penstock.sql.functions.conversion import from_python, to_python
+from penstock.sql.functions.column_functions import column_call, one_row_call
+from penstock.sql.functions.hints import (
+    Parameter,
+    element_of,
+    has_open_decimal,
+    hints_of,
+    parameters_of,
+    pattern_of,
+    site_of,
+)
 from penstock.sql.functions.registry import (
     AggregateOverload,
     Aggregator,
@@ -41,36 +33,18 @@ from penstock.sql.functions.registry import (
     Settings,
     TableOverload,
 )
-from penstock.sql.functions.signature import (
-    AnyOf,
-    Bindings,
-    DictOf,
-    ListOf,
-    Pattern,
-    Signature,
-    Variable,
-    parse_signature,
-    substitute,
-    target_type,
+from penstock.sql.functions.signature import AnyOf, Pattern, Signature, substitute
+from penstock.sql.functions.signature_text import parse_signature
+from penstock.sql.functions.user_calls import (
+    Declared,
+    TypeOf,
+    aggregator,
+    scalar_call,
+    table_call,
 )
 from penstock.sql.syntax.parser import parse_type
 
-_HINTS: dict[Any, Pattern] = {
-    bool: BOOLEAN,
-    int: BIGINT,
-    float: DOUBLE,
-    str: STRING,
-    bytes: BYTES,
-    Decimal: AnyOf("DECIMAL"),
-    date: DATE,
-    time: TIME,
-    datetime: TIMESTAMP,
-    dict: AnyOf("STRUCT"),
-    Any: AnyOf("ANY"),
-}
-
-
-TypeOf = Callable[[Sequence[Any]], SqlType]
+_STEPS = ("initialize", "aggregate", "merge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,239 +63,403 @@ class UserFunction:
         return self.function(*arguments)
 
     def overload(self, other: UserFunction) -> UserFunction:
+        """Add another function under this one's name; the arguments' types choose between them."""
         self.overloads.append(other)
         return self
 
     def register(self, registry: FunctionRegistry) -> None:
-        """Adds the function and its overloads; from then on queries can call it."""
+        """Add the function and its overloads; from then on queries can call it."""
         self.add_to(registry)
         for other in self.overloads:
             other.register(registry)
 
 
+Decorator = Callable[[Callable[..., Any]], UserFunction]
+
+
+@overload
+def udf(description: Callable[..., Any], /) -> UserFunction: ...
+
+
+@overload
 def udf(
     description: str = "",
     *,
     name: str | None = None,
-    signature: str | None = None,
+    signature: str | Signature | None = None,
     returns: str | TypeOf | None = None,
     takes_null: bool = False,
-    is_vectorised: bool = False,
-) -> Callable[[Callable[..., Any]], UserFunction]:
-    """Makes a Python function a scalar function of SQL.
+    columns: bool = False,
+) -> Decorator: ...
+
+
+def udf(
+    description: str | Callable[..., Any] = "",
+    *,
+    name: str | None = None,
+    signature: str | Signature | None = None,
+    returns: str | TypeOf | None = None,
+    takes_null: bool = False,
+    columns: bool = False,
+) -> UserFunction | Decorator:
+    """Make a Python function a scalar function of SQL.
+
+    A NULL reaches a parameter whose hint is ``Optional``; a NULL for another parameter makes the
+    result NULL. The result is checked: a call that returns a value of another type is NULL, and
+    the processing log says why.
 
     Args:
-        description: what DESCRIBE FUNCTION shows.
+        description: what DESCRIBE FUNCTION shows; the docstring's first line otherwise.
         name: the SQL name; the Python name otherwise.
         signature: parameters and result, such as ``"ARRAY<A>, A... -> A"``, instead of hints.
         returns: the result's type as SQL, for types that hints cannot say: ``"DECIMAL(10, 2)"``,
-            or a function that gives it from the arguments' types.
-        takes_null: calls the function with None for NULL; otherwise NULL gives NULL.
-        is_vectorised: the function takes and gives Arrow arrays, NULLs included; types come from
-            ``signature``.
+            or a function that returns it for the arguments' types.
+        takes_null: call the function with None for every NULL.
+        columns: the function takes and returns Arrow arrays of many rows, NULLs included. Each
+            row's result must depend on that row alone.
     """
 
     def declare(function: Callable[..., Any]) -> UserFunction:
-        shape = _shape(function, signature, returns)
-        sql_name = _name(function, name)
-
-        def bind(arguments: Sequence[Any]) -> Callable[..., Any]:
-            if is_vectorised:
-                return _one_row(function, shape, arguments, type_of)
-            return _converted(function, shape, arguments)
-
-        type_of = None if returns is None or isinstance(returns, str) else returns
-        overload = ScalarOverload(
-            shape,
-            bind,
-            takes_null or is_vectorised,
+        declared = _declared(function, name, signature, returns, takes_null=takes_null or columns)
+        if columns and not declared.shape.parameters:
+            raise AnalysisError(
+                "no-columns",
+                f"{declared.name} works on columns and takes none",
+                fix="give it a parameter, or leave out columns=True",
+                at=declared.at,
+            )
+        call = one_row_call if columns else scalar_call
+        overload_ = ScalarOverload(
+            declared.shape,
+            lambda types: call(function, declared, types),
+            any(declared.takes_null),
             is_typed=True,
-            returns=type_of,
-            over_columns=function if is_vectorised else None,
+            returns=declared.returns,
+            over_columns=(lambda types: column_call(function, declared, types))
+            if columns
+            else None,
         )
+        text = _description(function, description)
         return UserFunction(
-            sql_name, function, lambda r: r.add_scalar(sql_name, overload, description)
+            declared.name, function, lambda r: r.add_scalar(declared.name, overload_, text)
         )
 
-    return declare
+    return declare(description) if callable(description) else declare
 
 
+@overload
+def udtf(description: Callable[..., Any], /) -> UserFunction: ...
+
+
+@overload
 def udtf(
     description: str = "",
     *,
     name: str | None = None,
-    signature: str | None = None,
-    returns: str | None = None,
-) -> Callable[[Callable[..., Any]], UserFunction]:
-    """Makes a Python function that gives a list a table function: a row for each element.
+    signature: str | Signature | None = None,
+    returns: str | TypeOf | None = None,
+    takes_null: bool = False,
+) -> Decorator: ...
 
-    With ``signature`` or ``returns`` the result is the type of one element.
+
+def udtf(
+    description: str | Callable[..., Any] = "",
+    *,
+    name: str | None = None,
+    signature: str | Signature | None = None,
+    returns: str | TypeOf | None = None,
+    takes_null: bool = False,
+) -> UserFunction | Decorator:
+    """Make a Python function a table function: a row for each element that it returns or yields.
+
+    With ``signature`` or ``returns`` the result is the type of one element. A NULL for a parameter
+    whose hint is not ``Optional`` gives no rows.
+
+    Args:
+        description: what DESCRIBE FUNCTION shows; the docstring's first line otherwise.
+        name: the SQL name; the Python name otherwise.
+        signature: parameters and the type of one row, instead of hints.
+        returns: the type of one row, where hints cannot say it.
+        takes_null: call the function with None for every NULL.
     """
 
     def declare(function: Callable[..., Any]) -> UserFunction:
-        shape = _shape(function, signature, returns, is_table=True)
-        sql_name = _name(function, name)
-
-        def rows(*values: Any) -> list[Any]:
-            return list(function(*values) or ())
-
-        overload = TableOverload(shape, rows)
+        declared = _declared(
+            function, name, signature, returns, takes_null=takes_null, is_table=True
+        )
+        overload_ = TableOverload(
+            declared.shape,
+            lambda types: table_call(function, declared, types),
+            is_typed=True,
+            returns=declared.returns,
+        )
+        text = _description(function, description)
         return UserFunction(
-            sql_name, function, lambda r: r.add_table(sql_name, overload, description)
+            declared.name, function, lambda r: r.add_table(declared.name, overload_, text)
         )
 
-    return declare
+    return declare(description) if callable(description) else declare
 
 
+@overload
+def udaf(description: type, /) -> UserFunction: ...
+
+
+@overload
 def udaf(
     description: str = "",
     *,
-    signature: str,
-    state: str | TypeOf,
+    signature: str | None = None,
+    state: str | TypeOf | None = None,
     name: str | None = None,
-    returns: TypeOf | None = None,
+    returns: str | TypeOf | None = None,
     constants: int = 0,
     columns: int | None = None,
-) -> Callable[[type], UserFunction]:
-    """Makes a class an aggregate function.
+) -> Callable[[type], UserFunction]: ...
 
-    The class has ``initialize()``, ``aggregate(state, *values)``, ``merge(a, b)``, ``map(state)``
-    and, to aggregate tables, ``undo(state, *values)``.
+
+def udaf(
+    description: str | type = "",
+    *,
+    signature: str | None = None,
+    state: str | TypeOf | None = None,
+    name: str | None = None,
+    returns: str | TypeOf | None = None,
+    constants: int = 0,
+    columns: int | None = None,
+) -> UserFunction | Callable[[type], UserFunction]:
+    """Make a class an aggregate function.
+
+    The class has ``initialize()``, ``aggregate(state, *values)`` and ``merge(a, b)``. It may have
+    ``map(state)``, which makes the result, and ``undo(state, *values)``, which takes a row of a
+    table back. Hints of ``aggregate`` give the parameters, the hint of ``initialize`` gives the
+    state, the hint of ``map`` gives the result. Parameters of ``__init__`` are literals that
+    follow the values in a call. A NULL for a parameter of ``aggregate`` that is hinted, and not
+    ``Optional``, leaves the state as it is.
 
     Args:
-        description: what DESCRIBE FUNCTION shows.
-        signature: parameters and result, such as ``"ARRAY<A>, INTEGER -> A"``.
+        description: what DESCRIBE FUNCTION shows; the docstring's first line otherwise.
+        signature: parameters and result, such as ``"ARRAY<A>, INTEGER -> A"``, instead of hints.
         state: the SQL type of each group's state, or a function of the arguments' types.
         name: the SQL name; the class's name otherwise.
-        returns: the result's type from the arguments' types, where the signature cannot say it.
-        constants: how many last arguments of a call are literals, given to the class.
-        columns: how many first arguments are not literals, when any number of literals follows.
+        returns: the result's type, or a function of the arguments' types.
+        constants: with ``signature``, how many last arguments of a call are literals.
+        columns: with ``signature``, how many first arguments are not literals, when any number of
+            literals follows.
     """
 
     def declare(class_: type) -> UserFunction:
-        shape = parse_signature(signature)
-        sql_name = _name(class_, name)
-        state_of: TypeOf = _fixed(state) if isinstance(state, str) else state
+        _check_steps(class_)
+        made = _aggregate(class_, name, signature, returns, state)
+        declared = made.declared
+        literals = constants if signature is not None else made.constants
+        values = columns if signature is not None else made.columns
 
-        def bind(arguments: Sequence[Any], values: Sequence[Any], _: Settings) -> Aggregator:
-            one = class_(*values)
-            found = shape.match([*arguments, *(None for _ in values)])
-            bound = found[1] if found else Bindings()
-            return Aggregator(
-                one.initialize,
-                one.aggregate,
-                one.merge,
-                getattr(one, "map", lambda value: value),
-                state_of(arguments),
-                returns(arguments) if returns else substitute(shape.result, bound, arguments),
-                getattr(one, "undo", None),
-            )
+        def bind(types: Sequence[Any], given: Sequence[Any], _: Settings) -> Aggregator:
+            whole = [*types, *(None for _ in given)]
+            state_type = made.state_of(types) if made.state_of else None
+            if state_type is None:
+                assert made.state is not None
+                state_type = substitute(made.state, declared.bound(whole), types)
+            typed = _with_values(declared, whole, types)
+            return aggregator(class_(*given), typed, types, (made.state, state_type))
 
-        overload = AggregateOverload(shape, bind, constants, columns)
+        overload_ = AggregateOverload(declared.shape, bind, literals, values)
+        text = _description(class_, description)
         return UserFunction(
-            sql_name, class_, lambda r: r.add_aggregate(sql_name, overload, description)
+            declared.name, class_, lambda r: r.add_aggregate(declared.name, overload_, text)
         )
 
-    return declare
+    return declare(description) if isinstance(description, type) else declare
 
 
-def _fixed(text: str) -> TypeOf:
-    type_ = resolve(parse_type(text))
+# What a declaration says
+
+
+@dataclass(frozen=True, slots=True)
+class _Aggregate:
+    """What a class and its decorator say; ``state`` is the pattern of hints, if they give one."""
+
+    declared: Declared
+    state: Pattern | None
+    state_of: TypeOf | None
+    constants: int = 0
+    columns: int | None = None
+
+
+def _declared(
+    function: Callable[..., Any],
+    name: str | None,
+    signature: str | Signature | None,
+    returns: str | TypeOf | None,
+    *,
+    takes_null: bool,
+    is_table: bool = False,
+) -> Declared:
+    at, type_of = site_of(function), _type_of(returns, function)
+    parameters = parameters_of(function, is_hinted=signature is None)
+    if signature is not None:
+        shape = _parsed(signature, function)
+        flags = _flags(parameters, len(shape.parameters))
+        # Nobody hinted a lambda or a function of C; a table function sees NULLs as it always did.
+        nulls = tuple(takes_null or (is_table if flag is None else flag) for flag in flags)
+        return Declared(_name(function, name), shape, nulls, type_of, at)
+    result: Pattern = AnyOf("ANY")
+    if type_of is None:
+        result = pattern_of(function, "return", hints_of(function).get("return"))
+        if is_table:
+            result = element_of(result) or result
+        _check_decimal(function, result, parameters)
+    shape = _shape(parameters, result)
+    nulls = tuple(takes_null or bool(parameter.takes_null) for parameter in parameters)
+    return Declared(_name(function, name), shape, nulls, type_of, at)
+
+
+def _shape(parameters: Sequence[Parameter], result: Pattern) -> Signature:
+    variadic = [n for n, parameter in enumerate(parameters) if parameter.is_variadic]
+    return Signature(
+        tuple(parameter.pattern or AnyOf("ANY") for parameter in parameters),
+        result,
+        variadic[0] if variadic else None,
+        sum(parameter.has_default for parameter in parameters),
+    )
+
+
+def _aggregate(
+    class_: Any,
+    name: str | None,
+    signature: str | None,
+    returns: str | TypeOf | None,
+    state: str | TypeOf | None,
+) -> _Aggregate:
+    values = parameters_of(class_.aggregate, 2, is_hinted=signature is None)
+    if signature is not None:
+        return _aggregate_of_text(class_, name, signature, (returns, state), values)
+    is_plain = class_.__init__ is object.__init__
+    literals = [] if is_plain else parameters_of(class_.__init__, 1)
+    state_pattern = None
+    if state is None:
+        hint = hints_of(class_.initialize).get("return")
+        state_pattern = pattern_of(class_.initialize, "return", hint)
+        _check_decimal(class_.initialize, state_pattern, values)
+    state_of, type_of = _type_of(state, class_), _type_of(returns, class_)
+    result = state_pattern or AnyOf("ANY")
+    if type_of is None and hasattr(class_, "map"):
+        result = pattern_of(class_.map, "return", hints_of(class_.map).get("return"))
+        _check_decimal(class_.map, result, values)
+    elif type_of is None:
+        type_of = state_of
+    shape = _shape([*values, *literals], result)
+    nulls = (*_nulls_of(values), *(True for _ in literals))
+    declared = Declared(_name(class_, name), shape, nulls, type_of, site_of(class_))
+    has_any = any(parameter.is_variadic or parameter.has_default for parameter in literals)
+    columns = len(values) if has_any else None
+    return _Aggregate(declared, state_pattern, state_of, len(literals), columns)
+
+
+def _aggregate_of_text(
+    class_: Any,
+    name: str | None,
+    signature: str,
+    types: tuple[str | TypeOf | None, str | TypeOf | None],
+    values: list[Parameter],
+) -> _Aggregate:
+    returns, state = types
+    if state is None:
+        raise AnalysisError(
+            "no-state-type",
+            f"{class_.__name__} has a signature, and the type of its state is not known",
+            fix="add state='...', or leave out the signature and use hints",
+            at=site_of(class_),
+        )
+    shape = _parsed(signature, class_)
+    nulls = (*_nulls_of(values), *(True for _ in shape.parameters))[: len(shape.parameters)]
+    declared = Declared(
+        _name(class_, name), shape, nulls, _type_of(returns, class_), site_of(class_)
+    )
+    return _Aggregate(declared, None, _type_of(state, class_))
+
+
+def _with_values(declared: Declared, whole: Sequence[Any], types: Sequence[Any]) -> Declared:
+    """Return the declaration of ``aggregate``, which takes the values and not the literals."""
+    result = declared.returns(types) if declared.returns else None
+    found = result or substitute(declared.shape.result, declared.bound(whole), types)
+    patterns = declared.patterns(len(whole))[: len(types)]
+    flags: Any = replace(declared.shape, parameters=declared.takes_null).expanded(len(whole))  # type: ignore[arg-type]
+    shape = Signature(patterns, declared.shape.result)
+    return replace(
+        declared, shape=shape, takes_null=(flags or ())[: len(types)], returns=lambda _: found
+    )
+
+
+def _nulls_of(values: list[Parameter]) -> tuple[bool, ...]:
+    """Tell which values of an aggregate may be NULL: those of which no hint says otherwise."""
+    return tuple(value.takes_null is not False for value in values)
+
+
+def _flags(parameters: list[Parameter], count: int) -> list[bool | None]:
+    """Return for each parameter of a signature whether hints let NULL in; None if they are silent.
+
+    ``*values`` in Python stands for all parameters from there on.
+    """
+    flags: list[bool | None] = []
+    for parameter in parameters:
+        rest = max(0, count - len(flags)) if parameter.is_variadic else 1
+        flags.extend([parameter.takes_null] * rest)
+    return [*flags, *[None] * count][:count]
+
+
+def _check_steps(class_: Any) -> None:
+    missing = [step for step in _STEPS if not callable(getattr(class_, step, None))]
+    if missing:
+        raise AnalysisError(
+            "incomplete-aggregate",
+            f"{class_.__name__} has no {' and no '.join(f'{step}()' for step in missing)}",
+            fix="an aggregate function is a class with initialize(self), aggregate(self, state,"
+            " *values) and merge(self, a, b)",
+            at=site_of(class_),
+        )
+
+
+def _check_decimal(
+    function: Callable[..., Any], result: Pattern, parameters: Sequence[Parameter]
+) -> None:
+    """Refuse a DECIMAL result of which no parameter says how many digits it has."""
+    takes = any(p.pattern is not None and has_open_decimal(p.pattern) for p in parameters)
+    if has_open_decimal(result) and not takes:
+        raise AnalysisError(
+            "no-sql-type",
+            f"{function.__qualname__} returns a Decimal, and nothing says how many digits it has",
+            fix="write returns='DECIMAL(10, 2)', or hint Annotated[Decimal, 'DECIMAL(10, 2)']",
+            at=site_of(function),
+        )
+
+
+def _parsed(signature: str | Signature, function: Callable[..., Any]) -> Signature:
+    if isinstance(signature, Signature):
+        return signature
+    try:
+        return parse_signature(signature)
+    except SqlError as error:
+        raise error.located(site_of(function)) from None
+
+
+def _type_of(written: str | TypeOf | None, function: Callable[..., Any]) -> TypeOf | None:
+    if not isinstance(written, str):
+        return written
+    try:
+        type_ = resolve(parse_type(written))
+    except SqlError as error:
+        # The place in the text of the type is not that of a statement.
+        raise type(error)(error.code, error.message, error.fix, site_of(function)) from None
     return lambda _: type_
+
+
+def _description(function: Callable[..., Any], given: str | Callable[..., Any]) -> str:
+    if isinstance(given, str) and given:
+        return given
+    return (function.__doc__ or "").strip().split("\n")[0]
 
 
 def _name(function: Callable[..., Any], name: str | None) -> str:
     return (name or function.__name__).upper()
-
-
-def _converted(
-    function: Callable[..., Any], shape: Signature, arguments: Sequence[Any]
-) -> Callable[..., Any]:
-    """Wraps a function so that dates and times reach it as Python has them."""
-    found = shape.match(arguments)
-    bound = found[1] if found else Bindings()
-    patterns = shape.expanded(len(arguments)) or ()
-    readers = [to_python(p if not isinstance(p, Variable) else bound[p.name]) for p in patterns]
-    write = from_python(shape.result)
-    if write is None and not any(readers):
-        return function
-
-    def call(*values: Any) -> Any:
-        given = [
-            read(value) if read and value is not None else value
-            for read, value in zip(readers, values, strict=True)
-        ]
-        result = function(*given)
-        return result if write is None or result is None else write(result)
-
-    return call
-
-
-def _one_row(
-    function: Callable[..., Any],
-    shape: Signature,
-    arguments: Sequence[Any],
-    type_of: TypeOf | None,
-) -> Callable[..., Any]:
-    """Gives a function over values that calls one over arrays, with arrays of one element."""
-    found = shape.match(arguments)
-    bound = found[1] if found else Bindings()
-    patterns = shape.expanded(len(arguments)) or ()
-    types = [target_type(p, t, bound) or STRING for p, t in zip(patterns, arguments, strict=True)]
-    result = type_of(arguments) if type_of else substitute(shape.result, bound, arguments)
-
-    def call(*values: Any) -> Any:
-        arrays = (to_array([v], t) for v, t in zip(values, types, strict=True))
-        return to_values(function(*arrays), result)[0]
-
-    return call
-
-
-def _shape(
-    function: Callable[..., Any],
-    signature: str | None,
-    returns: str | TypeOf | None,
-    *,
-    is_table: bool = False,
-) -> Signature:
-    if signature is not None:
-        return parse_signature(signature)
-    hints = typing.get_type_hints(function)
-    patterns: list[Pattern] = []
-    variadic = None
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            variadic = len(patterns)
-        patterns.append(_pattern(function, parameter.name, hints.get(parameter.name)))
-    result: Pattern | SqlType
-    if isinstance(returns, str):
-        result = resolve(parse_type(returns))
-    elif returns is not None:
-        result = AnyOf("ANY")
-    else:
-        result = _pattern(function, "return", hints.get("return"))
-        if is_table and isinstance(result, ListOf):
-            result = result.element
-    return Signature(tuple(patterns), result, variadic)
-
-
-def _pattern(function: Callable[..., Any], what: str, hint: Any) -> Pattern:
-    arguments = get_args(hint)
-    origin = get_origin(hint)
-    if origin in (typing.Union, types.UnionType):
-        rest = [argument for argument in arguments if argument is not type(None)]
-        return _pattern(function, what, rest[0] if len(rest) == 1 else None)
-    if isinstance(hint, TypeVar):
-        return Variable(hint.__name__)
-    if origin is list:
-        return ListOf(_pattern(function, what, arguments[0]))
-    if origin is dict:
-        return DictOf(*(_pattern(function, what, argument) for argument in arguments))
-    if hint in _HINTS:
-        return _HINTS[hint]
-    raise AnalysisError(
-        "no-sql-type",
-        f"{function.__name__}: {what!r} has the type hint {hint!r}, which is no SQL type",
-        fix="hint bool, int, float, str, bytes, Decimal, date, time, datetime, list[...] or"
-        " dict[str, ...], or give the decorator a signature",
-    )
