@@ -23,6 +23,8 @@ class Setting(Generic[T]):
     unused: str = ""
     #: The setting of which this is an older name.
     newer: Setting[T] | None = None
+    #: Whether the value is a secret, which no error and no log may show.
+    is_secret: bool = False
 
     def parsed(self, value: Any) -> T:
         """Return the typed value.
@@ -33,12 +35,13 @@ class Setting(Generic[T]):
         try:
             return self.parse(value)
         except (ValueError, TypeError) as error:
+            shown = "what was given" if self.is_secret else repr(value)
             raise ConfigError(
                 "bad-setting",
-                f"setting {self.name!r} cannot be {value!r}: {error}",
+                f"setting {self.name!r} cannot be {shown}: {error}",
                 fix=f"leave it out for {self.default!r}, or give what it means:"
                 f" {self.doc[0].lower()}{self.doc[1:].removesuffix('.')}",
-            ) from error
+            ) from (None if self.is_secret else error)
 
     def value_in(self, configs: Mapping[str, Any]) -> T:
         """Return the typed value among given settings, or the default if it is not there."""
@@ -119,3 +122,26 @@ def host_and_port(value: Any) -> str:
     if value and not (host and port.isdigit()):
         raise ValueError("host:port is needed")
     return str(value)
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """Read a list of texts, or one text with commas between them."""
+    given = value.split(",") if isinstance(value, str) else value
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        raise ValueError("a list of texts is needed")
+    found = tuple(each.strip() for each in given)
+    if not all(found):
+        raise ValueError("texts that are not empty are needed")
+    return found
+
+
+def pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    """Read a dictionary of texts, or ``name:text,name:text``."""
+    if not isinstance(value, Mapping):
+        split = [each.partition(":") for each in texts(value)]
+        if not all(colon for _, colon, _ in split):
+            raise ValueError("name:password is needed")
+        value = {name: word for name, _, word in split}
+    if not all(isinstance(each, str) and each for pair in value.items() for each in pair):
+        raise ValueError("names and passwords that are not empty are needed")
+    return tuple(value.items())

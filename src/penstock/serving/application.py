@@ -180,6 +180,10 @@ ChangeListener = Callable[[Sequence[StoreChange]], None]
 class Subscription(Protocol):
     """A change feed that is being read."""
 
+    @property
+    def start(self) -> Mapping[int, int]:
+        """By partition: the offset at which the feed began."""
+
     def close(self) -> None:
         """End the feed; the listener is not called after this returns."""
 

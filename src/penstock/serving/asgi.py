@@ -1,0 +1,102 @@
+"""The ASGI application over a ``Queryable``. It can be mounted into another one."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from concurrent.futures import ThreadPoolExecutor
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
+
+from penstock.serving.application import Queryable
+from penstock.serving.feed_routes import FeedRoutes
+from penstock.serving.guard import Guard
+from penstock.serving.options import ServerOptions
+from penstock.serving.peer_client import PeerClient
+from penstock.serving.replies import encoder, problem, reply_error
+from penstock.serving.status_routes import StatusRoutes
+from penstock.serving.store_reader import StoreReader
+from penstock.serving.store_routes import StoreRequest, StoreRoutes
+from penstock.serving.wire.models import ErrorModel
+
+_STORE_PATH = b"/stores/"
+_CODES = {404: "not-found", 405: "read-only"}
+
+
+class QueryApplication:
+    """Answers HTTP and websockets about one application. Close it when nobody asks any more."""
+
+    def __init__(
+        self,
+        application: Queryable,
+        options: ServerOptions | None = None,
+        peer_tls: ssl.SSLContext | None = None,
+    ) -> None:
+        options = options or ServerOptions()
+        limits = options.limits
+        self._threads = ThreadPoolExecutor(limits.threads, "penstock-serving")
+        self._peers = PeerClient(peer_tls)
+        reader = StoreReader(application, self._peers, self._threads)
+        self._stores = StoreRoutes(application, reader, limits)
+        status = StatusRoutes(application, self._stores, reader)
+        self.feeds = FeedRoutes(application, self._stores, self._threads, limits.max_feeds)
+        self._request_s = limits.request_s
+        self._others = Starlette(
+            routes=[
+                *status.routes(),
+                Route("/feeds/{store}", self.feeds.events, methods=["GET"]),
+                WebSocketRoute("/feeds/{store}", self.feeds.websocket),
+            ],
+            exception_handlers={HTTPException: _not_found, Exception: _failed},
+        )
+        self._others.router.redirect_slashes = False
+        self._guard = Guard(self._answer, options)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._others(scope, receive, send)
+            return
+        await self._guard(scope, receive, send)
+
+    def close(self) -> None:
+        """End feeds, connections to other instances and threads."""
+        self.feeds.close()
+        self._peers.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_http = scope["type"] == "http"
+        path: bytes = scope["raw_path"] or scope["path"].encode()
+        try:
+            if is_http and path.startswith(_STORE_PATH):
+                is_head = scope["method"] == "HEAD"
+                request = StoreRequest(
+                    path, scope["query_string"], scope["penstock.headers"], is_head
+                )
+                try:
+                    async with asyncio.timeout(self._request_s):
+                        await self._stores(request, send)
+                except Exception as error:  # noqa: BLE001 - each has an answer
+                    await reply_error(send, error, is_head=is_head)
+            else:
+                await self._others(scope, receive, send)
+        except ConnectionError:
+            # The caller has gone: there is nobody to tell.
+            return
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    model = ErrorModel(_CODES.get(error.status_code, "bad-request"), error.detail)
+    return Response(encoder.encode(model), error.status_code, error.headers, "application/json")
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    status, model, headers = problem(error)
+    texts = {name.decode(): value.decode() for name, value in headers}
+    return Response(encoder.encode(model), status, texts, "application/json")

@@ -1,0 +1,84 @@
+"""Who may ask: bearer tokens and users of basic authentication, compared in constant time."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from dataclasses import dataclass, field
+from enum import IntEnum
+from hashlib import sha256
+from hmac import compare_digest
+
+
+class Access(IntEnum):
+    """What a caller may do; more includes less."""
+
+    NONE = 0
+    READ = 1
+    FULL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The callers that a server knows. Only digests are kept, so that nothing can be shown.
+
+    Without any credentials everyone may read.
+    """
+
+    _known: tuple[tuple[bytes, Access], ...] = field(default=(), repr=False)
+    _schemes: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of(
+        *,
+        full_tokens: tuple[str, ...] = (),
+        read_tokens: tuple[str, ...] = (),
+        full_users: tuple[tuple[str, str], ...] = (),
+        read_users: tuple[tuple[str, str], ...] = (),
+    ) -> Credentials:
+        tokens = [(each, Access.FULL) for each in full_tokens]
+        tokens += [(each, Access.READ) for each in read_tokens]
+        users = [(f"{name}:{word}", Access.FULL) for name, word in full_users]
+        users += [(f"{name}:{word}", Access.READ) for name, word in read_users]
+        known = [(_digest(b"bearer", text.encode()), access) for text, access in tokens]
+        known += [(_digest(b"basic", text.encode()), access) for text, access in users]
+        schemes = {"Bearer"} if tokens else set()
+        return Credentials(tuple(known), frozenset(schemes | ({"Basic"} if users else set())))
+
+    @property
+    def is_anonymous(self) -> bool:
+        return not self._known
+
+    @property
+    def challenge(self) -> str:
+        """The ``WWW-Authenticate`` header of a refusal."""
+        names = [f'{scheme} realm="penstock"' for scheme in sorted(self._schemes, reverse=True)]
+        return ", ".join(names)
+
+    def access(self, authorization: bytes | None) -> Access:
+        """Return what the sender of an ``Authorization`` header may do.
+
+        All known credentials are compared, so that the time does not tell which one is near.
+        """
+        if not self._known:
+            return Access.READ
+        scheme, _, given = (authorization or b"").partition(b" ")
+        scheme, given = scheme.lower(), given.strip()
+        if scheme == b"basic":
+            try:
+                given = b64decode(given, validate=True)
+            except ValueError:
+                given = b""
+        digest = _digest(scheme, given)
+        found = Access.NONE
+        for known, access in self._known:
+            if compare_digest(known, digest) and access > found:
+                found = access
+        return found
+
+
+#: Everyone may read.
+ANYONE = Credentials()
+
+
+def _digest(scheme: bytes, secret: bytes) -> bytes:
+    return sha256(scheme + b"\0" + secret).digest()

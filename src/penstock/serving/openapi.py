@@ -1,0 +1,194 @@
+"""The OpenAPI document of the server, made from the models of ``penstock.serving.wire``."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from penstock.serving.parameters import KEY_PARAMETERS, LOCATION_PARAMETERS, SCAN_PARAMETERS
+from penstock.serving.wire.models import (
+    EntryModel,
+    ErrorModel,
+    HealthModel,
+    KeyLocationModel,
+    MetadataModel,
+    PageModel,
+    StoresModel,
+    TopologyModel,
+)
+
+_MODELS = (
+    EntryModel, ErrorModel, HealthModel, KeyLocationModel, MetadataModel, PageModel, StoresModel,
+    TopologyModel,
+)  # fmt: skip
+_WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}
+_TEXT = {"type": "string"}
+_FLAG = {"type": "boolean"}
+_QUERY: dict[str, tuple[dict[str, Any], str]] = {
+    "from": (_TEXT, "First key of a range, included; in the form of the store's keys."),
+    "to": (_TEXT, "Last key of a range, included."),
+    "prefix": (_TEXT, "Beginning of the serialized keys."),
+    "reverse": (_FLAG, "Whether rows come in descending order."),
+    "limit": ({"type": "integer", "minimum": 1, "maximum": 10_000}, "Most rows of the page."),
+    "after": (
+        {"type": "string", "pattern": "^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?$"},
+        "Goes on behind a row: its cursor.",
+    ),
+    "cursors": (_FLAG, "Whether each row says where it stands."),
+    "time_from": (_WHOLE, "Windows that start at this time or later, in milliseconds."),
+    "time_to": (_WHOLE, "Windows that start at this time or earlier, in milliseconds."),
+    "as_of": (_WHOLE, "The value at this time; only for versioned stores."),
+    "key_format": ({"type": "string", "enum": ["text", "base64"]}, "How keys are written."),
+    "partitions": ({"type": "string", "pattern": "^[0-9]{1,5}(,[0-9]{1,5})*$"}, "Only these."),
+    "stale": (_FLAG, "Whether a copy that may be behind can answer."),
+    "max_lag": (_WHOLE, "Accepts a copy that is at most so many changes behind."),
+}
+_POSITION_BOUND = {
+    "name": "Penstock-Position-Bound",
+    "in": "header",
+    "required": False,
+    "description": "What the answer must contain: the Penstock-Position of an earlier answer.",
+    "schema": {"type": "string"},
+}
+_SOURCE_HEADERS = {
+    "Penstock-Source": ("owner, standby or replica", _TEXT),
+    "Penstock-Instance": ("The instance that answered.", _TEXT),
+    "Penstock-Lag": ("Changes that the copy has not seen.", _WHOLE),
+    "Penstock-Position": ("What the copy has seen, as JSON.", _TEXT),
+}
+
+
+@cache
+def openapi_document() -> dict[str, Any]:
+    """Return the document; it does not depend on the application."""
+    _, components = msgspec.json.schema_components(
+        _MODELS, ref_template="#/components/schemas/{name}"
+    )
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Penstock",
+            "version": "1",
+            "description": "State, health and metrics of a running application.",
+        },
+        "paths": _paths(),
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "basic": {"type": "http", "scheme": "basic"},
+            },
+        },
+        "security": [{}, {"bearer": []}, {"basic": []}],
+    }
+
+
+def _paths() -> dict[str, Any]:
+    store, key = _path_parameter("store"), _path_parameter("key")
+    either = {"oneOf": [_schema(EntryModel), _schema(PageModel)]}
+    return {
+        "/stores": _get("List the stores.", _schema(StoresModel)),
+        "/stores/{store}": _get(
+            "Read entries: all, a range, a prefix, or windows of a span.",
+            _schema(PageModel),
+            [store, *_query(SCAN_PARAMETERS), _POSITION_BOUND],
+            is_read=True,
+        ),
+        "/stores/{store}/{key}": _get(
+            "Read one key: its value, or its windows, sessions or versions.",
+            either,
+            [store, key, *_query(KEY_PARAMETERS), _POSITION_BOUND],
+            is_read=True,
+        ),
+        "/metadata": _get("List the instances of the application.", _schema(MetadataModel)),
+        "/metadata/{store}/{key}": _get(
+            "Say where a key is read.",
+            _schema(KeyLocationModel),
+            [store, key, *_query(LOCATION_PARAMETERS)],
+            is_read=True,
+        ),
+        "/topology": _get("Describe the topology.", _schema(TopologyModel)),
+        "/topology.svg": _get("Draw the topology.", _TEXT, media="image/svg+xml"),
+        "/health/live": _get("Say whether the process is alive.", _schema(HealthModel), down=True),
+        "/health/ready": _get("Say whether it answers.", _schema(HealthModel), down=True),
+        "/metrics": _get("Print the metrics for Prometheus.", _TEXT, media="text/plain"),
+        "/feeds/{store}": _get(
+            "Send committed changes as server-sent events; as messages over a websocket.",
+            _TEXT,
+            [store, _since()],
+            is_read=True,
+            media="text/event-stream",
+        ),
+        "/openapi.json": _get("Return this document.", {"type": "object"}),
+    }
+
+
+def _since() -> dict[str, Any]:
+    return {
+        "name": "since",
+        "in": "query",
+        "required": False,
+        "description": "Where the feed begins: partition:offset, with commas between them.",
+        "schema": {"type": "string", "pattern": "^[0-9]{1,5}:[0-9]{1,18}$"},
+    }
+
+
+def _schema(model: type) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
+
+
+def _path_parameter(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": _TEXT}
+
+
+def _query(names: frozenset[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "description": _QUERY[name][1],
+            "schema": _QUERY[name][0],
+        }
+        for name in sorted(names)
+    ]
+
+
+def _get(
+    summary: str,
+    schema: dict[str, Any],
+    given: list[dict[str, Any]] | None = None,
+    *,
+    is_read: bool = False,
+    media: str = "application/json",
+    down: bool = False,
+) -> dict[str, Any]:
+    error = {"application/json": {"schema": _schema(ErrorModel)}}
+    answers: dict[str, Any] = {
+        "200": {"description": "The answer.", "content": {media: {"schema": schema}}},
+        "401": {"description": "A token is missing or wrong.", "content": error},
+        "414": {"description": "The URL is too long.", "content": error},
+        "431": {"description": "The headers are too long.", "content": error},
+        "504": {"description": "It took too long.", "content": error},
+    }
+    if is_read:
+        answers["200"]["headers"] = {
+            name: {"description": text, "schema": form}
+            for name, (text, form) in _SOURCE_HEADERS.items()
+        }
+        answers["400"] = {"description": "The request is wrong.", "content": error}
+        answers["404"] = {"description": "There is no such store or key.", "content": error}
+        answers["503"] = {
+            "description": "Nobody can answer right now: the partition moves or is restored.",
+            "headers": {"Retry-After": {"schema": _WHOLE}},
+            "content": error,
+        }
+    if down:
+        content = {"application/json": {"schema": schema}}
+        answers["503"] = {"description": "It is down.", "content": content}
+    operation: dict[str, Any] = {"summary": summary, "responses": answers}
+    if given:
+        operation["parameters"] = given
+    return {"get": operation}

@@ -1,0 +1,102 @@
+"""Answers over ASGI: JSON with its headers, and errors with their status."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from starlette.types import Send
+
+from penstock.errors import (
+    InvalidArgumentError,
+    PenstockError,
+    SerializationError,
+    UnknownStoreError,
+    UnsupportedOperationError,
+)
+from penstock.serving.application import NotAvailableError
+from penstock.serving.wire.models import ErrorModel
+
+_log = logging.getLogger(__name__)
+
+Header = tuple[bytes, bytes]
+
+JSON_TYPE = b"application/json"
+#: Answers are state of this moment and may be private.
+_ALWAYS: tuple[Header, ...] = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+)
+_RETRY: tuple[Header, ...] = ((b"retry-after", b"1"),)
+#: Codes of errors that pass by themselves, whatever their class.
+_PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost", "not-running"})
+_BAD_REQUEST = (InvalidArgumentError, UnsupportedOperationError, SerializationError)
+
+encoder = msgspec.json.Encoder()
+
+
+async def reply(
+    send: Send,
+    status: int,
+    body: bytes,
+    content_type: bytes = JSON_TYPE,
+    headers: Iterable[Header] = (),
+    *,
+    is_head: bool = False,
+) -> None:
+    """Send a whole answer."""
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [
+                (b"content-type", content_type),
+                (b"content-length", b"%d" % len(body)),
+                *_ALWAYS,
+                *headers,
+            ],
+        }
+    )
+    await send({"type": "http.response.body", "body": b"" if is_head else body})
+
+
+def problem(error: BaseException) -> tuple[int, ErrorModel, tuple[Header, ...]]:
+    """Return status, text and headers for an error; what may hold data is only logged."""
+    if isinstance(error, NotAvailableError):
+        return 503, ErrorModel(error.code, error.message, error.fix), _RETRY
+    if isinstance(error, UnknownStoreError) and error.code == "unknown-store":
+        return 404, ErrorModel(error.code, error.message, error.fix), ()
+    if isinstance(error, _BAD_REQUEST):
+        return 400, ErrorModel(error.code, error.message, error.fix), ()
+    if isinstance(error, TimeoutError):
+        text = "the answer took longer than penstock.server.request.timeout.ms"
+        return 504, ErrorModel("timed-out", text), _RETRY
+    if isinstance(error, PenstockError) and error.code in _PASSING:
+        return 503, ErrorModel(error.code, error.message, error.fix), _RETRY
+    _log.error("a question could not be answered", exc_info=error)
+    code = error.code if isinstance(error, PenstockError) else "internal-error"
+    return 500, ErrorModel(code, "the question could not be answered: see the server's log"), ()
+
+
+async def refuse(
+    send: Send,
+    status: int,
+    code: str,
+    message: str,
+    headers: Iterable[Header] = (),
+) -> None:
+    """Send an error that the server found itself."""
+    await reply(send, status, encoder.encode(ErrorModel(code, message)), headers=headers)
+
+
+async def reply_error(send: Send, error: BaseException, *, is_head: bool = False) -> None:
+    status, model, headers = problem(error)
+    await reply(send, status, encoder.encode(model), headers=headers, is_head=is_head)
+
+
+def ascii_bytes(text: Any) -> bytes:
+    """Return text as a header can have it."""
+    plain = str(text).encode("ascii", "backslashreplace")
+    return plain.replace(b"\r", b" ").replace(b"\n", b" ")

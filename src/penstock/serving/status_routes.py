@@ -1,0 +1,185 @@
+"""Routes about the application as a whole: stores, instances, topology, health, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from penstock.serving.application import Health, Instance, Queryable, StoreInfo
+from penstock.serving.credentials import Access
+from penstock.serving.key_text import key_form
+from penstock.serving.openapi import openapi_document
+from penstock.serving.parameters import LOCATION_PARAMETERS, bad_request, parameters, unquoted
+from penstock.serving.prometheus import CONTENT_TYPE, to_prometheus
+from penstock.serving.replies import encoder
+from penstock.serving.store_reader import StoreReader
+from penstock.serving.store_routes import StoreRoutes
+from penstock.serving.wire.json_values import to_raw
+from penstock.serving.wire.models import (
+    HealthModel,
+    InstanceModel,
+    KeyLocationModel,
+    MetadataModel,
+    PositionModel,
+    RestoreModel,
+    StoreModel,
+    StoresModel,
+    TopologyModel,
+)
+
+_NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+#: An SVG may hold scripts; ours does not, and a browser need not believe that.
+_SVG_HEADERS = {
+    **_NO_STORE,
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+}
+
+
+class StatusRoutes:
+    """Answers what does not belong to one store."""
+
+    def __init__(self, application: Queryable, stores: StoreRoutes, reader: StoreReader) -> None:
+        self._application = application
+        self._stores = stores
+        self._reader = reader
+
+    def routes(self) -> list[Route]:
+        paths = {
+            "/openapi.json": self.openapi,
+            "/stores": self.stores,
+            "/metadata": self.metadata,
+            "/metadata/{store}/{key}": self.key_location,
+            "/topology": self.topology,
+            "/topology.svg": self.topology_svg,
+            "/health/live": self.live,
+            "/health/ready": self.ready,
+            "/metrics": self.metrics,
+        }
+        return [Route(path, answer, methods=["GET"]) for path, answer in paths.items()]
+
+    async def openapi(self, request: Request) -> Response:
+        return _json(openapi_document())
+
+    async def stores(self, request: Request) -> Response:
+        application = self._application
+        stores = [_store_model(info) for _, info in sorted(application.stores().items())]
+        return _json(StoresModel(application.application_id, stores))
+
+    async def metadata(self, request: Request) -> Response:
+        application = self._application
+        instances = [instance_model(each) for each in application.instances()]
+        return _json(MetadataModel(application.application_id, application.instance_id, instances))
+
+    async def key_location(self, request: Request) -> Response:
+        """Say where a key is read: Kafka Streams' ``queryMetadataForKey``."""
+        parts = request.scope["raw_path"].split(b"/")
+        if len(parts) != 4:
+            raise bad_request("a key has no slash", "write it as %2F")
+        given = parameters(request.scope["query_string"], LOCATION_PARAMETERS)
+        info = self._stores.info(unquoted(parts[2]))
+        key = self._stores.key(info, unquoted(parts[3]), given.key_format)
+        partition = self._stores.partition(info, key)
+        location = self._application.location(info.name, partition)
+        owner = location.owner
+        return _json(
+            KeyLocationModel(
+                info.name,
+                to_raw(key, info.key_serde, info.changelog),
+                partition,
+                None if owner is None else instance_model(owner),
+                [instance_model(each) for each in location.copies],
+            )
+        )
+
+    async def topology(self, request: Request) -> Response:
+        wants = request.headers.get("accept", "")
+        if "image/svg+xml" in wants:
+            return await self.topology_svg(request)
+        described: Mapping[str, Any] = await self._reader.in_thread(self._application.topology)
+        body = TopologyModel(self._application.application_id, dict(described))
+        # orjson knows what the description is made of; msgspec has the envelope.
+        return Response(orjson.dumps(msgspec.to_builtins(body)), 200, _NO_STORE, "application/json")
+
+    async def topology_svg(self, request: Request) -> Response:
+        picture = await self._reader.in_thread(self._application.topology_svg)
+        return Response(picture, 200, _SVG_HEADERS, "image/svg+xml")
+
+    async def live(self, request: Request) -> Response:
+        health = self._application.health()
+        return _health(health, request, is_up=health.is_alive)
+
+    async def ready(self, request: Request) -> Response:
+        health = self._application.health()
+        return _health(health, request, is_up=health.is_alive and health.is_ready)
+
+    async def metrics(self, request: Request) -> Response:
+        found = await self._reader.in_thread(self._application.metrics)
+        return Response(to_prometheus(found), 200, _NO_STORE, CONTENT_TYPE.decode())
+
+
+def _json(model: Any) -> Response:
+    return Response(encoder.encode(model), 200, _NO_STORE, "application/json")
+
+
+def _health(health: Health, request: Request, *, is_up: bool) -> Response:
+    status = "UP" if is_up else "DOWN"
+    if request.scope["penstock.access"] is Access.NONE:
+        # Probes need no token, and so they learn no more than up or down.
+        model = HealthModel(status)
+    else:
+        model = _health_model(health, status)
+    code = 200 if is_up else 503
+    headers = _NO_STORE if is_up else {**_NO_STORE, "retry-after": "1"}
+    return Response(encoder.encode(model), code, headers, "application/json")
+
+
+def _health_model(health: Health, status: str) -> HealthModel:
+    lag: PositionModel | None = None
+    total = None
+    if health.lag is not None:
+        lag = {t: {str(p): n for p, n in parts.items()} for t, parts in health.lag.items()}
+        total = sum(sum(parts.values()) for parts in health.lag.values())
+    return HealthModel(
+        status=status,
+        state=health.state,
+        is_leader=health.is_leader,
+        waiting_for=health.waiting_for,
+        total_lag=total,
+        lag=lag,
+        restoring=[
+            RestoreModel(each.store, each.partition, each.start, each.position, each.end)
+            for each in health.restoring
+        ],
+        error=health.error,
+        batch=health.batch,
+    )
+
+
+def instance_model(instance: Instance) -> InstanceModel:
+    return InstanceModel(
+        id=instance.id,
+        address=instance.address,
+        is_leader=instance.is_leader,
+        rack=instance.rack,
+        owned={store: list(parts) for store, parts in instance.owned.items()},
+        copies={store: list(parts) for store, parts in instance.copies.items()},
+    )
+
+
+def _store_model(info: StoreInfo) -> StoreModel:
+    return StoreModel(
+        name=info.name,
+        kind=info.kind.value,
+        partitions=info.partitions,
+        is_global=info.is_global,
+        key_form=key_form(info.key_serde)[0],
+        key_serde=type(info.key_serde).__name__,
+        value_serde=type(info.value_serde).__name__,
+        window_size_ms=info.window_size_ms,
+    )

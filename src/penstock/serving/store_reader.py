@@ -1,0 +1,243 @@
+"""Reads partitions wherever they are: in this instance, in its owner, or in a copy of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from penstock.serving.application import (
+    Answer,
+    Instance,
+    NotAvailableError,
+    Position,
+    Queryable,
+    Row,
+    StoreInfo,
+)
+from penstock.serving.key_text import key_bytes
+from penstock.serving.parameters import Parameters, peer_query
+from penstock.serving.peer_client import PeerClient, PeerResponse
+from penstock.serving.places import Place, moving, places
+from penstock.serving.question import KeyQuestion, Question
+from penstock.serving.wire.models import PageModel, RowModel, SourceModel
+
+T = TypeVar("T")
+
+_FORWARDED = b"penstock-forwarded-by"
+_PAGE = msgspec.json.Decoder(PageModel)
+_HTTP_OK, _HTTP_BUSY = 200, 503
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request about a store, as it came in."""
+
+    info: StoreInfo
+    #: Path and query as they stood in the request line.
+    path: bytes
+    query: bytes
+    parameters: Parameters
+    bound: Position | None = None
+    #: Headers that go on to another instance.
+    headers: Mapping[bytes, bytes]
+    is_forwarded: bool = False
+
+
+@dataclass(slots=True)
+class Page:
+    """Rows of several partitions in one order."""
+
+    rows: list[tuple[bytes, Row | RowModel]]
+    sources: list[SourceModel]
+    has_more: bool = False
+
+
+class StoreReader:
+    """Answers from the best place that may answer."""
+
+    def __init__(
+        self, application: Queryable, peers: PeerClient, threads: ThreadPoolExecutor
+    ) -> None:
+        self._application = application
+        self._peers = peers
+        self._threads = threads
+
+    def answers_now(self, asked: Asked, partition: int) -> bool:
+        """Whether this instance has the answer at hand, so that nothing has to be waited for."""
+        info = asked.info
+        if info.may_block:
+            return False
+        if info.is_global:
+            return True
+        owner = self._application.location(info.name, partition).owner
+        return owner is not None and owner.id == self._application.instance_id
+
+    def read(self, asked: Asked, partition: int, question: Question) -> Answer:
+        """Read a copy in this instance."""
+        parameters = asked.parameters
+        answer = self._application.read(
+            asked.info.name,
+            partition,
+            question,
+            allow_stale=parameters.allows_stale,
+            bound=asked.bound,
+        )
+        most = parameters.max_lag
+        if most is not None and answer.lag > most:
+            raise NotAvailableError(
+                "too-stale",
+                f"the copy here is {answer.lag} changes behind, which is more than max_lag={most}",
+                fix="ask again in a moment, or allow more",
+            )
+        return answer
+
+    async def one_partition(
+        self, asked: Asked, partition: int, question: Question
+    ) -> Answer | PeerResponse:
+        """Ask the places of a partition one after the other, until one answers."""
+        failure: NotAvailableError | None = None
+        for place in self._places(asked, partition):
+            try:
+                if place is None:
+                    return await self._here(asked, partition, question)
+                response = await self._forward(place, asked.path, asked.query, asked)
+                if response.status != _HTTP_BUSY:
+                    return response
+                failure = _busy(asked.info.name, partition, response)
+            except NotAvailableError as error:
+                failure = error
+        raise failure or moving(asked.info.name, partition)
+
+    async def page(
+        self,
+        asked: Asked,
+        partitions: Sequence[int],
+        question: Question,
+        limit: int,
+    ) -> Page:
+        """Merge the rows of several partitions, wherever they are."""
+        left = {each: self._places(asked, each) for each in partitions}
+        whole = Page([], [])
+        failure: NotAvailableError | None = None
+        while left:
+            groups: defaultdict[str | None, list[int]] = defaultdict(list)
+            instances: dict[str | None, Place] = {}
+            for partition, remaining in left.items():
+                if not remaining:
+                    raise failure or moving(asked.info.name, partition)
+                place = remaining.pop(0)
+                name = None if place is None else place.id
+                groups[name].append(partition)
+                instances[name] = place
+            found = await asyncio.gather(
+                *(
+                    self._part(asked, instances[name], group, question, limit)
+                    for name, group in groups.items()
+                ),
+                return_exceptions=True,
+            )
+            for group, part in zip(groups.values(), found, strict=True):
+                if isinstance(part, NotAvailableError):
+                    failure = part
+                    continue
+                if isinstance(part, BaseException):
+                    raise part
+                _add(whole, part)
+                for partition in group:
+                    del left[partition]
+        whole.rows.sort(key=lambda entry: entry[0], reverse=asked.parameters.reverse)
+        whole.has_more = whole.has_more or len(whole.rows) > limit
+        del whole.rows[limit:]
+        whole.sources.sort(key=lambda source: source.partition)
+        return whole
+
+    async def in_thread(self, call: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
+
+    def _places(self, asked: Asked, partition: int) -> list[Place]:
+        return places(
+            self._application,
+            asked.info,
+            partition,
+            allows_stale=asked.parameters.allows_stale,
+            is_forwarded=asked.is_forwarded,
+        )
+
+    async def _here(self, asked: Asked, partition: int, question: Question) -> Answer:
+        if not asked.info.may_block and isinstance(question, KeyQuestion):
+            return self.read(asked, partition, question)
+        return await self.in_thread(self.read, asked, partition, question)
+
+    async def _part(
+        self, asked: Asked, place: Place, group: list[int], question: Question, limit: int
+    ) -> Page:
+        if place is None:
+            return await self.in_thread(self._read_all, asked, group, question)
+        query = peer_query(asked.query, group, limit)
+        response = await self._forward(place, asked.path, query.encode(), asked)
+        if response.status == _HTTP_OK:
+            return _page(response.body)
+        raise _busy(asked.info.name, group[0], response)
+
+    def _read_all(self, asked: Asked, group: Iterable[int], question: Question) -> Page:
+        whole = Page([], [])
+        for partition in group:
+            answer = self.read(asked, partition, question)
+            whole.rows += [(row.order, row) for row in answer.rows]
+            whole.sources.append(source_model(partition, answer))
+            whole.has_more = whole.has_more or answer.has_more
+        return whole
+
+    async def _forward(
+        self, place: Instance, path: bytes, query: bytes, asked: Asked
+    ) -> PeerResponse:
+        assert place.address is not None
+        target = path + b"?" + query if query else path
+        headers = {
+            **asked.headers,
+            _FORWARDED: self._application.instance_id.encode("ascii", "backslashreplace"),
+        }
+        return await self._peers.get(place.address, target, headers)
+
+
+def source_model(partition: int, answer: Answer) -> SourceModel:
+    """Return where an answer came from, as JSON has it."""
+    position = {
+        topic: {str(number): offset for number, offset in offsets.items()}
+        for topic, offsets in answer.position.items()
+    }
+    role, instance = answer.source
+    return SourceModel(partition, role.value, instance, answer.lag, position, answer.batch)
+
+
+def _add(whole: Page, part: Page) -> None:
+    whole.rows += part.rows
+    whole.sources += part.sources
+    whole.has_more = whole.has_more or part.has_more
+
+
+def _page(body: bytes) -> Page:
+    try:
+        page = _PAGE.decode(body)
+        rows: list[tuple[bytes, Row | RowModel]] = [
+            (key_bytes(row.cursor or ""), row) for row in page.rows
+        ]
+    except (msgspec.DecodeError, ValueError) as error:
+        raise NotAvailableError(
+            "instance-unreachable", "another instance gave an answer of another form"
+        ) from error
+    return Page(rows, page.sources, page.truncated)
+
+
+def _busy(store: str, partition: int, response: PeerResponse) -> NotAvailableError:
+    return NotAvailableError(
+        "partition-moving",
+        f"the instance that has partition {partition} of store {store!r} answers {response.status}",
+        fix="ask again in a moment",
+    )

@@ -1,0 +1,1 @@
+"""JSON models of requests and answers. The OpenAPI document is made from them."""

@@ -1,0 +1,268 @@
+"""An application of dictionaries, behind the same protocol as a real one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.errors import UnknownStoreError
+from penstock.model.partitioning import partition_for
+from penstock.serde.base import Serde
+from penstock.serde.serdes import Serdes
+from penstock.serving.application import (
+    Answer,
+    ChangeListener,
+    Health,
+    Instance,
+    Location,
+    NotAvailableError,
+    Position,
+    Role,
+    Row,
+    Source,
+    StoreChange,
+    StoreInfo,
+)
+from penstock.serving.metric import Metric
+from penstock.serving.question import (
+    KeyQuestion,
+    PrefixQuestion,
+    Question,
+    RangeQuestion,
+    SessionQuestion,
+    VersionsQuestion,
+    WindowQuestion,
+    row_order,
+)
+from penstock.state.spec import StoreKind
+
+KEY_VALUE = (StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE)
+
+
+def store_info(
+    name: str,
+    kind: StoreKind = StoreKind.TIMESTAMPED_KEY_VALUE,
+    key: Serde[Any] | None = None,
+    value: Serde[Any] | None = None,
+    **more: Any,
+) -> StoreInfo:
+    return StoreInfo(
+        name=name,
+        kind=kind,
+        key_serde=key or Serdes.string(),
+        value_serde=value or Serdes.json(),
+        partitions=more.pop("partitions", 4),
+        changelog=f"app-{name}-changelog",
+        **more,
+    )
+
+
+@dataclass
+class Cluster:
+    """What all instances of one application share: the data, and who has what."""
+
+    infos: dict[str, StoreInfo]
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    instances: dict[str, Instance] = field(default_factory=dict)
+    #: By store and partition; a partition that is left out moves.
+    owners: dict[tuple[str, int], str] = field(default_factory=dict)
+    copies: dict[tuple[str, int], list[str]] = field(default_factory=dict)
+    lags: dict[str, int] = field(default_factory=dict)
+    offset: int = 0
+
+    def put(self, store: str, *rows: Row) -> None:
+        info = self.infos[store]
+        for row in rows:
+            data = info.key_serde.serialize(info.changelog, row.key) or b""
+            order = row_order(data, row.window_start, row.window_end)
+            if info.kind is StoreKind.VERSIONED_KEY_VALUE:
+                order = row_order(data, row.timestamp)
+            kept = [each for each in self.rows.get(store, []) if each.order != order]
+            self.rows[store] = sorted([*kept, row._replace(order=order)], key=lambda e: e.order)
+
+    def partition(self, store: str, key: Any) -> int:
+        info = self.infos[store]
+        data = info.key_serde.serialize(info.changelog, key) or b""
+        return 0 if info.is_global else partition_for(data, info.partitions)
+
+    def give(self, instance: str) -> None:
+        """Make an instance the owner of everything."""
+        for name, info in self.infos.items():
+            for partition in range(info.partitions):
+                self.owners[name, partition] = instance
+
+
+class MemorySubscription:
+    def __init__(self, application: MemoryApplication, entry: tuple[str, ChangeListener]) -> None:
+        self._application, self._entry = application, entry
+
+    @property
+    def start(self) -> Mapping[int, int]:
+        return {0: self._application.cluster.offset}
+
+    def close(self) -> None:
+        self._application.listeners.remove(self._entry)
+
+
+class MemoryApplication:
+    """One instance."""
+
+    def __init__(self, cluster: Cluster, name: str = "one") -> None:
+        self.cluster = cluster
+        self.name = name
+        self.listeners: list[tuple[str, ChangeListener]] = []
+        self.state = "RUNNING"
+        self.is_ready = True
+        self.reads = 0
+        self.read_s = 0.0
+        self.failure: Exception | None = None
+        self.threads: set[str] = set()
+
+    application_id = "app"
+
+    @property
+    def instance_id(self) -> str:
+        return self.name
+
+    @property
+    def address(self) -> str | None:
+        return self.cluster.instances[self.name].address
+
+    def health(self) -> Health:
+        return Health(
+            state=self.state,
+            is_alive=self.state != "ERROR",
+            is_ready=self.is_ready,
+            is_leader=True,
+            lag={"orders": {0: 3, 1: 4}},
+        )
+
+    def stores(self) -> Mapping[str, StoreInfo]:
+        return self.cluster.infos
+
+    def instances(self) -> Sequence[Instance]:
+        return list(self.cluster.instances.values())
+
+    def location(self, store: str, partition: int) -> Location:
+        known, place = self.cluster.instances, (store, partition)
+        owner = self.cluster.owners.get(place)
+        copies = tuple(known[name] for name in self.cluster.copies.get(place, ()))
+        return Location(None if owner is None else known[owner], copies)
+
+    def read(
+        self,
+        store: str,
+        partition: int,
+        question: Question,
+        *,
+        allow_stale: bool = False,
+        bound: Position | None = None,
+    ) -> Answer:
+        self.reads += 1
+        self.threads.add(threading.current_thread().name)
+        if self.failure is not None:
+            raise self.failure
+        time.sleep(self.read_s)
+        if store not in self.cluster.infos:
+            raise UnknownStoreError("unknown-store", f"no store {store!r}")
+        info = self.cluster.infos[store]
+        role = self._role(info, partition, allow_stale=allow_stale)
+        position = {info.changelog: {partition: self.cluster.offset}}
+        for topic, offsets in (bound or {}).items():
+            if any(position.get(topic, {}).get(p, 0) < offset for p, offset in offsets.items()):
+                raise NotAvailableError("not-up-to-bound", "the copy is not that far yet")
+        rows = [
+            row
+            for row in self.cluster.rows.get(store, [])
+            if self.cluster.partition(store, row.key) == partition and _fits(info, row, question)
+        ]
+        lag = 0 if role is Role.OWNER else self.cluster.lags.get(self.name, 0)
+        if isinstance(question, KeyQuestion):
+            return Answer(rows[-1:], Source(role, self.name), position, lag)
+        if question.reverse:
+            rows.reverse()
+        if question.after is not None:
+            after, backward = question.after, question.reverse
+            rows = [row for row in rows if (row.order < after if backward else row.order > after)]
+        more = len(rows) > question.limit
+        return Answer(rows[: question.limit], Source(role, self.name), position, lag, more)
+
+    def _role(self, info: StoreInfo, partition: int, *, allow_stale: bool) -> Role:
+        place = (info.name, partition)
+        if info.is_global or self.cluster.owners.get(place) == self.name:
+            return Role.OWNER
+        if allow_stale and self.name in self.cluster.copies.get(place, ()):
+            return Role.STANDBY
+        raise NotAvailableError("partition-moving", f"{place} is not here")
+
+    def subscribe(
+        self, store: str, since: Mapping[int, int] | None, listener: ChangeListener
+    ) -> MemorySubscription:
+        entry = (store, listener)
+        self.listeners.append(entry)
+        for offset in range((since or {}).get(0, self.cluster.offset), self.cluster.offset):
+            listener([StoreChange(0, offset, "old", offset)])
+        return MemorySubscription(self, entry)
+
+    def change(self, store: str, *keys_and_values: tuple[Any, Any]) -> None:
+        changes = []
+        for key, value in keys_and_values:
+            changes.append(StoreChange(0, self.cluster.offset, key, value, 1000))
+            self.cluster.offset += 1
+        for name, listener in list(self.listeners):
+            if name == store:
+                listener(changes)
+
+    def topology(self) -> Mapping[str, Any]:
+        return {"version": 1, "subtopologies": []}
+
+    def topology_svg(self) -> str:
+        return '<svg xmlns="http://www.w3.org/2000/svg"/>'
+
+    def metrics(self) -> Sequence[Metric]:
+        tags = {"client-id": "app", "thread-id": 'a "quoted"\\ name\n'}
+        return [
+            Metric("process-rate", "stream-thread-metrics", 2.5, tags, "Records a second."),
+            Metric("process-total", "stream-thread-metrics", 10, tags),
+            Metric("state", "stream-metrics", "RUNNING", {"client-id": "app"}),
+            Metric("record-e2e-latency-avg", "stream-processor-node-metrics", float("nan")),
+        ]
+
+
+def _fits(info: StoreInfo, row: Row, question: Question) -> bool:
+    if isinstance(question, KeyQuestion):
+        as_of = question.as_of
+        is_known = as_of is None or (row.timestamp is not None and row.timestamp <= as_of)
+        return bool(row.key == question.key and is_known)
+    if isinstance(question, PrefixQuestion):
+        data = info.key_serde.serialize(info.changelog, row.key) or b""
+        return data.startswith(question.prefix)
+    if isinstance(question, RangeQuestion):
+        start, end = question.start, question.end
+        is_within = (start is None or row.key >= start) and (end is None or row.key <= end)
+        return is_within and _in_time(row, question)
+    return bool(row.key == question.key) and _in_time(row, question)
+
+
+def _in_time(
+    row: Row, question: RangeQuestion | WindowQuestion | SessionQuestion | VersionsQuestion
+) -> bool:
+    at = row.timestamp if row.window_start is None else row.window_start
+    if at is None or (question.time_from, question.time_to) == (None, None):
+        return True
+    latest = question.time_to
+    if isinstance(question, SessionQuestion):
+        assert row.window_end is not None
+        return row.window_end >= (question.time_from or 0) and (latest is None or at <= latest)
+    return at >= (question.time_from or 0) and (latest is None or at <= latest)
+
+
+def one_instance(*infos: StoreInfo) -> MemoryApplication:
+    """Return an application of one instance that owns everything."""
+    cluster = Cluster({info.name: info for info in infos})
+    cluster.instances["one"] = Instance(id="one", is_leader=True)
+    cluster.give("one")
+    return MemoryApplication(cluster)
