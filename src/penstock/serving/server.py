@@ -54,6 +54,7 @@ class ServingServer:
         self._application = application
         self._loop: asyncio.AbstractEventLoop | None = None
         self._server: Server | None = None
+        self._app: QueryApplication | None = None
         self._failure: BaseException | None = None
         self._port = self._options.port
         self._thread = threading.Thread(target=self._run, name="penstock-server", daemon=True)
@@ -98,9 +99,16 @@ class ServingServer:
         self._is_stopped = True
         loop, server = self._loop, self._server
         if loop is not None and server is not None and self._thread.is_alive():
-            loop.call_soon_threadsafe(server.stop)
+            loop.call_soon_threadsafe(self._end)
         if self._thread.ident is not None:
             self._thread.join(_STOP_S)
+
+    def _end(self) -> None:
+        # Feeds first: the server waits for answers that are under way.
+        if self._app is not None:
+            self._app.feeds.close()
+        if self._server is not None:
+            self._server.stop()  # type: ignore[no-untyped-call]
 
     def __enter__(self) -> ServingServer:
         return self.start()
@@ -151,7 +159,9 @@ class ServingServer:
         from granian.http import HTTP1Settings  # noqa: PLC0415 - an extra
 
         options = self._options
-        app = self._application_class(self._application, options, _peer_tls(options.tls))
+        app = self._app = self._application_class(
+            self._application, options, _peer_tls(options.tls)
+        )
         tls = options.tls
         server = self._server_class(
             app,
