@@ -18,7 +18,7 @@ class KeyQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Scan:
+class Scan:
     """What all questions have in common that many rows may answer."""
 
     #: Most rows to return.
@@ -29,7 +29,7 @@ class _Scan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RangeQuestion(_Scan):
+class RangeQuestion(Scan):
     """Entries of a key-value store between two keys, both included; None is open.
 
     For a window or session store: the rows of keys between these, in windows that start in
@@ -43,14 +43,14 @@ class RangeQuestion(_Scan):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrefixQuestion(_Scan):
+class PrefixQuestion(Scan):
     """Entries of a key-value store whose serialized key begins with these bytes."""
 
     prefix: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WindowQuestion(_Scan):
+class WindowQuestion(Scan):
     """Windows of one key that start in [``time_from``, ``time_to``]; None is open."""
 
     key: Any
@@ -59,7 +59,7 @@ class WindowQuestion(_Scan):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionQuestion(_Scan):
+class SessionQuestion(Scan):
     """Sessions of one key that end at ``time_from`` or later and start at ``time_to`` or earlier.
 
     That is: all sessions which overlap the span. None is open.
@@ -71,7 +71,7 @@ class SessionQuestion(_Scan):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VersionsQuestion(_Scan):
+class VersionsQuestion(Scan):
     """Versions of one key of a versioned store that were valid in [``time_from``, ``time_to``]."""
 
     key: Any
