@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from penstock.model.sql.errors import SqlError
 from penstock.model.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType, StructType
-from penstock.sql.arrow import arrow_type, to_array
+from penstock.sql.arrow import arrow_type, to_array, to_values
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.walk import children
