@@ -51,6 +51,9 @@ def cluster(
     batches: Annotated[int, typer.Option(help="Small batches; 0 leaves this out.")] = 200,
     workloads: Annotated[str, typer.Option(help="On one and on two executors.")] = "w2,w5",
     records: Annotated[int, typer.Option(help="Input records of each workload.")] = 1_000_000,
+    core_share: Annotated[
+        float | None, typer.Option(help="Let each executor use only so much of a core.")
+    ] = None,
     bootstrap: Bootstrap = "",
 ) -> None:
     """Executors of one core: do slots stay, what does a batch cost, what do two bring."""
@@ -68,11 +71,14 @@ def cluster(
                     f"{found.median_ms:.0f}", f"{found.p95_ms:.0f}",
                 )  # fmt: skip
             console.print(table)
-        table = Table(title=f"{records:,} records, executors of one core")
+        size = "one core" if core_share is None else f"{core_share} of a core"
+        table = Table(title=f"{records:,} records, executors of {size}")
         for column in ("workload", "one: records/s", "two: records/s", "ratio"):
             table.add_column(column, justify="left" if column == "workload" else "right")
         for name in filter(None, workloads.split(",")):
-            one, two = (measure_executors(servers, name, records, count) for count in (1, 2))
+            one, two = (
+                measure_executors(servers, name, records, count, core_share) for count in (1, 2)
+            )
             ratio = two.per_second / one.per_second
             table.add_row(name, f"{one.per_second:,.0f}", f"{two.per_second:,.0f}", f"{ratio:.2f}")
         console.print(table)

@@ -15,6 +15,7 @@ from typing import Any
 
 from confluent_kafka import Producer
 
+from bench.core_share import limited_executors
 from bench.data import USERS, inputs
 from penstock.kafka.admin import Admin
 
@@ -49,11 +50,13 @@ def measure_alone(
     *,
     style: str = "lambda",
     environment: Mapping[str, str] | None = None,
+    core_share: float | None = None,
 ) -> Alone:
     """Loads the input, runs the engine until nothing waits, and counts what it wrote.
 
     Args:
         environment: more variables for ``bench.engine``, such as THREADS.
+        core_share: how much of a core each executor may use; None does not limit them.
     """
     tag = f"alone-{workload}-{time.time_ns() // 1_000_000}"
     source, sink, other = f"{tag}-in", f"{tag}-out", f"{tag}-other"
@@ -64,15 +67,19 @@ def measure_alone(
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         command = [sys.executable, "-m", "bench.engine", bootstrap, workload, source, sink, other,
                    tag, folder]  # fmt: skip
-        ended = subprocess.run(
+        engine = subprocess.Popen(
             command, cwd=_ROOT, env={**os.environ, "STYLE": style, **(environment or {})},
-            capture_output=True, text=True, check=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-    times = dict(re.findall(r"^(FIRST_CONSUMED|LAST_COMMITTED) (\d+)$", ended.stdout, re.MULTILINE))
+        with limited_executors(engine.pid, core_share):
+            written, complaints = engine.communicate()
+    if engine.returncode:
+        raise RuntimeError(f"the engine ended with {engine.returncode}:\n{complaints[-2000:]}")
+    times = dict(re.findall(r"^(FIRST_CONSUMED|LAST_COMMITTED) (\d+)$", written, re.MULTILINE))
     seconds = (int(times["LAST_COMMITTED"]) - int(times["FIRST_CONSUMED"])) / 1000
-    written = admin.end_offsets([(sink, n) for n in range(PARTITIONS)], committed=True)
+    ends = admin.end_offsets([(sink, n) for n in range(PARTITIONS)], committed=True)
     admin.delete_topics([source, sink, other])
-    return Alone(workload, count, seconds, sum(written.values()), keys)
+    return Alone(workload, count, seconds, sum(ends.values()), keys)
 
 
 def _load(

@@ -62,13 +62,18 @@ def measure_batches(bootstrap: str, master: str, count: int) -> Batches:
         )  # fmt: skip
 
 
-def measure_executors(bootstrap: str, workload: str, records: int, executors: int) -> Alone:
-    """Run a workload on executors of one core each, one slot on each of them."""
+def measure_executors(
+    bootstrap: str, workload: str, records: int, executors: int, core_share: float | None
+) -> Alone:
+    """Run a workload on executors of one core, or a share of it, with one slot on each."""
     environment = {
         "THREADS": str(executors),
         "SPARK_CONF_spark.master": local_cluster(executors),
     }
-    return measure_alone(bootstrap, workload, records, style="expressions", environment=environment)
+    return measure_alone(
+        bootstrap, workload, records, style="expressions", environment=environment,
+        core_share=core_share,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
