@@ -207,7 +207,7 @@ class Queryable(Protocol):
         """``application.server`` of this process, if set."""
 
     def health(self) -> Health:
-        """Return what is known now; wait for nothing."""
+        """Return what is known now; wait for seconds at most."""
 
     def stores(self) -> Mapping[str, StoreInfo]:
         """Return the stores of the topology by name; the same mapping while it does not change."""

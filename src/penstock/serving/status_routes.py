@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -111,11 +112,12 @@ class StatusRoutes:
         return Response(picture, 200, _SVG_HEADERS, "image/svg+xml")
 
     async def live(self, request: Request) -> Response:
-        health = self._application.health()
+        # Not among the readers of stores, who may keep all their threads busy.
+        health = await asyncio.to_thread(self._application.health)
         return _health(health, request, is_up=health.is_alive)
 
     async def ready(self, request: Request) -> Response:
-        health = self._application.health()
+        health = await asyncio.to_thread(self._application.health)
         return _health(health, request, is_up=health.is_alive and health.is_ready)
 
     async def metrics(self, request: Request) -> Response:

@@ -56,6 +56,8 @@ _ANSWER_HEADERS = (
     b"retry-after", b"penstock-source", b"penstock-instance", b"penstock-lag", b"penstock-position",
 )  # fmt: skip
 _JSON_NULL_POSITION = b"{}"
+#: A longer position is only in the answer itself: clients limit what headers they take.
+_MOST_POSITION = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,12 +325,14 @@ def _source_headers(sources: list[SourceModel]) -> list[Header]:
         roles = ",".join(sorted({each.role for each in sources}))
         instances = ",".join(sorted({each.instance for each in sources}))
         lag = max((each.lag for each in sources), default=0)
-    return [
+    headers = [
         (b"penstock-source", roles.encode()),
         (b"penstock-instance", ascii_bytes(instances)),
         (b"penstock-lag", b"%d" % lag),
-        (b"penstock-position", position),
     ]
+    if len(position) <= _MOST_POSITION:
+        headers.append((b"penstock-position", position))
+    return headers
 
 
 async def _relay(send: Send, response: PeerResponse, *, is_head: bool) -> None:

@@ -31,6 +31,7 @@ from penstock.config import (
     PROCESSING_GUARANTEE,
     REPARTITION_PURGE_INTERVAL_MS,
     SESSION_TIMEOUT_MS,
+    SETTINGS,
     STATE_DIR,
     StreamsConfig,
 )
@@ -286,7 +287,7 @@ class ApplicationRun:
         return Application(
             id=self.application_id,
             plan=plan,
-            config=dict(self._config),
+            config=without_secrets(self._config),
             state_dir=str(Path(self._config[STATE_DIR]).expanduser()),
             exactly_once=exactly_once,
             consumer=_unnamed(consumer_settings(self._config)),
@@ -470,6 +471,12 @@ class ApplicationRun:
         position = runner.progress.position or self._batches.begins_at
         self.last_lag = {part: max(ends[part] - position.get(part, 0), 0) for part in parts}
         return self.last_lag
+
+
+def without_secrets(config: StreamsConfig) -> dict[str, Any]:
+    """Return what workers need of the configuration: secrets of the server stay in the driver."""
+    secret = {name for name, setting in SETTINGS.items() if setting.is_secret}
+    return {name: value for name, value in config.items() if name not in secret}
 
 
 def renumbered(

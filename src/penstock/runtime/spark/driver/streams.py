@@ -38,12 +38,14 @@ from penstock.runtime.spark.driver.failures import (
     remedy,
 )
 from penstock.runtime.spark.driver.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
+from penstock.runtime.spark.driver.serving import start_server
 from penstock.runtime.spark.driver.session import spark_session, stop_session
 from penstock.runtime.spark.driver.stores.asking import Asking
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
 from penstock.runtime.spark.driver.topics import make_topics
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener
+from penstock.serving.server import ServingServer
 from penstock.topology.topology import Topology, check_runnable
 
 log = logging.getLogger(__name__)
@@ -103,6 +105,7 @@ class KafkaStreams(Asking):
         self._restore_listener: StateRestoreListener | None = None
         self._standby_listener: StandbyUpdateListener | None = None
         self._is_paused = False
+        self._server: ServingServer | None = None
         self.error: Exception | None = None
 
     # Life
@@ -351,6 +354,7 @@ class KafkaStreams(Asking):
 
     def _bring_up(self) -> None:
         """Bring Kafka's side up, while Spark starts."""
+        self._server = start_server(self, self._config, lambda: self._run)
         with ThreadPoolExecutor(1, "penstock-prepare") as pool:
             prepared = pool.submit(self._prepare)
             # Spark belongs to the caller's thread: there the session is the active one.
@@ -498,6 +502,9 @@ class KafkaStreams(Asking):
             run, self._run = self._run, None
             if run is not None:
                 run.stop(is_clean=is_clean, patience_s=_BATCH_S, leave_group=self._leave_group)
+            server, self._server = self._server, None
+            if server is not None:
+                server.stop()
             spark, self._spark = self._spark, None
             if self._owns_spark and spark is not None:
                 stop_session(spark, _SPARK_S)

@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, UnknownStoreError
+from penstock.kernel.serdes import required_serde
 from penstock.kernel.settings import TaskSettings
 from penstock.model.record import RecordContext
 from penstock.runtime.spark.worker.slot import Slot
 from penstock.runtime.spark.worker.task_state import TaskState
+from penstock.serving.answering import StoreAnswers
+from penstock.serving.application import Row
+from penstock.serving.question import Question
 from penstock.state.bytes_store import BytesStore
 from penstock.state.engine.pending import CommittedView, PendingStore
 from penstock.state.environment import StoreEnvironment
@@ -29,6 +33,8 @@ def answer_query(
     slot: Slot, store: str, partition: int, method: str, arguments: tuple[Any, ...]
 ) -> Any:
     """Call a reading method of a store of one partition; iterators come back as lists."""
+    if method == "answer":
+        return _answered(slot, store, partition, *arguments)
     with slot.reading:
         if store in slot.global_stores:
             return read_rows(slot.global_stores[store], method, arguments)
@@ -43,6 +49,32 @@ def read_rows(view: Any, method: str, arguments: tuple[Any, ...]) -> Any:
     if isinstance(result, Iterable) and not isinstance(result, tuple | str | bytes | dict):
         return list(result)
     return result
+
+
+def _answered(
+    slot: Slot, store: str, partition: int, question: Question
+) -> tuple[list[Row], bool, dict[int, int]]:
+    """Answer a question with its rows, whether there are more, and the changelog's position."""
+    graph = slot.application.plan.graph
+    with slot.reading:
+        if store in slot.global_stores:
+            spec, view = graph.global_stores[store].spec, slot.global_stores[store]
+            return *answered(view, spec, slot.settings, question), {}
+        state = _task_with(slot, store, partition)
+        rows, has_more = answered(
+            _view(slot, state, store), graph.stores[store], slot.settings, question
+        )
+        end = state.databases.ends.get(store)
+        return rows, has_more, {} if end is None else {partition: end}
+
+
+def answered(
+    view: Any, spec: StoreSpec, settings: TaskSettings, question: Question
+) -> tuple[list[Row], bool]:
+    """Answer a question from the view of one partition; true if there are more rows."""
+    what = f"store {spec.name!r}"
+    serde = required_serde(spec.key_serde, settings.defaults, "key", what)
+    return StoreAnswers(view, serde, settings.changelog_topic(spec.name)).answer(question)
 
 
 def _task_with(slot: Slot, store: str, partition: int) -> TaskState:
