@@ -24,6 +24,7 @@ from bench.data import USERS
 from bench.latency import measure
 from bench.peers import ENGINES, OURS, Peers
 from bench.profiling import profile
+from bench.serving import measure_serving
 from bench.slot import WAYS, measure_slot
 from bench.workloads import SHARED, WORKLOADS
 from penstock.kafka.embedded import EmbeddedBroker
@@ -293,6 +294,27 @@ def alone(
             table.add_row(
                 name, f"{figure.records:,}", f"{figure.per_second:,.0f}", f"{figure.outputs:,}"
             )
+    console.print(table)
+    _write(json, {"figures": [figure.to_dict() for figure in figures]})
+
+
+@app.command()
+def serving(
+    keys: Annotated[int, typer.Option(help="How many keys the store has.")] = 200_000,
+    seconds: Annotated[float, typer.Option(help="How long to measure.")] = 10.0,
+    connections: Annotated[int, typer.Option(help="How many clients ask at the same time.")] = 32,
+    json: JsonFile = None,
+) -> None:
+    """Questions over HTTP against a RocksDB store: one server core, the load from another."""
+    figures = measure_serving(keys, seconds, connections)
+    table = Table(title=f"one server core, {keys:,} keys")
+    for column in ("question", "clients", "requests/s", "p50 ms", "p99 ms", "max ms", "cores"):
+        table.add_column(column, justify="left" if column == "question" else "right")
+    for each in figures:
+        table.add_row(
+            each.question, f"{each.connections}", f"{each.per_second:,.0f}", f"{each.p50_ms:.2f}",
+            f"{each.p99_ms:.2f}", f"{each.max_ms:.1f}", f"{each.server_cpu:.2f}",
+        )  # fmt: skip
     console.print(table)
     _write(json, {"figures": [figure.to_dict() for figure in figures]})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 
@@ -45,7 +44,6 @@ class QueryApplication:
         self._stores = StoreRoutes(application, reader, limits)
         status = StatusRoutes(application, self._stores, reader)
         self.feeds = FeedRoutes(application, self._stores, self._threads, limits.max_feeds)
-        self._request_s = limits.request_s
         self._others = Starlette(
             routes=[
                 *status.routes(),
@@ -79,8 +77,7 @@ class QueryApplication:
                     path, scope["query_string"], scope["penstock.headers"], is_head
                 )
                 try:
-                    async with asyncio.timeout(self._request_s):
-                        await self._stores(request, send)
+                    await self._stores(request, send)
                 except Exception as error:  # noqa: BLE001 - each has an answer
                     await reply_error(send, error, is_head=is_head)
             else:

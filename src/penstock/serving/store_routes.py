@@ -6,10 +6,10 @@ is answered without a detour through the event loop.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from starlette.types import Send
@@ -21,6 +21,7 @@ from penstock.serving.key_text import Parse, key_bytes, key_form, parse_key
 from penstock.serving.options import Limits
 from penstock.serving.parameters import (
     KEY_PARAMETERS,
+    NONE_GIVEN,
     SCAN_PARAMETERS,
     Parameters,
     bad_request,
@@ -36,6 +37,7 @@ from penstock.serving.question import (
     PrefixQuestion,
     Question,
     RangeQuestion,
+    Scan,
     SessionQuestion,
     VersionsQuestion,
     WindowQuestion,
@@ -60,8 +62,7 @@ _JSON_NULL_POSITION = b"{}"
 _MOST_POSITION = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class StoreRequest:
+class StoreRequest(NamedTuple):
     """The parts of a request that these routes look at."""
 
     path: bytes
@@ -134,7 +135,8 @@ class StoreRoutes:
         if isinstance(question, KeyQuestion) and self._reader.answers_now(asked, partition):
             answer: Answer | PeerResponse = self._reader.read(asked, partition, question)
         else:
-            answer = await self._reader.one_partition(asked, partition, question)
+            async with asyncio.timeout(self._limits.request_s):
+                answer = await self._reader.one_partition(asked, partition, question)
         if isinstance(answer, PeerResponse):
             await _relay(send, answer, is_head=request.is_head)
         elif isinstance(question, KeyQuestion):
@@ -153,9 +155,10 @@ class StoreRoutes:
         if given.as_of is not None and wants_versions:
             raise bad_request("as_of and time_from, time_to exclude each other")
         if kind in _KEY_VALUE or (is_versioned and not wants_versions):
-            for name in _NO_PAGE:
-                if getattr(given, name) not in (None, False):
-                    raise _unsupported(info, name)
+            if given is not NONE_GIVEN:
+                for name in _NO_PAGE:
+                    if getattr(given, name) not in (None, False):
+                        raise _unsupported(info, name)
             return KeyQuestion(key, given.as_of)
         many: dict[str, Any] = {
             "key": key,
@@ -180,10 +183,11 @@ class StoreRoutes:
         limit = self._limit(given)
         question = self._scan_question(info, given, limit)
         asked = self._asked(request, info, given)
-        page = await self._reader.page(asked, partitions, question, limit)
+        async with asyncio.timeout(self._limits.request_s):
+            page = await self._reader.page(asked, partitions, question, limit)
         await self._page(send, request, info, given, page)
 
-    def _scan_question(self, info: StoreInfo, given: Parameters, limit: int) -> Question:
+    def _scan_question(self, info: StoreInfo, given: Parameters, limit: int) -> Scan:
         many: dict[str, Any] = {"limit": limit, "reverse": given.reverse, "after": given.after}
         if info.kind is StoreKind.VERSIONED_KEY_VALUE:
             raise UnsupportedOperationError(

@@ -117,6 +117,7 @@ class MemoryApplication:
         self.state = "RUNNING"
         self.is_ready = True
         self.reads = 0
+        self.rows_read = 0
         self.read_s = 0.0
         self.failure: Exception | None = None
         self.threads: set[str] = set()
@@ -188,6 +189,7 @@ class MemoryApplication:
             after, backward = question.after, question.reverse
             rows = [row for row in rows if (row.order < after if backward else row.order > after)]
         more = len(rows) > question.limit
+        self.rows_read += min(len(rows), question.limit)
         return Answer(rows[: question.limit], Source(role, self.name), position, lag, more)
 
     def _role(self, info: StoreInfo, partition: int, *, allow_stale: bool) -> Role:
