@@ -25,9 +25,15 @@ def metric_family(metric: Metric) -> str:
 
 
 def to_prometheus(metrics: Iterable[Metric]) -> bytes:
-    """Return the page of ``/metrics``. A text value is a label ``value`` of a series that is 1."""
+    """Return the page of ``/metrics``.
+
+    A text value is a label ``value`` of a series that is 1. Text of several lines, such as the
+    description of the topology, is left out: ``/topology`` has it.
+    """
     families: dict[str, list[Metric]] = {}
     for metric in metrics:
+        if isinstance(metric.value, str) and "\n" in metric.value:
+            continue
         families.setdefault(metric_family(metric), []).append(metric)
     lines = []
     for name, members in families.items():

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from penstock.setting import Setting, anything, at_least, boolean, integer, one_of
 
-_SPARK_MEASURES = "Spark measures batches and stages; streams.metrics() has the rest."
+_ASKED_FOR = "Metrics are asked for: by streams.metrics(), and by /metrics of application.server."
 
 METRICS_RECORDING_LEVEL = Setting(
     "metrics.recording.level",
     one_of("INFO", "DEBUG", "TRACE"),
     "INFO",
-    "How much is measured.",
-    unused=_SPARK_MEASURES,
+    "How much is told: DEBUG adds what each task processed and how its caches do.",
 )
 METRICS_SAMPLE_WINDOW_MS = Setting(
     "metrics.sample.window.ms",
     at_least(0),
     30_000,
     "Span of one metrics sample.",
-    unused=_SPARK_MEASURES,
 )
 METRICS_NUM_SAMPLES = Setting(
-    "metrics.num.samples", at_least(1), 2, "Samples kept per metric.", unused=_SPARK_MEASURES
+    "metrics.num.samples", at_least(1), 2, "Samples kept per metric: rates are over all of them."
 )
 METRIC_REPORTERS = Setting(
-    "metric.reporters", anything, "", "Classes that receive metrics.", unused=_SPARK_MEASURES
+    "metric.reporters", anything, "", "Classes that receive metrics.", unused=_ASKED_FOR
 )
 ENABLE_METRICS_PUSH = Setting(
     "enable.metrics.push", boolean, True, "Whether client metrics may be pushed to the broker."
@@ -37,5 +35,5 @@ BUILT_IN_METRICS_VERSION = Setting(
     one_of("latest"),
     "latest",
     "Version of the built-in metrics.",
-    unused=_SPARK_MEASURES,
+    unused=_ASKED_FOR,
 )

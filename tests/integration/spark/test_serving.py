@@ -15,6 +15,8 @@ pytest.importorskip("granian", reason="needs penstock[server]")
 
 import penstock as ps
 
+parser = pytest.importorskip("prometheus_client.parser", reason="a development dependency")
+
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 Make = Callable[..., ps.KafkaStreams]
@@ -74,6 +76,8 @@ def test_a_running_application_answers_over_http(
     _check_bound(server, produce, streams, source)
     _check_feed(server, produce, source)
     _check_status(server)
+    assert streams.run_until_idle("60s")
+    _check_metrics(server, streams, source)
 
     assert streams.close("60s")
     with pytest.raises(OSError, match="refused"):
@@ -150,3 +154,29 @@ def _check_status(server: Server) -> None:
     assert server.get("/metadata")[1]["instances"][0]["is_leader"]
     assert server.get("/topology")[1]["topology"]["subtopologies"]
     assert server.get("/topology.svg")[1].startswith(b"<svg")
+
+
+def _check_metrics(server: Server, streams: ps.KafkaStreams, source: str) -> None:
+    """The same figures in process and for Prometheus; its own parser reads them."""
+    metrics = streams.metrics()
+    assert metrics.records == 302
+    assert sum(metric.value for metric in metrics.named("process-total")) >= 302
+    assert [metric.value for metric in metrics.named("state")] == ["RUNNING"]
+    consumed = metrics.named("records-consumed-total", topic_name=source)
+    assert sum(metric.value for metric in consumed) == 302
+    assert {metric.tags["task-id"] for metric in consumed} == {"0_0", "0_1", "0_2"}
+    ages = metrics.named("record-e2e-latency-max")
+    assert ages
+    assert min(metric.value for metric in ages) > 10**11
+    keys = metrics.named("estimate-num-keys", rocksdb_state_id="counts")
+    assert len(keys) == 3
+    assert metrics.named("record-at-a-time") or metrics.named("column-batches-total")
+    families = {
+        family.name: family
+        for family in parser.text_string_to_metric_families(server.get("/metrics")[1].decode())
+    }
+    lag = families["kafka_penstock_records_lag"].samples
+    assert {sample.labels["topic"] for sample in lag} >= {source}
+    assert sum(sample.value for sample in lag) == 0
+    produced = families["kafka_stream_topic_records_consumed"].samples
+    assert sum(s.value for s in produced if s.labels["topic_name"] == source) == 302

@@ -145,6 +145,11 @@ class PendingStore:
                 raise cut_off()
             yield write
 
+    def properties(self) -> dict[str, int]:
+        """Return what the database says about itself; nothing if it is a map in memory."""
+        properties: Callable[[], dict[str, int]] | None = getattr(self._inner, "properties", None)
+        return {} if properties is None else properties()
+
     def approximate_num_entries(self) -> int:
         return self._inner.approximate_num_entries() + len(self._writes)
 

@@ -136,6 +136,18 @@ def _cannot_write(directory: str, store: str, error: Exception) -> StoreError:
     )
 
 
+#: What Kafka Streams reports of each database; RocksDB has them under ``rocksdb.``.
+PROPERTIES = (
+    "num-immutable-mem-table", "cur-size-active-mem-table", "cur-size-all-mem-tables",
+    "size-all-mem-tables", "num-entries-active-mem-table", "num-entries-imm-mem-tables",
+    "num-deletes-active-mem-table", "num-deletes-imm-mem-tables", "mem-table-flush-pending",
+    "num-running-flushes", "compaction-pending", "num-running-compactions",
+    "estimate-pending-compaction-bytes", "total-sst-files-size", "live-sst-files-size",
+    "num-live-versions", "block-cache-capacity", "block-cache-usage", "block-cache-pinned-usage",
+    "estimate-num-keys", "estimate-table-readers-mem", "background-errors",
+)  # fmt: skip
+
+
 class RocksStore:
     """One RocksDB database. Scans see the moment they began; closing ends those still open.
 
@@ -255,6 +267,12 @@ class RocksStore:
 
     def approximate_num_entries(self) -> int:
         return self._open_database.property_int_value("rocksdb.estimate-num-keys") or 0
+
+    def properties(self) -> dict[str, int]:
+        """Return RocksDB's own figures, under the names that Kafka Streams gives its metrics."""
+        database = self._open_database
+        found = {name: database.property_int_value(f"rocksdb.{name}") for name in PROPERTIES}
+        return {name: value for name, value in found.items() if value is not None}
 
     def flush(self) -> None:
         database = self._open_database

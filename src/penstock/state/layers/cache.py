@@ -85,6 +85,10 @@ class RecordCache:
         for cache in list(self._caches.values()):
             cache.flush()
 
+    def reads(self) -> dict[str, tuple[int, int]]:
+        """Return by store how often a read found its key, and how often not."""
+        return {name: (cache.hits, cache.misses) for name, cache in list(self._caches.items())}
+
     def forget(self, store: str) -> None:
         self._caches.pop(store, None)
 

@@ -49,6 +49,7 @@ from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.instance import Instance, instance_host
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
+from penstock.runtime.spark.driver.meter import Meter
 from penstock.runtime.spark.driver.pickling import fresh_path
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.start_offsets import start_offsets, usable_offsets
@@ -84,6 +85,7 @@ class ApplicationRun:
         self._batches: BatchPlanner | None = None
         #: What all runs of this program have done so far.
         self._totals: Progress | None = None
+        self._meter: Meter | None = None
         #: The lag when it was last asked for.
         self.last_lag: dict[TopicPartition, int] = {}
         self._log: BatchLog | None = None
@@ -234,6 +236,7 @@ class ApplicationRun:
         )  # fmt: skip
         self.runner.progress.continue_from(self._totals)
         self._totals = self.runner.progress
+        self._meter = self.runner.meter = self._meter or self.runner.meter
         log.info("leading %s as generation %d", self.application_id, generation)
         return self.runner
 

@@ -33,6 +33,7 @@ from penstock.runtime.spark.driver.batch_planner import BatchPlanner
 from penstock.runtime.spark.driver.failures import Remedy, explained, has_limit, remedy
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
+from penstock.runtime.spark.driver.meter import Meter
 from penstock.runtime.spark.driver.pickling import packed
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.retention import ChangelogRetention
@@ -41,6 +42,7 @@ from penstock.runtime.spark.driver.to_spark import SparkSinks
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, Cut
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults
+from penstock.runtime.spark.exchange.measures import TaskMeasures
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
     Limits,
@@ -118,7 +120,7 @@ class BatchRunner:
         secret: bytes,
     ) -> None:
         set_faults(application.config)
-        self.progress = Progress()
+        self.progress, self.meter = Progress(), Meter.of(StreamsConfig(application.config))
         self.slots = slots
         self.restore_listener: StateRestoreListener | None = None
         self.application = application
@@ -446,6 +448,7 @@ class BatchRunner:
         records = sum(report.records for report in external)
         stages = {stage for stage, _ in busy}
         working_s = sum(max(s for (st, _), s in busy.items() if st == stage) for stage in stages)
+        self.meter.note(received, seconds, working_s)
         self._planner.learn(records, seconds, max(seconds - working_s, 0.0))
         progress.batches += 1
         progress.records += records
@@ -482,6 +485,15 @@ class BatchRunner:
         for number, endpoint in list(self.placement.endpoints.items()):
             with contextlib.suppress(StreamsError):
                 question = ("restoring", self.application.key, number)
+                found += ask(endpoint, self.secret, question, silence_s=2.0)
+        return found
+
+    def measures(self) -> list[TaskMeasures]:
+        """What the slots tell about their state; one that does not answer is left out."""
+        found: list[TaskMeasures] = []
+        for number, endpoint in list(self.placement.endpoints.items()):
+            with contextlib.suppress(StreamsError):
+                question = ("measures", self.application.key, number)
                 found += ask(endpoint, self.secret, question, silence_s=2.0)
         return found
 

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from penstock.config import CLIENT_ID, METRICS_RECORDING_LEVEL
 from penstock.model.task_id import TaskId
+from penstock.runtime.spark.driver.metrics import Facts, all_metrics
 from penstock.runtime.states import State
+from penstock.serving.metric import Metric, MetricName
+from penstock.topology.describe import describe
+from penstock.topology.nodes import Source as SourceNode
 
 if TYPE_CHECKING:
     from penstock.runtime.spark.driver.application_run import ApplicationRun
+    from penstock.runtime.spark.driver.batch_runner import BatchRunner
+
+
+class LazyMetrics:
+    """All metrics, collected when they are first looked at: slots are asked for theirs then."""
+
+    def __init__(self, collect: Callable[[], list[Metric]]) -> None:
+        self._collect = collect
+        self._found: dict[MetricName, Metric] | None = None
+
+    def found(self) -> dict[MetricName, Metric]:
+        if self._found is None:
+            self._found = {metric.metric_name: metric for metric in self._collect()}
+        return self._found
 
 
 @dataclass(frozen=True, slots=True)
-class StreamsMetrics:
-    """Totals since the start. ``dropped`` counts by node and reason.
+class StreamsMetrics(Mapping[MetricName, Metric]):
+    """Totals since the start, and a mapping of all metrics under Kafka Streams' names.
+
+    ``dropped`` counts by node and reason.
 
     ``column_errors`` counts runs of tasks that went record at a time because of a fault in the
     column path, by kind and place in the code: results are right, but slower. The log has more.
@@ -33,6 +54,28 @@ class StreamsMetrics:
     dropped: Mapping[tuple[str, str], int]
     lag: Mapping[tuple[str, int], int]
     column_errors: Mapping[str, int]
+    _metrics: LazyMetrics = field(repr=False, compare=False)
+
+    def __getitem__(self, name: MetricName) -> Metric:
+        return self._metrics.found()[name]
+
+    def __iter__(self) -> Iterator[MetricName]:
+        return iter(self._metrics.found())
+
+    def __len__(self) -> int:
+        return len(self._metrics.found())
+
+    def named(self, name: str, **tags: str) -> list[Metric]:
+        """Return the metrics of a name, of all things or of those with these tags.
+
+        A tag such as ``task-id`` is written ``task_id``.
+        """
+        wanted = {tag.replace("_", "-"): text for tag, text in tags.items()}
+        return [
+            metric
+            for metric in self._metrics.found().values()
+            if metric.name == name and wanted.items() <= metric.tags.items()
+        ]
 
     @staticmethod
     def of(run: ApplicationRun, state: State, threads: int) -> StreamsMetrics:
@@ -53,7 +96,42 @@ class StreamsMetrics:
             # While Kafka is away the lag cannot be asked for, and other figures still count.
             lag=run.lag() if progress.waiting_for is None else run.last_lag,
             column_errors=dict(progress.column_errors),
+            _metrics=LazyMetrics(lambda: all_metrics(_facts(run, runner, state, threads))),
         )
+
+
+def collected(run: ApplicationRun, state: State, threads: int) -> list[Metric]:
+    """Collect all metrics; the lag is the one that was last asked for."""
+    assert run.runner is not None
+    return all_metrics(_facts(run, run.runner, state, threads))
+
+
+def _facts(run: ApplicationRun, runner: BatchRunner, state: State, threads: int) -> Facts:
+    config, progress = run.config, runner.progress
+    graph = runner.application.plan.graph
+    return Facts(
+        application_id=run.application_id,
+        client_id=config[CLIENT_ID] or run.application_id,
+        state=state,
+        threads=threads,
+        topology=str(describe(graph)),
+        meter=runner.meter,
+        measures=tuple(runner.measures()),
+        restoring=() if state is State.RUNNING else tuple(runner.restoring()),
+        sources={
+            topic: name
+            for name, node in graph.nodes.items()
+            if isinstance(node, SourceNode)
+            for topic in node.topics
+        },
+        lag=dict(run.last_lag),
+        dropped=dict(progress.dropped),
+        column_errors=dict(progress.column_errors),
+        sent=progress.sent,
+        logged=progress.logged,
+        reruns=progress.reruns,
+        is_detailed=config[METRICS_RECORDING_LEVEL] != "INFO",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import socket
@@ -15,6 +16,7 @@ from penstock.kafka.client_config import consumer_settings
 from penstock.kernel.serdes import required_serde
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.driver.change_feed import ChangeFeed
+from penstock.runtime.spark.driver.metadata import collected
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.states import State
 from penstock.serving.application import (
@@ -190,7 +192,13 @@ class ServedStreams:
         return to_svg(self._streams.topology.graph)
 
     def metrics(self) -> Sequence[Metric]:
-        return []
+        run, streams = self._run(), self._streams
+        if run is None or run.runner is None:
+            return []
+        with contextlib.suppress(PenstockError):
+            # Without Kafka the lag stays what it was.
+            run.lag()
+        return collected(run, streams.state, run.runner.slots)
 
     # Inside
 

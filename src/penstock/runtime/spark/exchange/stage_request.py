@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.spark.exchange.measures import Span
 from penstock.runtime.spark.exchange.plan import Plan
 
 Range = tuple[int, int]
@@ -118,6 +119,10 @@ class Report:
     dropped: Mapping[tuple[str, str], int] = field(default_factory=dict)
     #: Batches that a fault in the column path made run record at a time, by kind and place.
     column_errors: Mapping[str, int] = field(default_factory=dict)
+    #: By topic: records that were consumed of it.
+    consumed: Mapping[str, int] = field(default_factory=dict)
+    #: By source topic: how old its records were when the task had processed them.
+    ages: Mapping[str, Span] = field(default_factory=dict)
     has_requested_commit: bool = False
     #: Where the task goes on reading, committed with everything else.
     positions: Mapping[TopicPartition, int] = field(default_factory=dict)

@@ -64,7 +64,10 @@ def _answered(
         rows, has_more = answered(
             _view(slot, state, store), graph.stores[store], slot.settings, question
         )
-        end = state.databases.ends.get(store)
+        engine = state.databases.engines.get(store)
+        # What was written last is known before it is applied; the database knows what is.
+        known = None if engine is None else engine.checkpoint.changelog_offset
+        end = state.databases.ends.get(store) if known is None else known
         return rows, has_more, {} if end is None else {partition: end}
 
 

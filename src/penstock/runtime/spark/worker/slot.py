@@ -30,6 +30,7 @@ from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.batch_log import LogState, Marker
 from penstock.runtime.spark.exchange.bundles import Sent, position_after, split_sent
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults
+from penstock.runtime.spark.exchange.measures import Span, ages
 from penstock.runtime.spark.exchange.plan import Run
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
@@ -318,7 +319,8 @@ class Slot:
             task=task, stage=request.stage, slot=self.number, records=sum(consumed.values()),
             sent=state.output.sent, logged=logged, restores=restores,
             seconds=time.monotonic() - started, clocks=kernel.clocks(), dropped=dropped,
-            column_errors=column_errors, has_requested_commit=kernel.commit_was_requested,
+            column_errors=column_errors, consumed=_by_topic(consumed),
+            ages=inputs.ages(consumed), has_requested_commit=kernel.commit_was_requested,
             positions=positions, skips=skips, written=state.output.written,
         )  # fmt: skip
 
@@ -490,6 +492,15 @@ class _Inputs:
         #: Of repartition topics: what earlier batches have processed.
         self.skips: dict[TopicPartition, Skips] = {}
 
+    def ages(self, consumed: Mapping[str, int]) -> dict[str, Span]:
+        """How old the records of each source topic are now that they have been processed."""
+        now_ms = time.time_ns() // 1_000_000
+        found = {
+            topic: ages(columns.timestamps[: consumed.get(topic, 0)], now_ms)
+            for topic, columns in self.records.items()
+        }
+        return {topic: span for topic, span in found.items() if span is not None}
+
     def positions(
         self, consumed: Mapping[str, int]
     ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, Skips]]:
@@ -510,6 +521,15 @@ class _Inputs:
             if left:
                 skips[part] = left
         return positions, skips
+
+
+def _by_topic(consumed: Mapping[str, int]) -> dict[str, int]:
+    """Add up the queues of repartition topics, of which there is one for each upstream task."""
+    found: dict[str, int] = {}
+    for queue, count in consumed.items():
+        topic = queue.partition("|")[0]
+        found[topic] = found.get(topic, 0) + count
+    return found
 
 
 def _repeated(task: TaskId, slot: int, request: StageRequest, marker: Marker) -> Report:

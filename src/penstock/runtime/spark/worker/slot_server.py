@@ -37,6 +37,7 @@ from penstock.runtime.spark.exchange.channel import (
 )
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint, Release
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
+from penstock.runtime.spark.worker.measures import slot_measures
 from penstock.runtime.spark.worker.process_tree import Executor, Process
 from penstock.runtime.spark.worker.queries import answer_query
 from penstock.runtime.spark.worker.slot import Slot
@@ -166,6 +167,8 @@ def _answered(slot: Slot, kind: str, *rest: Any) -> tuple[str, Any]:
         return OK, None
     if kind == "restoring":
         return OK, slot.restoring()
+    if kind == "measures":
+        return OK, slot_measures(slot)
     return OK, answer_query(slot, *rest)
 
 

@@ -275,3 +275,7 @@ class TaskState:
     def store(self, name: str) -> Any:
         assert self._stores is not None
         return self._stores[name]
+
+    @property
+    def cache(self) -> RecordCache | None:
+        return self._cache
