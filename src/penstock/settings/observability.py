@@ -30,6 +30,12 @@ ENABLE_METRICS_PUSH = Setting(
 LOG_SUMMARY_INTERVAL_MS = Setting(
     "log.summary.interval.ms", integer, 120_000, "How often a summary is logged."
 )
+LOG_FORMAT = Setting(
+    "penstock.log.format",
+    one_of("text", "json"),
+    "text",
+    "json: Penstock's logs are JSON lines on standard error, with application, batch and task.",
+)
 BUILT_IN_METRICS_VERSION = Setting(
     "built.in.metrics.version",
     one_of("latest"),

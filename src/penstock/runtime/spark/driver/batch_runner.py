@@ -29,6 +29,7 @@ from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StateRestoreListener
+from penstock.runtime.logs import log_about
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
 from penstock.runtime.spark.driver.failures import Remedy, explained, has_limit, remedy
 from penstock.runtime.spark.driver.instances.membership import GroupMember
@@ -173,7 +174,8 @@ class BatchRunner:
         while not self._closing.is_set():
             plan = self._persist(self._wait_for_batch, is_batch=False)
             if plan is not None:
-                self._persist(partial(self._run, plan))
+                with log_about(batch=plan.batch):
+                    self._persist(partial(self._run, plan))
 
     def _persist(self, action: Callable[[], Any], *, is_batch: bool = True) -> Any:
         """Do something until it is done: wait for whatever is away, and say for what."""

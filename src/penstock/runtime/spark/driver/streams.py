@@ -28,6 +28,7 @@ from penstock.kafka.broker_registry import running_project_broker
 from penstock.kafka.embedded import shared_broker
 from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
+from penstock.runtime.logs import use_log_format
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.failures import (
@@ -83,6 +84,7 @@ class KafkaStreams(Asking):
                 "application.id is not set",
                 fix="name the application: it is its consumer group and the prefix of its topics",
             )
+        use_log_format(self._config)
         for name in self._config:
             setting = SETTINGS.get(name)
             if setting is not None and setting.unused:

@@ -26,6 +26,7 @@ from penstock.kernel.clocks import Clocks
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.logs import log_about, use_log_format
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.batch_log import LogState, Marker
 from penstock.runtime.spark.exchange.bundles import Sent, position_after, split_sent
@@ -82,6 +83,7 @@ class Slot:
         self._server = server
         self._plan = application.plan
         self._config = StreamsConfig(application.config)
+        use_log_format(self._config)
         self._directory = Path(application.state_dir) / application.id
         # Emission must depend on the records alone, not on when a batch happens to run.
         self._settings = task_settings(self._config, emit_interval_ms=0, state_dir=self._directory)
@@ -220,7 +222,7 @@ class Slot:
                 return reports
             self._refuse_stale(request)
             try:
-                with no_garbage_collection():
+                with no_garbage_collection(), log_about(batch=request.batch, slot=self.number):
                     reports = self._run(request)
             except BaseException as error:
                 self._fail(error)
@@ -291,7 +293,8 @@ class Slot:
             # Every task gets its share of what is left of the time.
             now = time.monotonic()
             until = now + max(ends - now, 0.0) / (len(work) - place)
-            reports.append(self._run_task(run, task, request, found, until))
+            with log_about(task=str(task)):
+                reports.append(self._run_task(run, task, request, found, until))
         return reports
 
     def _run_task(

@@ -1,0 +1,72 @@
+"""Logs as JSON, one object per line, with the application, batch and task that a line is about."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+import orjson
+
+from penstock.config import APPLICATION_ID, LOG_FORMAT, StreamsConfig
+
+_about: ContextVar[Mapping[str, Any] | None] = ContextVar("penstock-log-about", default=None)
+
+
+@contextmanager
+def log_about(**facts: Any) -> Iterator[None]:
+    """Have lines that are logged inside this block, by this thread, carry these facts."""
+    token = _about.set({**(_about.get() or {}), **facts})
+    try:
+        yield
+    finally:
+        _about.reset(token)
+
+
+class JsonFormatter(logging.Formatter):
+    """Formats a line as JSON: time, level, logger, message, application, batch, task, error."""
+
+    def __init__(self, application: str) -> None:
+        super().__init__()
+        self.application = application
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            "application": self.application,
+            **(_about.get() or {}),
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            line["error"] = record.exc_info[0].__name__
+            line["stack"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+class _JsonHandler(logging.StreamHandler[TextIO]):
+    """The one handler that ``use_log_format`` adds."""
+
+
+def use_log_format(config: StreamsConfig, stream: TextIO | None = None) -> None:
+    """Write Penstock's logs as ``penstock.log.format`` says; text leaves logging as it is.
+
+    A process logs for one application: a second one of the same process takes over.
+    """
+    if config[LOG_FORMAT] != "json":
+        return
+    logger = logging.getLogger("penstock")
+    for handler in [each for each in logger.handlers if isinstance(each, _JsonHandler)]:
+        logger.removeHandler(handler)
+    handler = _JsonHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter(config[APPLICATION_ID]))
+    logger.addHandler(handler)
+    # Handlers of the root logger would print each line a second time, as text.
+    logger.propagate = False
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)
