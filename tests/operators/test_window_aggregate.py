@@ -148,3 +148,20 @@ def test_unlimited_window_never_closes(driver: Driver) -> None:
 def test_older_spellings_stand_for_the_same(older: TimeWindows, newer: TimeWindows) -> None:
     """XX-15: of().grace() is gone from Java; here it stays, with its grace of a day in all."""
     assert older == newer
+
+
+@pytest.mark.parametrize("strategy", ["on_window_close", "before_expiry"])
+def test_final_results_of_either_strategy_are_the_same(driver: Driver, strategy: str) -> None:
+    """BEFORE_EXPIRY differs from ON_WINDOW_CLOSE only in what a store without a cache forgets."""
+    builder = StreamsBuilder()
+    grouped = builder.stream("clicks").group_by_key()
+    windowed = grouped.windowed_by(TimeWindows.of_size("1m").grace("10s"))
+    windowed.emit_strategy(strategy).count().to_stream().to("counts")
+    driver.start(builder.build())
+    driver.pipe("clicks", "key | value | time\nann | x | 0:10\nann | x | 0:20\nbob | x | 1:12")
+    driver.pipe("clicks", "key | value | time\nann | x | 0:30\nann | x | 2:15")
+    assert driver.read("counts") == rows("""
+        key | window | value
+        ann | 0:00   | 2
+        bob | 1:00   | 1
+    """)

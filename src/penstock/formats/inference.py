@@ -10,7 +10,9 @@ from penstock.formats.language import has_language, language_of
 from penstock.formats.registered import imports_of
 from penstock.formats.wire import Wire, WireStruct, sql_fields, sql_type
 from penstock.model.sql.types import Field
-from penstock.registry.registry import Schema, SchemaRegistry, subject_of
+from penstock.registry.registry import RegistryError, Schema, SchemaRegistry, subject_of
+
+UNKNOWN_SCHEMA = "unknown-schema"
 
 if TYPE_CHECKING:
     from penstock.formats.formats import Format
@@ -72,7 +74,7 @@ def _found(
     registry: SchemaRegistry, topic: str, *, is_key: bool, wanted: int | None
 ) -> tuple[int, Schema]:
     if wanted is not None:
-        return wanted, registry.by_id(wanted)
+        return wanted, _chosen(registry, wanted, is_key=is_key)
     latest = registry.latest(subject_of(topic, is_key=is_key))
     if latest is None:
         side = "key" if is_key else "value"
@@ -83,6 +85,20 @@ def _found(
             fix="declare the columns in the statement, or register the schema first",
         )
     return latest.id, latest.schema
+
+
+def _chosen(registry: SchemaRegistry, schema_id: int, *, is_key: bool) -> Schema:
+    """Return the schema that a statement names by its id."""
+    try:
+        return registry.by_id(schema_id)
+    except RegistryError as error:
+        if error.code != UNKNOWN_SCHEMA:
+            raise
+        raise AnalysisError(
+            UNKNOWN_SCHEMA,
+            f"the schema registry has no schema with id {schema_id}",
+            fix=f"correct {'KEY' if is_key else 'VALUE'}_SCHEMA_ID, or register the schema first",
+        ) from None
 
 
 def _columns(wire: Wire, *, is_key: bool, single: bool, keep_case: bool) -> tuple[Field, ...]:
@@ -127,7 +143,7 @@ def check_chosen_schema(row: RowFormat) -> None:
     """Refuses a row that cannot be written with the schema its id names."""
     registry, schema_id = row.required_registry(), row.properties.schema_id
     assert schema_id is not None
-    schema = registry.by_id(schema_id)
+    schema = _chosen(registry, schema_id, is_key=row.is_key)
     try:
         language_of(row.format.name).encoder(schema, imports_of(schema, registry), row)
     except ValueError as error:

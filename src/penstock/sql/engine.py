@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock.errors import PenstockError
 from penstock.formats.inference import register
 from penstock.model.sql.errors import AnalysisError, SqlError, did_you_mean
 from penstock.registry.registries import registry_for
@@ -86,6 +87,10 @@ class SqlEngine:
             return execution.run(statement, piece.text)
         except SqlError as error:
             raise _placed(error, statement).pointing_into(script) from None
+        except PenstockError as error:
+            # A registry or a cluster that does not answer, too, is an error of this statement.
+            refusal = AnalysisError(error.code, error.message, error.fix, error.at)
+            raise _placed(refusal, statement).pointing_into(script) from error
 
     # What there is
 

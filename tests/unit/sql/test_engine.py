@@ -2,6 +2,7 @@
 
 import pytest
 
+from penstock.registry.registry import MemoryRegistry, RegisteredSchema, RegistryError
 from penstock.sql import SqlEngine, SqlError
 from tests.unit.sql.queries import ITEMS, ORDERS, engine_of, refusal, running
 
@@ -200,3 +201,25 @@ def test_assertion_waits_for_a_topic_and_a_schema() -> None:
         refusal(avro, f"ASSERT TOPIC 's' WITH (PARTITIONS=3) {short};").code == "assertion-failed"
     )
     assert refusal(avro, f"ASSERT NOT EXISTS SCHEMA ID 1 {short};").code == "assertion-failed"
+
+
+def test_unknown_schema_id_is_an_error_of_its_statement() -> None:
+    """Every refusal is a SqlError with the place of the statement, also those of a registry."""
+    error = refusal(
+        "CREATE STREAM s WITH (KAFKA_TOPIC='s', VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID=77);"
+    )
+    assert (error.code, error.line) == ("unknown-schema", 1)
+    assert "VALUE_SCHEMA_ID" in (error.fix or "")
+
+
+def test_registry_that_fails_is_an_error_of_its_statement() -> None:
+    """Whoever catches SqlError also learns that the registry does not answer."""
+
+    class Silent(MemoryRegistry):
+        def latest(self, subject: str) -> RegisteredSchema | None:
+            raise RegistryError("registry-unreachable", "no answer")
+
+    engine = SqlEngine(registry=Silent())
+    with pytest.raises(SqlError) as refused:
+        engine.execute("CREATE STREAM s WITH (KAFKA_TOPIC='s', VALUE_FORMAT='AVRO');")
+    assert (refused.value.code, refused.value.line) == ("registry-unreachable", 1)

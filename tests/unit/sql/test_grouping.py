@@ -1,5 +1,7 @@
 """GROUP BY, HAVING, WINDOW and PARTITION BY."""
 
+import json
+
 import pytest
 
 from tests.unit.sql.queries import ITEMS, ORDERS, columns_of, engine_of, refusal, running
@@ -194,3 +196,32 @@ def test_partition_by_the_key_changes_nothing() -> None:
     assert engine.sources["X"].window == engine.sources["W"].window
     error = refusal(windowed, "CREATE STREAM x AS SELECT * FROM w PARTITION BY n;")
     assert error.code == "rekey-windowed"
+
+
+@pytest.mark.parametrize("next_ms", [11_000, 25_000, 10_000_000])
+@pytest.mark.parametrize("window", ["TUMBLING (SIZE 10 SECONDS)", "SESSION (10 SECONDS)"])
+def test_final_window_is_not_lost_however_far_ahead_the_next_record_is(
+    window: str, next_ms: int
+) -> None:
+    """EMIT FINAL gives each window once, also where the store forgets it with the next record."""
+    create = f"CREATE TABLE t AS SELECT id, COUNT(*) AS n FROM orders WINDOW {window}"
+    with running(ORDERS, f"{create} GROUP BY id EMIT FINAL;") as script:
+        for time_ms in (1_000, 2_000, 3_000):
+            script.pipe("orders", 1, {"price": 1}, time_ms)
+        script.pipe("orders", 2, {"price": 1}, next_ms + 10_000)
+        values = [json.loads(r.value or b"") for r in script.queries.produced if r.topic == "T"]
+        assert values == [{"N": 3}]
+
+
+def test_bound_of_a_window_may_be_named_with_its_source() -> None:
+    """S.WINDOWSTART in a windowed aggregation of S is the window's start, as in ksqlDB."""
+    create = (
+        "CREATE TABLE t AS SELECT o.id, COUNT(*) AS n, o.WINDOWSTART AS ws, o.WINDOWEND AS we"
+        " FROM orders o WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY o.id;"
+    )
+    with running(ORDERS, create) as script:
+        script.pipe("orders", 1, {"price": 1}, 12_000)
+        (record,) = [r for r in script.queries.produced if r.topic == "T"]
+        assert json.loads(record.value or b"") == {"N": 1, "WS": 10_000, "WE": 20_000}
+    plain = "CREATE TABLE t AS SELECT id, COUNT(*) AS n, orders.WINDOWSTART AS ws FROM orders"
+    assert refusal(ORDERS, f"{plain} GROUP BY id;").code in ("not-grouped", "unknown-column")

@@ -204,3 +204,25 @@ def test_stores_have_the_numbers_that_ksqldb_counts() -> None:
         "KSTREAM-JOINTHIS-0000000014-store",
         "KSTREAM-JOINOTHER-0000000015-store",
     ]
+
+
+@pytest.mark.parametrize("key_format", ["KAFKA", "DELIMITED", "JSON"])
+def test_streams_join_on_a_struct_whatever_their_key_format_is(key_format: str) -> None:
+    """Several columns become one key; where the format cannot hold it, the key is JSON."""
+    sides = [
+        f"CREATE STREAM {name} (id VARCHAR KEY, x INT, y INT) WITH (KAFKA_TOPIC='{name}',"
+        f" KEY_FORMAT='{key_format}', VALUE_FORMAT='JSON', PARTITIONS=1);"
+        for name in ("a", "b")
+    ]
+    create = (
+        "CREATE STREAM c AS SELECT ROWKEY, a.x AS x, b.y AS y FROM a FULL JOIN b WITHIN 1 HOUR"
+        " ON STRUCT(f := a.x, g := a.y) = STRUCT(f := b.x, g := b.y);"
+    )
+    with running(*sides, create) as script:
+        script.pipe("a", None, {"X": 1, "Y": 2})
+        script.pipe("b", None, {"X": 1, "Y": 2})
+        script.pipe("b", None, {"X": 1, "Y": 3})
+        key = {"F": 1, "G": 2}
+        assert script.read("C")[:2] == [(key, {"X": 1, "Y": None}), (key, {"X": 1, "Y": 2})]
+        assert script.read("C")[2:] == [({"F": 1, "G": 3}, {"X": None, "Y": 3})]
+    assert script.engine.sources["C"].key_format.name == "JSON"

@@ -61,8 +61,7 @@ class TimeWindowedKStream(Generic[K, V]):
     def emit_strategy(self, strategy: EmitStrategy | str) -> TimeWindowedKStream[K, V]:
         """Emits each window with every update (default), or once, when it closes."""
         strategy = EmitStrategy(strategy)
-        is_final = strategy is EmitStrategy.ON_WINDOW_CLOSE
-        if is_final and isinstance(self._windows, UnlimitedWindows):
+        if strategy.is_final and isinstance(self._windows, UnlimitedWindows):
             raise InvalidArgumentError(
                 "window-never-closes",
                 "unlimited windows never close, so they cannot emit on window close",

@@ -6,10 +6,21 @@ from enum import StrEnum
 
 
 class EmitStrategy(StrEnum):
-    """Chosen with ``emit_strategy`` on a windowed stream; the default is every update."""
+    """Chosen with ``emit_strategy`` on a windowed stream; the default is every update.
+
+    ``ON_WINDOW_CLOSE`` is Kafka Streams' own. Without a record cache it loses windows: a record
+    enters the store first, and if its time is far ahead the store forgets the windows that it
+    closes. ``BEFORE_EXPIRY`` forwards them before, so none is lost. SQL's EMIT FINAL uses it.
+    """
 
     ON_WINDOW_UPDATE = "on_window_update"
     ON_WINDOW_CLOSE = "on_window_close"
+    BEFORE_EXPIRY = "before_expiry"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether a window is emitted once, when it closes."""
+        return self is not EmitStrategy.ON_WINDOW_UPDATE
 
     @staticmethod
     def on_window_update() -> EmitStrategy:

@@ -71,9 +71,7 @@ def encode(text: str, source: str, target: str) -> str:
 
 @scalar("TO_BYTES", "STRING, STRING -> BYTES")
 def to_bytes(text: str, encoding: str) -> bytes:
-    """Gives the bytes of a text in an encoding."""
-    if encoding.lower() == "hex" and text != text.upper():
-        raise FunctionError("bad-argument", f"{text!r} has hexadecimal digits in lower case")
+    """Gives the bytes of a text in an encoding; hexadecimal digits may be of either case."""
     return _decode(text, encoding)
 
 

@@ -90,7 +90,7 @@ def analyze(
     """
     sources = tuple(_sources(query.source, catalog, plan_subquery))
     _refuse_repeats(sources, query)
-    qualified = rewrite(query, _Qualifier(sources).change)
+    qualified = rewrite(query, _Qualifier(sources, query.window is not None).change)
     analysis = Analysis(qualified, sources, is_persistent)
     return replace(analysis, query=_named(analysis))
 
@@ -130,10 +130,15 @@ def _refuse_repeats(sources: tuple[AliasedSource, ...], query: Query) -> None:
 
 
 class _Qualifier:
-    """Gives every column reference the source it belongs to; parameters of lambdas have none."""
+    """Gives every column reference the source it belongs to; parameters of lambdas have none.
 
-    def __init__(self, sources: tuple[AliasedSource, ...]) -> None:
+    The bounds of the windows that a query makes have none either: ``S.WINDOWSTART`` means the
+    bound of the window that a row of S falls into, as in ksqlDB.
+    """
+
+    def __init__(self, sources: tuple[AliasedSource, ...], is_windowed: bool) -> None:
         self._sources = sources
+        self._is_windowed = is_windowed
         self._parameters: list[str] = []
 
     def change(self, node: Node) -> Node | None:
@@ -145,7 +150,7 @@ class _Qualifier:
                 return self._qualified(node, name)
             case ColumnRef():
                 self._check_source(node)
-                return None
+                return replace(node, source=None) if self._is_bound(node) else None
             case ast.Lambda():
                 return self._lambda(node)
             case AllColumns(source) if source is not None:
@@ -165,6 +170,12 @@ class _Qualifier:
                 span=node.span,
             )
         return replace(node, source=found[0]) if found else node
+
+    def _is_bound(self, node: ColumnRef) -> bool:
+        if not self._is_windowed or node.name not in _names(WINDOW_COLUMNS):
+            return False
+        own = next(each for each in self._sources if each.alias == node.source)
+        return not own.has_column(node.name)
 
     def _check_source(self, node: ColumnRef) -> None:
         assert node.source is not None

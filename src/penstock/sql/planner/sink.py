@@ -44,6 +44,8 @@ def sink_of(
         key = FormatSpec("NONE")
     elif schema.key and key.name == "NONE" and properties.format("KEY") is None:
         key = FormatSpec(settings.get(DEFAULT_KEY_FORMAT, "KAFKA"))
+    if properties.format("KEY") is None:
+        key = _holding(key, schema.key)
     value = _format(properties, source.value_format, "VALUE")
     value = replace(value, wrap=_wrap(properties, value, schema.value, settings))
     timestamp = properties.timestamp()
@@ -81,6 +83,13 @@ def _format(properties: WithProperties, source: FormatSpec, side: str) -> Format
         }
         own = replace(own, **inherited)
     return FormatSpec(found.name, own)
+
+
+def _holding(key: FormatSpec, columns: tuple[SourceColumn, ...]) -> FormatSpec:
+    """Return JSON where the inherited format cannot hold the type of a new key, as ksqlDB does."""
+    found = format_named(key.name)
+    fits = all(found.supports_type(column.type) for column in columns)
+    return key if fits else FormatSpec("JSON")
 
 
 def _refuse_key_format(properties: WithProperties, span: Span | None) -> None:

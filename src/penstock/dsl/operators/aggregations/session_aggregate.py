@@ -39,7 +39,8 @@ def session_aggregate_stream(
             initializer=fold.initializer,
             fn=fold.aggregator,
             merger=fold.merger,
-            emit_final=emit is EmitStrategy.ON_WINDOW_CLOSE,
+            emit_final=emit.is_final,
+            emits_first=emit is EmitStrategy.BEFORE_EXPIRY,
         ),
         table=AggregatedTable(session_store(wanted, windows, emit)),
         # A session may grow until the gap after its end has passed, too.

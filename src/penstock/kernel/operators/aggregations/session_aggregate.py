@@ -37,8 +37,10 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
             self.task.dropped(self.node.name, SESSION_NULLS.drop_reason)
             return
         close_time = self._rule.close_time(self.clock.advance(timestamp))
+        if self.node.emits_first:
+            self._emit_closed(close_time, headers)
         self._fold(key, value, timestamp, close_time)
-        if self.node.emit_final:
+        if self.node.emit_final and not self.node.emits_first:
             self._emit_closed(close_time, headers)
 
     def _fold(self, key: Any, value: Any, timestamp: int, close_time: int) -> None:

@@ -72,8 +72,10 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
             # Such a record emits nothing final either: no window can have closed before it.
             self._process_early(record)
             return
+        if self.node.emits_first:
+            self._emit_closed(close_time, headers)
         self._process_backward(record)
-        if self.node.emit_final:
+        if self.node.emit_final and not self.node.emits_first:
             self._emit_closed(close_time, headers)
 
     def _process_backward(self, record: _Arrival) -> None:

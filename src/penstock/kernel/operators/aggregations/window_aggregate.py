@@ -39,7 +39,8 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
         node, clock, rule = self.node, self.clock, self._rule
         starts, is_open = rule.starts, rule.is_open
         takes, drop_reason = WINDOW_FOLD.nulls.takes, WINDOW_FOLD.nulls.drop_reason
-        emits_final, dropped, fold = node.emit_final, self.task.dropped, self._fold()
+        emits_first, emits_last = node.emits_first, node.emit_final and not node.emits_first
+        dropped, fold = self.task.dropped, self._fold()
 
         def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
             if (key is None or value is None) and not takes(key is not None, value is not None):
@@ -47,12 +48,15 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
                 return
             if timestamp > clock.stream_time:
                 clock.stream_time = timestamp
+            if emits_first:
+                # None of the windows that the record closes can take it.
+                self._emit_closed(clock.stream_time - rule.grace_ms, headers)
             for start in starts(timestamp):
                 if is_open(start, clock.stream_time):
                     fold(key, value, timestamp, headers, start)
                 else:
                     dropped(node.name, EXPIRED_WINDOW)
-            if emits_final:
+            if emits_last:
                 self._emit_closed(clock.stream_time - rule.grace_ms, headers)
 
         return process

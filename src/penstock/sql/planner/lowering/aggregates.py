@@ -146,7 +146,7 @@ def _over_stream(
     windows: Any = dsl_windows(step.window_clause, is_final=step.is_final)
     windowed = grouped.windowed_by(windows)
     if step.is_final:
-        windowed = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+        windowed = windowed.emit_strategy(EmitStrategy.BEFORE_EXPIRY)
     if isinstance(windows, SessionWindows):
         return windowed.aggregate(fold.initial, fold.adder(), fold.merge, store)
     return windowed.aggregate(fold.initial, fold.adder(), store)

@@ -26,3 +26,5 @@ class SessionAggregate(TableNode):
     fn: Callable[[Any, Any, Any], Any]
     merger: Callable[[Any, Any, Any], Any]
     emit_final: bool = False
+    #: Whether closed windows leave before the record that closes them enters the store.
+    emits_first: bool = False

@@ -21,3 +21,5 @@ class SlidingAggregate(TableNode):
     initializer: Callable[[], Any]
     fn: Callable[[Any, Any, Any], Any]
     emit_final: bool = False
+    #: Whether closed windows leave before the record that closes them enters the store.
+    emits_first: bool = False
