@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from penstock.errors import PenstockError
@@ -19,9 +20,9 @@ from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.queries.local import LocalQueries, LocalQuery
 from penstock.sql.queries.pull import PullQuery
-from penstock.sql.queries.push import PushQuery
+from penstock.sql.queries.push import PushQuery, Row
 from penstock.sql.queries.spark_queries import SparkQueries
-from penstock.sql.results import OutgoingRecord, StatementResult
+from penstock.sql.results import OutgoingRecord, PullResult, StatementResult
 from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
 from penstock.topology.topology import Topology
 
@@ -45,7 +46,8 @@ class SqlEngine:
         config: Settings by their ksqlDB names, such as ``ksql.service.id``; SET goes over them.
         functions: Functions of users, made with ``@udf``, ``@udaf`` and ``@udtf``.
         registry: Where schemas of AVRO, PROTOBUF and JSON_SR are kept; else as the settings say.
-        send: Takes the records of INSERT VALUES; without it they are kept in ``outbox``.
+        send: Takes the records of INSERT VALUES. Without it they are kept in ``outbox``, and the
+            queries of ``local`` get them.
     """
 
     def __init__(
@@ -63,22 +65,62 @@ class SqlEngine:
         self.registry: SchemaRegistry = registry or registry_for(self.config)
         self.catalog = Catalog()
         self.outbox: list[OutgoingRecord] = []
-        self._send = send or self.outbox.append
+        self._send = send or self._keep
+        #: What ``local`` has started and nobody has closed.
+        self._local: list[LocalQueries] = []
+        self._answer = self._answer_here
 
-    def execute(self, script: str) -> list[StatementResult]:
-        """Runs all statements of a script, or none of them when one is refused.
+    def execute(self, script: str, *, answers: bool = True) -> list[StatementResult]:
+        """Run all statements of a script, or none of them if one is refused.
+
+        The result of a SELECT without EMIT has its ``rows``. They come from the cluster after
+        ``run_on_spark``, else from the queries that ``local`` has started, else from the rows of
+        INSERT VALUES.
+
+        Args:
+            script: Statements, each ended by a semicolon.
+            answers: Whether SELECT is answered; without it the rows are left out.
 
         Raises:
             SqlError: what is wrong, with line, column and the text at fault.
         """
         execution = self._execution(self.catalog.copy())
-        results = [self._run(execution, piece, script) for piece in split_statements(script)]
+        done: list[tuple[StatementResult, list[OutgoingRecord]]] = []
+        for piece in split_statements(script):
+            before = len(execution.outgoing)
+            result = self._run(execution, piece, script)
+            done.append((result, execution.outgoing[before:]))
         self.catalog = execution.catalog
         for row in execution.schemas:
             register(row)
-        for record in execution.outgoing:
+        return [self._settled(result, records, answers) for result, records in done]
+
+    def _settled(
+        self, result: StatementResult, records: list[OutgoingRecord], answers: bool
+    ) -> StatementResult:
+        """Do what a statement wants done once the whole script is accepted."""
+        for record in records:
             self._send(record)
-        return results
+        if answers and isinstance(result, PullResult) and result.query is not None:
+            rows = self._answer(result.query)
+            return replace(result, rows=tuple(tuple(row.values()) for row in rows))
+        return result
+
+    def _keep(self, record: OutgoingRecord) -> None:
+        """Keep a record of INSERT VALUES, and take it through the queries that run here."""
+        self.outbox.append(record)
+        for queries in self._open_local():
+            queries.insert(record)
+
+    def _open_local(self) -> list[LocalQueries]:
+        self._local = [queries for queries in self._local if not queries.is_closed]
+        return self._local
+
+    def _answer_here(self, query: PullQuery) -> list[Row]:
+        if self._open_local():
+            return query.rows(self._local[-1].records)
+        with self.local() as queries:
+            return query.rows(queries.records)
 
     def _run(self, execution: Execution, piece: StatementText, script: str) -> StatementResult:
         statement: Node | None = None
@@ -129,16 +171,23 @@ class SqlEngine:
     # Running
 
     def local(self, *, over_columns: bool = False) -> LocalQueries:
-        """Starts all persistent queries in this process, without Kafka and Spark.
+        """Start all persistent queries in this process, without Kafka and Spark.
+
+        They get the rows of INSERT VALUES, those from before and those that are inserted while
+        they run. A row without ROWTIME has the time 0, as one that ``pipe`` takes.
 
         Args:
             over_columns: Runs each record as a batch over columns, where that gives the same, as
                 large batches run on Spark.
         """
-        return LocalQueries(
+        queries = LocalQueries(
             LocalQuery(query_id, self.application_id(query_id), topology, over_columns=over_columns)
             for query_id, topology in self.topologies().items()
         )
+        for record in self.outbox:
+            queries.insert(record)
+        self._local.append(queries)
+        return queries
 
     def run_on_spark(self, config: Mapping[str, Any] | None = None) -> SparkQueries:
         """Starts all persistent queries on Spark; INSERT VALUES then writes to Kafka.
@@ -149,6 +198,7 @@ class SqlEngine:
         """
         running = self.connect(config)
         running.sync()
+        self._answer = running.pull
         return running
 
     def connect(self, config: Mapping[str, Any] | None = None) -> SparkQueries:

@@ -29,13 +29,17 @@ from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.upgrade import check_upgrade
 from penstock.sql.queries.pull import PullQuery, as_push_query, pulled_catalog
 from penstock.sql.queries.push import PushQuery
-from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
+from penstock.sql.results import OutgoingRecord, PrintResult, PullResult, StatementResult
 from penstock.sql.statements.assertions import assert_schema, assert_topic
 from penstock.sql.statements.insert_values import record_of, tombstone_of
 from penstock.sql.statements.listing import Listing
 from penstock.sql.statements.session import CATALOG_HANDLERS
 from penstock.topology.topology import Topology
 
+_NEVER_ENDS = (
+    "the query never ends: read its rows with engine.query and local().subscribe or"
+    " run_on_spark().select"
+)
 _SHORT = {"STREAM": "CSAS", "TABLE": "CTAS"}
 
 
@@ -178,9 +182,11 @@ class Execution:
 
     def select(self, query: Query, sql: str) -> StatementResult:
         if query.emit is None:
-            self.pull_query(query)
-            return StatementResult("pull-query", sql)
-        return StatementResult("push-query", sql, query_id=self.push_query(query).id)
+            pull = self.pull_query(query)
+            names = tuple(column.name for column in pull.columns)
+            return PullResult("pull-query", sql, columns=names, query=pull)
+        push = self.push_query(query)
+        return StatementResult("push-query", sql, _NEVER_ENDS, query_id=push.id)
 
     @format_errors_as_sql()
     def push_query(self, query: Query) -> PushQuery:

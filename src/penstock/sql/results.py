@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.sql.queries.pull import PullQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,13 @@ class TableResult(StatementResult):
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PullResult(TableResult):
+    """The answer to a SELECT without EMIT; ``query`` can be answered again later."""
+
+    query: PullQuery | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,12 @@
 """Statements change the catalog as a whole or not at all."""
 
+import json
+
 import pytest
 
 from penstock.registry.registry import MemoryRegistry, RegisteredSchema, RegistryError
 from penstock.sql import SqlEngine, SqlError
+from penstock.sql.results import TableResult
 from tests.unit.sql.queries import ITEMS, ORDERS, engine_of, refusal, running
 
 
@@ -223,3 +226,48 @@ def test_registry_that_fails_is_an_error_of_its_statement() -> None:
     with pytest.raises(SqlError) as refused:
         engine.execute("CREATE STREAM s WITH (KAFKA_TOPIC='s', VALUE_FORMAT='AVRO');")
     assert (refused.value.code, refused.value.line) == ("registry-unreachable", 1)
+
+
+SUMS = "CREATE TABLE sums AS SELECT item, SUM(price) AS total FROM orders GROUP BY item;"
+INSERT = "INSERT INTO orders VALUES (1, 'fig', 2);"
+
+
+def test_inserted_rows_reach_the_local_queries() -> None:
+    """Rows from before the start and rows from after it; each start sees them all."""
+    engine = engine_of(ORDERS, SUMS, INSERT)
+    with engine.local() as queries:
+        engine.execute("INSERT INTO orders VALUES (2, 'fig', 3);")
+        values = [json.loads(r.value or b"")["TOTAL"] for r in queries.produced]
+        assert values == [2, 5]
+    with engine.local() as again:
+        assert len(again.produced) == 2
+    engine.execute(INSERT)
+    assert len(again.produced) == 2
+
+
+def test_executed_select_has_rows() -> None:
+    """A SELECT without EMIT is answered in its place among the statements of the script."""
+    engine = SqlEngine()
+    script = f"{ORDERS} {SUMS} {INSERT} SELECT * FROM sums; {INSERT} SELECT total, item FROM sums;"
+    results = engine.execute(script)
+    first, second = results[3], results[5]
+    assert isinstance(first, TableResult)
+    assert isinstance(second, TableResult)
+    assert (first.columns, first.rows) == (("ITEM", "TOTAL"), (("fig", 2),))
+    assert (second.columns, second.rows) == (("TOTAL", "ITEM"), ((4, "fig"),))
+
+
+def test_executed_select_asks_the_queries_that_run() -> None:
+    """What was piped into local queries is there, and a closed one is no longer asked."""
+    with running(ORDERS, SUMS) as script:
+        script.pipe("orders", 1, {"item": "fig", "price": 7})
+        (answer,) = script.engine.execute("SELECT total FROM sums;")
+        assert answer.rows == ((7,),)  # type: ignore[attr-defined]
+    (answer,) = script.engine.execute("SELECT total FROM sums;")
+    assert answer.rows == ()  # type: ignore[attr-defined]
+
+
+def test_executed_push_query_says_where_its_rows_come() -> None:
+    """Nobody waits for the end of a query that has none."""
+    (result,) = engine_of(ORDERS).execute("SELECT * FROM orders EMIT CHANGES;")
+    assert "subscribe" in result.message

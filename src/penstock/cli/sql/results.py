@@ -24,6 +24,7 @@ from penstock.model.sql.types import (
 )
 from penstock.sql.casting import caster
 from penstock.sql.catalog.schema import SourceColumn
+from penstock.sql.python_values import sql_number
 from penstock.sql.results import PrintResult, StatementResult, TableResult
 
 #: Details that are long texts of several lines.
@@ -96,7 +97,7 @@ def _cell(value: Any) -> Any:
 
 
 def plain_row(row: Mapping[str, Any], columns: Sequence[SourceColumn]) -> dict[str, Any]:
-    """Gives a row of SQL values as JSON's: dates as text, bytes in base64."""
+    """Return a row of a query as JSON's: dates as text, bytes in base64."""
     return {column.name: plain(row[column.name], column.type) for column in columns}
 
 
@@ -117,10 +118,19 @@ def plain(value: Any, type_: SqlType) -> Any:
 
 def _plain_scalar(value: Any, type_: SqlType) -> Any:
     if type_ in (DATE, TIME, TIMESTAMP):
-        return caster(type_, STRING)(value)
+        return _date_text(sql_number(value), type_)
     if type_ == BYTES:
         return b64encode(value).decode()
     return str(value) if isinstance(value, Decimal) else value
+
+
+def _date_text(number: int, type_: SqlType) -> str | int:
+    try:
+        text: str = caster(type_, STRING)(number)
+    except (ValueError, OverflowError):
+        # A year that Python does not know.
+        return number
+    return text
 
 
 class RowLines:

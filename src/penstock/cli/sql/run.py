@@ -58,7 +58,7 @@ def run_script(
     kafka = {name: value for name, value in settings.items() if not name.startswith(_SQL_PREFIX)}
     connection = engine.connect(kafka) if kafka.get(BOOTSTRAP_SERVERS.name) else None
     given = [] if inputs is None else read_records(inputs, "inputs")
-    results = engine.execute(read_text(script))
+    results = engine.execute(read_text(script), answers=False)
     samples = _samples(engine, given)
     for result in results:
         print_result(result, as_json=as_json)

@@ -10,6 +10,7 @@ from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.queries.push import PushQuery, Row
+from penstock.sql.results import OutgoingRecord
 from penstock.topology.nodes import Source
 from penstock.topology.topology import Topology
 
@@ -109,6 +110,7 @@ class LocalQueries:
         self.produced: list[ProducedRecord] = []
         #: All records of all topics, those that came from outside included.
         self._written: list[ProducedRecord] = []
+        self.is_closed = False
 
     def pipe(
         self,
@@ -126,6 +128,12 @@ class LocalQueries:
                     self.produced.append(record)
                     self.pipe(*record[:5])
 
+    def insert(self, record: OutgoingRecord) -> None:
+        """Take a row of INSERT VALUES through the queries; without a time it is at 0."""
+        self.pipe(
+            record.topic, record.key, record.value, record.timestamp or 0, record.headers
+        )
+
     def records(self, topic: str) -> list[ProducedRecord]:
         """Gives the records of a topic, oldest first; ``PullQuery.rows`` reads tables with it."""
         return [record for record in self._written if record.topic == topic]
@@ -137,6 +145,8 @@ class LocalQueries:
         return Subscription(self, query, local)
 
     def close(self) -> None:
+        """End all queries; what they have written stays."""
+        self.is_closed = True
         for query in self.queries:
             query.close()
 

@@ -18,6 +18,7 @@ from penstock.sql.ast.queries import OrderItem, Query, SelectColumn, Source
 from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.python_values import row_converter
 from penstock.sql.queries.local import LocalQuery
 from penstock.sql.queries.push import PushQuery, Row
 from penstock.topology.topology import Topology
@@ -98,7 +99,7 @@ class PullQuery:
         return tuple(c for c in self.push.columns if not c.name.startswith(_ORDER))
 
     def rows(self, read: ReadTopic) -> list[Row]:
-        """Answers the query from the records of its topics."""
+        """Answer the query from the records of its topics; dates are those of ``datetime``."""
         found = list(self._results(read))
         for place, item in reversed(list(enumerate(self.query.order_by))):
             _sort(found, f"{_ORDER}{place}", item)
@@ -106,7 +107,7 @@ class PullQuery:
         rows: Iterable[Row] = ({name: row[name] for name in names} for row in found)
         if self.query.is_distinct:
             rows = _distinct(rows)
-        return list(islice(rows, self.query.limit))
+        return [*map(row_converter(self.columns), islice(rows, self.query.limit))]
 
     def _results(self, read: ReadTopic) -> Iterator[Row]:
         local = LocalQuery(self.push.id, f"pull-{self.push.id}", self.push.topology)

@@ -14,6 +14,7 @@ from penstock.sql.catalog.schema import WINDOW_COLUMNS, SourceColumn
 from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.planner.steps import ProjectStep, Step
+from penstock.sql.python_values import row_converter
 from penstock.topology.nodes import Sink
 from penstock.topology.topology import Topology
 
@@ -42,7 +43,7 @@ class PushQuery:
         return self.plan.columns
 
     def reader(self) -> Callable[[bytes | None], Row]:
-        """Gives the function from a record's value to a row."""
+        """Return the function from a record's value to a row of SQL values."""
         names = [column.name for column in self.columns]
         decode = row_serde([column.type for column in self.columns]).decode
         none = dict.fromkeys(names)
@@ -55,16 +56,20 @@ class PushQuery:
         return read
 
     def read(self, records: Iterable[Record]) -> Iterator[Row]:
-        """Gives rows until the query's LIMIT; records are pairs of bytes, key and value."""
+        """Return rows until the query's LIMIT; records are pairs of bytes, key and value.
+
+        Dates and times in them are those of ``datetime``.
+        """
         return islice(self._rows(records), self.plan.limit)
 
     def _rows(self, records: Iterable[Record]) -> Iterator[Row]:
         read, read_key = self.reader(), self._key_reader()
+        converted = row_converter(self.columns)
         for key, value in records:
             if value is not None:
-                yield read(value)
+                yield converted(read(value))
             elif key is not None and self.plan.step.is_table:
-                yield read_key(key)
+                yield converted(read_key(key))
 
     def _key_reader(self) -> Callable[[bytes], Row]:
         """Gives the function from a key to the row that is left of it: all else is NULL."""

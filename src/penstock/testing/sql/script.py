@@ -38,7 +38,7 @@ class ScriptTopics:
 
     def execute(self, statements: str) -> None:
         """Runs statements; rows of INSERT VALUES are written to their topics."""
-        self.engine.execute(statements)
+        self.engine.execute(statements, answers=False)
         self.learn_sources()
         for record in self.engine.outbox:
             self._inserted.add(record.topic)

@@ -72,7 +72,7 @@ class TestSession:
             case RunScript(path):
                 self._run(self._script(path, statement.span))
             case _:
-                self._engine.execute(text)
+                self._engine.execute(text, answers=False)
                 self._follow_catalog()
                 self._take_outbox()
 
