@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from penstock.sql import SqlEngine
+from penstock.sql.planner.lowering.aggregates import EMIT_INTERVAL
 from tests.unit.sql.queries import ITEMS, ORDERS, columns_of, engine_of, refusal, running
 
 
@@ -225,3 +227,14 @@ def test_bound_of_a_window_may_be_named_with_its_source() -> None:
         assert json.loads(record.value or b"") == {"N": 1, "WS": 10_000, "WE": 20_000}
     plain = "CREATE TABLE t AS SELECT id, COUNT(*) AS n, orders.WINDOWSTART AS ws FROM orders"
     assert refusal(ORDERS, f"{plain} GROUP BY id;").code in ("not-grouped", "unknown-column")
+
+
+def test_final_window_may_be_lost_where_the_tests_of_kafka_streams_lose_it() -> None:
+    """With the internal setting of Java's tests, results leave as they do there: too late."""
+    create = "CREATE TABLE t AS SELECT id, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 SECOND)"
+    engine = SqlEngine({EMIT_INTERVAL: "0"})
+    engine.execute(f"{ORDERS} {create} GROUP BY id EMIT FINAL;")
+    with engine.local() as queries:
+        queries.pipe("orders", b"1", b"{}", 0)
+        queries.pipe("orders", b"1", b"{}", 5_000)
+        assert queries.produced == []

@@ -44,7 +44,7 @@ def sink_of(
         key = FormatSpec("NONE")
     elif schema.key and key.name == "NONE" and properties.format("KEY") is None:
         key = FormatSpec(settings.get(DEFAULT_KEY_FORMAT, "KAFKA"))
-    if properties.format("KEY") is None:
+    if properties.format("KEY") is None and _is_keyed_by_join(analysis):
         key = _holding(key, schema.key)
     value = _format(properties, source.value_format, "VALUE")
     value = replace(value, wrap=_wrap(properties, value, schema.value, settings))
@@ -85,8 +85,17 @@ def _format(properties: WithProperties, source: FormatSpec, side: str) -> Format
     return FormatSpec(found.name, own)
 
 
+def _is_keyed_by_join(analysis: Analysis) -> bool:
+    query = analysis.query
+    return analysis.is_join and query.group_by is None and query.partition_by is None
+
+
 def _holding(key: FormatSpec, columns: tuple[SourceColumn, ...]) -> FormatSpec:
-    """Return JSON where the inherited format cannot hold the type of a new key, as ksqlDB does."""
+    """Return JSON where the inherited format cannot hold the key that a join is on.
+
+    GROUP BY and PARTITION BY are refused there, as in ksqlDB. A join on a STRUCT is the way to join
+    on several columns, whatever the format of the sources' keys is.
+    """
     found = format_named(key.name)
     fits = all(found.supports_type(column.type) for column in columns)
     return key if fits else FormatSpec("JSON")
