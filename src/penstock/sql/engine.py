@@ -18,16 +18,15 @@ from penstock.sql.execution import Execution
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
+from penstock.sql.ksql_settings import application_id
 from penstock.sql.queries.local import LocalQueries, LocalQuery
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
 from penstock.sql.queries.spark_queries import SparkQueries
 from penstock.sql.results import OutgoingRecord, PullResult, StatementResult
+from penstock.sql.setting_names import check_given
 from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
 from penstock.topology.topology import Topology
-
-SERVICE_ID = "ksql.service.id"
-_DEFAULT_SERVICE = "default_"
 
 
 class SqlEngine:
@@ -44,6 +43,7 @@ class SqlEngine:
 
     Args:
         config: Settings by their ksqlDB names, such as ``ksql.service.id``; SET goes over them.
+            A name with ``ksql.`` that nobody knows is refused.
         functions: Functions of users, made with ``@udf``, ``@udaf`` and ``@udtf``.
         registry: Where schemas of AVRO, PROTOBUF and JSON_SR are kept; else as the settings say.
         send: Takes the records of INSERT VALUES. Without it they are kept in ``outbox``, and the
@@ -59,6 +59,7 @@ class SqlEngine:
         send: Callable[[OutgoingRecord], None] | None = None,
     ) -> None:
         self.config = {name: str(value) for name, value in (config or {}).items()}
+        check_given(self.config)
         self.functions: FunctionRegistry = built_in_functions()
         for function in functions:
             function.register(self.functions)
@@ -165,8 +166,7 @@ class SqlEngine:
 
     def application_id(self, query_id: str) -> str:
         """Gives the application id a query runs under, which its topics begin with."""
-        service = self.config.get(SERVICE_ID, _DEFAULT_SERVICE)
-        return f"_confluent-ksql-{service}query_{query_id}"
+        return application_id(self.config, query_id)
 
     # Running
 

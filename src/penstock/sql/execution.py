@@ -211,7 +211,12 @@ class Execution:
     # Questions
 
     def listing(self, statement: Any, sql: str) -> StatementResult:
-        return Listing(self.catalog, self.functions, self.settings).answer(statement, sql)
+        listing = Listing(self.catalog, self.functions, self.settings)
+        if statement == admin.Show("QUERIES", is_extended=True):
+            queries = self.catalog.queries
+            topologies = {name: self.lowered(query.plan) for name, query in queries.items()}
+            return listing.queries_extended(topologies, sql)
+        return listing.answer(statement, sql)
 
     def print_topic(self, statement: admin.PrintTopic, sql: str) -> StatementResult:
         return PrintResult(

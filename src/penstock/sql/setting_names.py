@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Mapping
 
 from penstock.config import APPLICATION_ID, PREFIXES, SETTINGS, StreamsConfig
 from penstock.errors import ConfigError
 from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.span import Span
+from penstock.sql.ksql_settings import KSQL_NAMES, is_ksql_setting
 
 STREAMS_PREFIX = "ksql.streams."
 _KSQL_PREFIX = "ksql."
+#: Kafka Streams' settings for its own tests.
+_INTERNAL = "__"
 #: Java's settings of consumers and producers that may stand without ``consumer.`` or ``producer.``.
 CLIENT_SETTINGS = frozenset({
     "acks", "allow.auto.create.topics", "auto.commit.interval.ms", "auto.include.jmx.reporter",
@@ -37,7 +41,7 @@ CLIENT_SETTINGS = frozenset({
 
 
 def check_setting(name: str, value: str | None, span: Span | None) -> None:
-    """Refuses a name that nobody knows, and a value that its setting cannot have.
+    """Refuse a name that nobody knows, and a value that its setting cannot have.
 
     Raises:
         AnalysisError: with the place of the statement.
@@ -47,19 +51,26 @@ def check_setting(name: str, value: str | None, span: Span | None) -> None:
         if value is not None:
             _check_value(streams_name, value, span)
         return
-    # Which of ksqlDB's own settings there are depends on its version.
-    is_ksql = name.startswith(_KSQL_PREFIX) and streams_name == name
-    if is_ksql or streams_name in CLIENT_SETTINGS or streams_name.startswith(PREFIXES):
+    if streams_name in CLIENT_SETTINGS or streams_name.startswith((*PREFIXES, _INTERNAL)):
         return
-    close = difflib.get_close_matches(streams_name, [*SETTINGS, *CLIENT_SETTINGS], n=1)
+    if is_ksql_setting(name):
+        return
+    close = _close(name, KSQL_NAMES, 0.8) or _close(
+        streams_name, {*SETTINGS, *CLIENT_SETTINGS}, 0.6
+    )
     raise AnalysisError(
         "unknown-setting",
         f"{name!r} is no setting of ksqlDB, Kafka Streams, consumers or producers",
-        fix=f"did you mean {close[0]!r}?"
+        fix=f"did you mean {close!r}?"
         if close
-        else "use Kafka's name; a topic's settings begin with topic., those of ksqlDB with ksql.",
+        else "use Kafka's name, or one that SHOW PROPERTIES lists; a topic's settings begin with"
+        " topic.",
         span=span,
     )
+
+
+def _close(name: str, known: Iterable[str], likeness: float) -> str | None:
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=likeness)), None)
 
 
 def _check_value(name: str, value: str, span: Span | None) -> None:
@@ -67,3 +78,14 @@ def _check_value(name: str, value: str, span: Span | None) -> None:
         StreamsConfig({APPLICATION_ID.name: "checked", name: value})
     except ConfigError as error:
         raise AnalysisError(error.code, error.message, error.fix, span=span) from None
+
+
+def check_given(settings: Mapping[str, str]) -> None:
+    """Refuse ``ksql.`` settings of an engine that nobody knows; others are for whoever they name.
+
+    Raises:
+        AnalysisError: ``unknown-setting`` or ``bad-setting``.
+    """
+    for name, value in settings.items():
+        if name.startswith(_KSQL_PREFIX):
+            check_setting(name, value, None)

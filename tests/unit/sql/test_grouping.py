@@ -231,7 +231,9 @@ def test_bound_of_a_window_may_be_named_with_its_source() -> None:
 
 def test_final_window_may_be_lost_where_the_tests_of_kafka_streams_lose_it() -> None:
     """With the internal setting of Java's tests, results leave as they do there: too late."""
-    create = "CREATE TABLE t AS SELECT id, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 SECOND)"
+    create = (
+        "CREATE TABLE t AS SELECT id, COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 SECOND)"
+    )
     engine = SqlEngine({EMIT_INTERVAL: "0"})
     engine.execute(f"{ORDERS} {create} GROUP BY id EMIT FINAL;")
     with engine.local() as queries:

@@ -130,9 +130,7 @@ class LocalQueries:
 
     def insert(self, record: OutgoingRecord) -> None:
         """Take a row of INSERT VALUES through the queries; without a time it is at 0."""
-        self.pipe(
-            record.topic, record.key, record.value, record.timestamp or 0, record.headers
-        )
+        self.pipe(record.topic, record.key, record.value, record.timestamp or 0, record.headers)
 
     def records(self, topic: str) -> list[ProducedRecord]:
         """Gives the records of a topic, oldest first; ``PullQuery.rows`` reads tables with it."""

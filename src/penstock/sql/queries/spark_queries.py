@@ -19,6 +19,7 @@ from penstock.kafka.clients import new_consumer, new_producer, sendable_time
 from penstock.kafka.embedded import shared_broker
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.ksql_settings import QUERY_DEFAULTS
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("penstock.sql")
 _PAUSE_S = 0.05
 _BROKERS_CHOICE = -1
-_QUERY_CONFIG: dict[str, Any] = {
-    "deserialization.exception.handler": "continue",
-    "processing.guarantee": "exactly_once_v2",
-}
 
 
 def settings_of(plan: QueryPlan) -> dict[str, str]:
@@ -76,7 +73,7 @@ class SparkQueries:
         given = dict(config or {})
         if not given.get(BOOTSTRAP_SERVERS.name):
             given[BOOTSTRAP_SERVERS.name] = shared_broker().bootstrap_servers
-        self._config = {**_QUERY_CONFIG, **given}
+        self._config = {**QUERY_DEFAULTS, **given}
         base = StreamsConfig({APPLICATION_ID.name: "penstock-sql", **self._config})
         self._admin = Admin(admin_settings(base))
         self._base = base

@@ -13,9 +13,11 @@ from penstock.sql.ast import administration as admin
 from penstock.sql.catalog.catalog import Catalog, DataSource
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.functions.registry import FunctionRegistry
+from penstock.sql.ksql_settings import application_id
 from penstock.sql.planner.plan import QueryPlan, steps_of
 from penstock.sql.results import TableResult
 from penstock.sql.statements.explaining import explained_step, topic_of
+from penstock.sql.statements.property_rows import property_rows
 from penstock.topology.topology import Topology
 
 
@@ -33,8 +35,8 @@ class Listing:
                 return self._show(statement, what, sql)
             case admin.DescribeSource(name, is_extended):
                 return self._described(self.catalog.source(name, statement.span), is_extended, sql)
-            case admin.DescribeAll(what):
-                return self._sources(what, sql)
+            case admin.DescribeAll(what, is_extended):
+                return self._sources(what, sql, is_extended=is_extended)
             case admin.DescribeFunction(name):
                 return self._function(name.upper(), sql)
             case _:
@@ -43,7 +45,7 @@ class Listing:
     def _show(self, statement: admin.Show, what: str, sql: str) -> TableResult:
         match what:
             case "STREAMS" | "TABLES":
-                return self._sources(what, sql)
+                return self._sources(what, sql, is_extended=statement.is_extended)
             case "QUERIES":
                 return self._queries(sql)
             case "TYPES":
@@ -54,8 +56,8 @@ class Listing:
             case "VARIABLES":
                 return _table("variables", sql, ("name", "value"), self.catalog.variables.items())
             case "PROPERTIES":
-                rows = [(name, str(value)) for name, value in sorted(self.settings.items())]
-                return _table("properties", sql, ("name", "value"), rows)
+                rows = property_rows(self.settings)
+                return _table("properties", sql, ("name", "value", "given"), rows)
             case "TOPICS" | "ALL TOPICS":
                 topics = sorted(self.catalog.topics.items())
                 return _table("topics", sql, ("name", "partitions"), topics)
@@ -66,15 +68,23 @@ class Listing:
                     span=statement.span,
                 )
 
-    def _sources(self, what: str, sql: str) -> TableResult:
+    def _sources(self, what: str, sql: str, *, is_extended: bool) -> TableResult:
         kind = what.removesuffix("S")
-        rows = [
-            (s.name, s.topic, s.key_format.name, s.value_format.name, s.window is not None)
-            for s in self.catalog.sources.values()
-            if s.kind == kind
-        ]
-        columns = ("name", "topic", "key_format", "value_format", "windowed")
+        rows: list[tuple[Any, ...]] = []
+        for s in (each for each in self.catalog.sources.values() if each.kind == kind):
+            formats = (s.key_format.name, s.value_format.name)
+            row = (s.name, s.topic, *formats, s.window is not None)
+            rows.append((*row, *self._more_about(s)) if is_extended else row)
+        columns: tuple[str, ...] = ("name", "topic", "key_format", "value_format", "windowed")
+        if is_extended:
+            columns = (*columns, "columns", "written_by", "read_by", "sql")
         return _table(what.lower(), sql, columns, rows)
+
+    def _more_about(self, source: DataSource) -> tuple[str, str, str, str]:
+        writers = ", ".join(query.id for query in self.catalog.queries_writing(source.name))
+        readers = ", ".join(query.id for query in self.catalog.queries_reading(source.name))
+        columns = source.schema.describe(is_table=source.is_table)
+        return columns, writers, readers, source.sql
 
     def _queries(self, sql: str) -> TableResult:
         rows = [
@@ -82,6 +92,27 @@ class Listing:
             for q in self.catalog.queries.values()
         ]
         return _table("queries", sql, ("id", "type", "state", "sink", "sources", "sql"), rows)
+
+    def queries_extended(self, topologies: Mapping[str, Topology], sql: str) -> TableResult:
+        """Return what SHOW QUERIES EXTENDED tells of each query, and how its topology looks."""
+        rows = [(*row, *self._more_of(row[0])) for row in self._queries(sql).rows]
+        columns = (
+            *("id", "type", "state", "sink", "sources", "sql"),
+            *("application_id", "reads", "writes", "columns", "settings"),
+        )
+        texts = [f"{name}\n{topology.describe()}" for name, topology in topologies.items()]
+        return _table("queries", sql, columns, rows, {"topology": "\n".join(texts)})
+
+    def _more_of(self, query_id: str) -> tuple[str, str, str, str, str]:
+        plan = self.catalog.queries[query_id].plan
+        sink = plan.sink
+        return (
+            application_id(self.settings, query_id),
+            ", ".join(source.topic for source in plan.sources),
+            "" if sink is None else sink.topic,
+            "" if sink is None else sink.schema.describe(is_table=sink.is_table),
+            ", ".join(f"{name}={value}" for name, value in plan.settings),
+        )
 
     def _functions(self, sql: str) -> TableResult:
         kinds = (

@@ -10,6 +10,7 @@ from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast.node import Node
 from penstock.sql.catalog.catalog import Catalog
+from penstock.sql.ksql_settings import has_no_effect
 from penstock.sql.results import StatementResult
 from penstock.sql.setting_names import check_setting
 
@@ -44,7 +45,8 @@ def set_property(
 ) -> StatementResult:
     check_setting(statement.name, statement.value, statement.span)
     catalog.properties[statement.name] = statement.value
-    return StatementResult("set", sql, f"{statement.name} = {statement.value}")
+    note = ", which changes nothing here" if has_no_effect(statement.name) else ""
+    return StatementResult("set", sql, f"{statement.name} = {statement.value}{note}")
 
 
 def unset_property(catalog: Catalog, statement: admin.UnsetProperty, sql: str) -> StatementResult:
