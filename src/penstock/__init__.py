@@ -1,7 +1,7 @@
 """Penstock: Kafka Streams and ksqlDB for Python, run by Spark.
 
-Importing this package imports neither Spark nor a web framework. What needs Spark or a schema
-registry is loaded when it is first asked for.
+Importing this package loads next to nothing: each name loads its module when it is first asked for.
+Every command and every Spark worker imports the package, and few need all of it.
 """
 
 from __future__ import annotations
@@ -10,116 +10,236 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import StreamsConfig
-from penstock.dsl.faces.builder import StreamsBuilder
-from penstock.dsl.faces.global_ktable import GlobalKTable
-from penstock.dsl.faces.kgrouped_stream import KGroupedStream
-from penstock.dsl.faces.kgrouped_table import KGroupedTable
-from penstock.dsl.faces.kstream import KStream
-from penstock.dsl.faces.ktable import KTable
-from penstock.dsl.options.emit_strategy import EmitStrategy
-from penstock.dsl.options.join_options import Joined, StreamJoined, TableJoined
-from penstock.dsl.options.materialized import Materialized
-from penstock.dsl.options.naming import Named
-from penstock.dsl.options.offset_reset import AutoOffsetReset
-from penstock.dsl.options.store_type import StoreType
-from penstock.dsl.options.stream_options import (
-    Branched,
-    Consumed,
-    Grouped,
-    Printed,
-    Produced,
-    Repartitioned,
-)
-from penstock.dsl.options.suppressed import BufferConfig, Suppressed
-from penstock.expr.aggregates import avg, collect, count, first, last, max_, min_, sum_
-from penstock.expr.expression import (
-    Expression,
-    col,
-    key,
-    left,
-    lit,
-    right,
-    struct,
-    value,
-    when,
-)
-from penstock.model.record import ConsumerRecord, FixedKeyRecord, Record, RecordMetadata
-from penstock.model.task_id import TaskId
-from penstock.model.versioned import (
-    AggregationWithHeaders,
-    ValueAndTimestamp,
-    ValueTimestampHeaders,
-    VersionedRecord,
-)
-from penstock.model.windows.definitions import (
-    JoinWindows,
-    SessionWindows,
-    SlidingWindows,
-    TimeWindows,
-    UnlimitedWindows,
-)
-from penstock.model.windows.windowed import Window, Windowed
-from penstock.processor.context import PunctuationType
-from penstock.processor.functions import (
-    FailOnInvalidTimestamp,
-    LogAndSkipOnInvalidTimestamp,
-    UsePartitionTimeOnInvalidTimestamp,
-    WallclockTimestampExtractor,
-)
-from penstock.processor.handlers import (
-    CONTINUE,
-    FAIL,
-    RETRY,
-    DeadLetter,
-    ErrorHandlerContext,
-    LogAndContinueExceptionHandler,
-    LogAndContinueProcessingExceptionHandler,
-    LogAndFailExceptionHandler,
-    LogAndFailProcessingExceptionHandler,
-    Response,
-)
-from penstock.processor.listeners import (
-    StandbyUpdateListener,
-    StateRestoreListener,
-    SuspendReason,
-)
-from penstock.processor.processor import FixedKeyProcessor, Processor, ValueTransformer
-from penstock.processor.wrapper import ProcessorWrapper
-from penstock.runtime.states import ExceptionResponse, State
-from penstock.serde.base import Serde
-from penstock.serde.serdes import Serdes
-from penstock.serde.windowed import WindowedSerdes
-from penstock.state.stores import Stores
-from penstock.testing.driver import TopologyTestDriver
-from penstock.topology.topology import Topology
-
 if TYPE_CHECKING:
+    from penstock.config import StreamsConfig
+    from penstock.dsl.faces.builder import StreamsBuilder
+    from penstock.dsl.faces.global_ktable import GlobalKTable
+    from penstock.dsl.faces.kgrouped_stream import KGroupedStream
+    from penstock.dsl.faces.kgrouped_table import KGroupedTable
+    from penstock.dsl.faces.kstream import KStream
+    from penstock.dsl.faces.ktable import KTable
+    from penstock.dsl.options.emit_strategy import EmitStrategy
+    from penstock.dsl.options.join_options import Joined, StreamJoined, TableJoined
+    from penstock.dsl.options.materialized import Materialized
+    from penstock.dsl.options.naming import Named
+    from penstock.dsl.options.offset_reset import AutoOffsetReset
+    from penstock.dsl.options.store_type import StoreType
+    from penstock.dsl.options.stream_options import (
+        Branched,
+        Consumed,
+        Grouped,
+        Printed,
+        Produced,
+        Repartitioned,
+    )
+    from penstock.dsl.options.suppressed import BufferConfig, Suppressed
+    from penstock.expr.aggregates import avg, collect, count, first, last, max_, min_, sum_
+    from penstock.expr.expression import (
+        Expression,
+        col,
+        key,
+        left,
+        lit,
+        right,
+        struct,
+        value,
+        when,
+    )
     from penstock.formats.avro.avro_serde import AvroSerde
     from penstock.formats.json.json_schema_serde import JsonSchemaSerde
     from penstock.formats.protobuf.protobuf_serde import ProtobufSerde
+    from penstock.model.record import ConsumerRecord, FixedKeyRecord, Record, RecordMetadata
+    from penstock.model.task_id import TaskId
+    from penstock.model.versioned import (
+        AggregationWithHeaders,
+        ValueAndTimestamp,
+        ValueTimestampHeaders,
+        VersionedRecord,
+    )
+    from penstock.model.windows.definitions import (
+        JoinWindows,
+        SessionWindows,
+        SlidingWindows,
+        TimeWindows,
+        UnlimitedWindows,
+    )
+    from penstock.model.windows.windowed import Window, Windowed
+    from penstock.processor.context import PunctuationType
+    from penstock.processor.functions import (
+        FailOnInvalidTimestamp,
+        LogAndSkipOnInvalidTimestamp,
+        UsePartitionTimeOnInvalidTimestamp,
+        WallclockTimestampExtractor,
+    )
+    from penstock.processor.handlers import (
+        CONTINUE,
+        FAIL,
+        RETRY,
+        DeadLetter,
+        ErrorHandlerContext,
+        LogAndContinueExceptionHandler,
+        LogAndContinueProcessingExceptionHandler,
+        LogAndFailExceptionHandler,
+        LogAndFailProcessingExceptionHandler,
+        Response,
+    )
+    from penstock.processor.listeners import (
+        StandbyUpdateListener,
+        StateRestoreListener,
+        SuspendReason,
+    )
+    from penstock.processor.processor import FixedKeyProcessor, Processor, ValueTransformer
+    from penstock.processor.wrapper import ProcessorWrapper
     from penstock.runtime.spark.data_source import register_data_source
     from penstock.runtime.spark.driver.streams import KafkaStreams
+    from penstock.runtime.states import ExceptionResponse, State
+    from penstock.serde.base import Serde
+    from penstock.serde.serdes import Serdes
+    from penstock.serde.windowed import WindowedSerdes
+    from penstock.state.stores import Stores
+    from penstock.testing.driver import TopologyTestDriver
+    from penstock.topology.topology import Topology
 
 __version__ = "0.1.0"
 
 # A library does not print: whoever wants its log sets logging up.
 logging.getLogger("penstock").addHandler(logging.NullHandler())
 
-#: What loads when it is first asked for, and where it is.
-_LATER = {
-    "AvroSerde": "penstock.formats.avro.avro_serde",
-    "JsonSchemaSerde": "penstock.formats.json.json_schema_serde",
-    "ProtobufSerde": "penstock.formats.protobuf.protobuf_serde",
-    "KafkaStreams": "penstock.runtime.spark.driver.streams",
-    "register_data_source": "penstock.runtime.spark.data_source",
+#: Where each public name is defined; whoever asks for it loads that module.
+_HOMES: dict[str, tuple[str, ...]] = {
+    "penstock.config": ("StreamsConfig",),
+    "penstock.dsl.faces.builder": ("StreamsBuilder",),
+    "penstock.dsl.faces.global_ktable": ("GlobalKTable",),
+    "penstock.dsl.faces.kgrouped_stream": ("KGroupedStream",),
+    "penstock.dsl.faces.kgrouped_table": ("KGroupedTable",),
+    "penstock.dsl.faces.kstream": ("KStream",),
+    "penstock.dsl.faces.ktable": ("KTable",),
+    "penstock.dsl.options.emit_strategy": ("EmitStrategy",),
+    "penstock.dsl.options.join_options": (
+        "Joined",
+        "StreamJoined",
+        "TableJoined",
+    ),
+    "penstock.dsl.options.materialized": ("Materialized",),
+    "penstock.dsl.options.naming": ("Named",),
+    "penstock.dsl.options.offset_reset": ("AutoOffsetReset",),
+    "penstock.dsl.options.store_type": ("StoreType",),
+    "penstock.dsl.options.stream_options": (
+        "Branched",
+        "Consumed",
+        "Grouped",
+        "Printed",
+        "Produced",
+        "Repartitioned",
+    ),
+    "penstock.dsl.options.suppressed": (
+        "BufferConfig",
+        "Suppressed",
+    ),
+    "penstock.expr.aggregates": (
+        "avg",
+        "collect",
+        "count",
+        "first",
+        "last",
+        "max_",
+        "min_",
+        "sum_",
+    ),
+    "penstock.expr.expression": (
+        "Expression",
+        "col",
+        "key",
+        "left",
+        "lit",
+        "right",
+        "struct",
+        "value",
+        "when",
+    ),
+    "penstock.model.record": (
+        "ConsumerRecord",
+        "FixedKeyRecord",
+        "Record",
+        "RecordMetadata",
+    ),
+    "penstock.model.task_id": ("TaskId",),
+    "penstock.model.versioned": (
+        "AggregationWithHeaders",
+        "ValueAndTimestamp",
+        "ValueTimestampHeaders",
+        "VersionedRecord",
+    ),
+    "penstock.model.windows.definitions": (
+        "JoinWindows",
+        "SessionWindows",
+        "SlidingWindows",
+        "TimeWindows",
+        "UnlimitedWindows",
+    ),
+    "penstock.model.windows.windowed": (
+        "Window",
+        "Windowed",
+    ),
+    "penstock.processor.context": ("PunctuationType",),
+    "penstock.processor.functions": (
+        "FailOnInvalidTimestamp",
+        "LogAndSkipOnInvalidTimestamp",
+        "UsePartitionTimeOnInvalidTimestamp",
+        "WallclockTimestampExtractor",
+    ),
+    "penstock.processor.handlers": (
+        "CONTINUE",
+        "FAIL",
+        "RETRY",
+        "DeadLetter",
+        "ErrorHandlerContext",
+        "LogAndContinueExceptionHandler",
+        "LogAndContinueProcessingExceptionHandler",
+        "LogAndFailExceptionHandler",
+        "LogAndFailProcessingExceptionHandler",
+        "Response",
+    ),
+    "penstock.processor.listeners": (
+        "StandbyUpdateListener",
+        "StateRestoreListener",
+        "SuspendReason",
+    ),
+    "penstock.processor.processor": (
+        "FixedKeyProcessor",
+        "Processor",
+        "ValueTransformer",
+    ),
+    "penstock.processor.wrapper": ("ProcessorWrapper",),
+    "penstock.runtime.states": (
+        "ExceptionResponse",
+        "State",
+    ),
+    "penstock.serde.base": ("Serde",),
+    "penstock.serde.serdes": ("Serdes",),
+    "penstock.serde.windowed": ("WindowedSerdes",),
+    "penstock.state.stores": ("Stores",),
+    "penstock.testing.driver": ("TopologyTestDriver",),
+    "penstock.topology.topology": ("Topology",),
+    "penstock.formats.avro.avro_serde": ("AvroSerde",),
+    "penstock.formats.json.json_schema_serde": ("JsonSchemaSerde",),
+    "penstock.formats.protobuf.protobuf_serde": ("ProtobufSerde",),
+    "penstock.runtime.spark.data_source": ("register_data_source",),
+    "penstock.runtime.spark.driver.streams": ("KafkaStreams",),
 }
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+    found = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 __all__ = [

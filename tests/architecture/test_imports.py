@@ -1,8 +1,15 @@
 """What may import what, where the layer contract of import-linter does not reach."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
 
+import pytest
+
+import penstock
+import penstock.sql
 from tests.architecture.source import imported, modules, relative, within
 
 SPARK = frozenset({"py4j", "pyspark"})
@@ -11,13 +18,49 @@ TERMINAL = frozenset({"click", "rich", "typer"})
 UNREPEATABLE = frozenset({"random", "secrets", "socket", "time", "uuid"})
 
 
-def test_importing_penstock_stays_light() -> None:
-    """Every Spark worker pays for what `import penstock` imports."""
-    code = "import sys, penstock; print(*{name.partition('.')[0] for name in sys.modules})"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    ).stdout.split()
-    assert (SPARK | WEB | TERMINAL | {"pandas"}).intersection(loaded) == set()
+HEAVY = frozenset({"confluent_kafka", "lark", "numpy", "pandas", "pyarrow", "rocksdict"})
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The modules that a fresh process has after one statement."""
+    code = f"import sys; {statement}; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return set(found.stdout.split())
+
+
+@pytest.mark.parametrize("package", ["penstock", "penstock.sql"])
+def test_importing_a_package_stays_light(package: str) -> None:
+    """Every command and every Spark worker pays for what the import of a package imports."""
+    loaded = loaded_by(f"import {package}")
+    tops = {name.partition(".")[0] for name in loaded}
+    assert (SPARK | WEB | TERMINAL | HEAVY) & tops == set()
+    assert len([name for name in loaded if name.startswith("penstock")]) < 5
+
+
+@pytest.mark.parametrize(
+    "statement", ["from penstock import StreamsBuilder", "from penstock.sql import SqlEngine"]
+)
+def test_whoever_plans_loads_no_spark(statement: str) -> None:
+    """Spark is loaded when something runs on it."""
+    tops = {name.partition(".")[0] for name in loaded_by(statement)}
+    assert (SPARK | WEB | TERMINAL | {"pandas"}) & tops == set()
+
+
+@pytest.mark.parametrize("package", [penstock, penstock.sql])
+def test_public_names_are_where_their_package_looks_for_them(package: ModuleType) -> None:
+    """A package loads a name from the module that type checkers take it from."""
+    tree = ast.parse(Path(package.__file__ or "").read_text(encoding="utf-8"))
+    checked = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("penstock")
+        for alias in node.names
+    }
+    assert package._MODULE_OF == checked
+    assert set(package.__all__) - {"__version__"} == set(checked)
+    assert set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = package.nothing
 
 
 def test_only_the_spark_runtime_imports_spark() -> None:

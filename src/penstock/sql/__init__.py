@@ -33,15 +33,44 @@ Text becomes a tree, the tree is checked against columns and types, expressions 
     ``SqlError`` and its kinds: code, message, fix, line, column and a caret line.
 """
 
-from penstock.model.sql.errors import (
-    AnalysisError,
-    FunctionError,
-    ParseError,
-    SqlError,
-    SqlTypeError,
-)
-from penstock.sql.engine import SqlEngine
-from penstock.sql.functions.user import UserFunction, udaf, udf, udtf
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.model.sql.errors import (
+        AnalysisError,
+        FunctionError,
+        ParseError,
+        SqlError,
+        SqlTypeError,
+    )
+    from penstock.sql.engine import SqlEngine
+    from penstock.sql.functions.user import UserFunction, udaf, udf, udtf
+
+#: Where each public name is defined; whoever asks for it loads that module.
+_HOMES = {
+    "penstock.model.sql.errors": (
+        "AnalysisError", "FunctionError", "ParseError", "SqlError", "SqlTypeError",
+    ),
+    "penstock.sql.engine": ("SqlEngine",),
+    "penstock.sql.functions.user": ("UserFunction", "udaf", "udf", "udtf"),
+}  # fmt: skip
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'penstock.sql' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "SqlEngine",

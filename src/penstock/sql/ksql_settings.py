@@ -53,40 +53,44 @@ _FAMILIES = (
     "ksql.logging.",
 )
 #: What ksqlDB has and what changes nothing here: scripts that set it run all the same.
-_WITHOUT_EFFECT = frozenset(
-    f"ksql.{name}"
-    for name in """
-    access.validator.enable advertised.listener authorization.cache.expiry.time.secs
-    authorization.cache.max.entries cast.strings.preserve.nulls create.or.replace.enabled
-    extension.dir fail.on.deserialization.error fail.on.production.error
-    fetch.remote.hosts.max.timeout.seconds headers.columns.enabled heartbeat.enable hidden.topics
-    insert.into.values.enabled internal.listener internal.topic.min.insync.replicas
-    internal.topic.replicas json_sr.converter.deserializer.enabled lag.reporting.enable
-    lambdas.enabled max.push.queries metastore.backup.location metrics.extension
-    metrics.tags.custom multicol.key.format.enabled nested.error.set.null persistent.prefix
-    properties.overrides.denylist pull.queries.enable queries.file
-    query.cleanup.shutdown.timeout.ms query.error.max.queue.size query.persistent.active.limit
-    query.persistent.max.bytes.buffering.total query.pull.consistency.token.enabled
-    query.pull.enable.standby.reads query.pull.forwarding.timeout.ms
-    query.pull.interpreter.enabled query.pull.limit.clause.enabled
-    query.pull.max.allowed.offset.lag query.pull.max.concurrent.requests
-    query.pull.max.hourly.bandwidth.megabytes query.pull.max.qps query.pull.metrics.enabled
-    query.pull.range.scan.enabled query.pull.router.thread.pool.size query.pull.stream.enabled
-    query.pull.table.scan.enabled query.pull.thread.pool.size
-    query.push.v2.continuation.tokens.enabled query.push.v2.enabled
-    query.push.v2.interpreter.enabled query.push.v2.latest.reset.age.ms
-    query.push.v2.max.catchup.consumers query.push.v2.max.hourly.bandwidth.megabytes
-    query.push.v2.metrics.enabled query.push.v2.new.latest.delay.ms
-    query.push.v2.registry.installed query.retry.backoff.initial.ms query.retry.backoff.max.ms
-    query.status.running.threshold.seconds query.transient.max.bytes.buffering.total
-    readonly.topics rowpartition.rowoffset.enabled runtime.feature.shared.enabled
-    security.extension.class shared.runtime.enabled sink.partitions sink.replicas
-    sink.window.change.log.additional.retention source.table.materialization.enabled
-    suppress.buffer.size.bytes suppress.enabled transient.prefix
-    transient.query.cleanup.service.enable udf.collect.metrics udf.enable.security.manager
-    udfs.enabled variable.substitution.enable
-    """.split()
-)
+_WITHOUT_EFFECT = frozenset({
+    "ksql.access.validator.enable", "ksql.advertised.listener",
+    "ksql.authorization.cache.expiry.time.secs", "ksql.authorization.cache.max.entries",
+    "ksql.cast.strings.preserve.nulls", "ksql.create.or.replace.enabled", "ksql.extension.dir",
+    "ksql.fail.on.deserialization.error", "ksql.fail.on.production.error",
+    "ksql.fetch.remote.hosts.max.timeout.seconds", "ksql.headers.columns.enabled",
+    "ksql.heartbeat.enable", "ksql.hidden.topics", "ksql.insert.into.values.enabled",
+    "ksql.internal.listener", "ksql.internal.topic.min.insync.replicas",
+    "ksql.internal.topic.replicas", "ksql.json_sr.converter.deserializer.enabled",
+    "ksql.lag.reporting.enable", "ksql.lambdas.enabled", "ksql.max.push.queries",
+    "ksql.metastore.backup.location", "ksql.metrics.extension", "ksql.metrics.tags.custom",
+    "ksql.multicol.key.format.enabled", "ksql.nested.error.set.null", "ksql.persistent.prefix",
+    "ksql.properties.overrides.denylist", "ksql.pull.queries.enable", "ksql.queries.file",
+    "ksql.query.cleanup.shutdown.timeout.ms", "ksql.query.error.max.queue.size",
+    "ksql.query.persistent.active.limit", "ksql.query.persistent.max.bytes.buffering.total",
+    "ksql.query.pull.consistency.token.enabled", "ksql.query.pull.enable.standby.reads",
+    "ksql.query.pull.forwarding.timeout.ms", "ksql.query.pull.interpreter.enabled",
+    "ksql.query.pull.limit.clause.enabled", "ksql.query.pull.max.allowed.offset.lag",
+    "ksql.query.pull.max.concurrent.requests", "ksql.query.pull.max.hourly.bandwidth.megabytes",
+    "ksql.query.pull.max.qps", "ksql.query.pull.metrics.enabled",
+    "ksql.query.pull.range.scan.enabled", "ksql.query.pull.router.thread.pool.size",
+    "ksql.query.pull.stream.enabled", "ksql.query.pull.table.scan.enabled",
+    "ksql.query.pull.thread.pool.size", "ksql.query.push.v2.continuation.tokens.enabled",
+    "ksql.query.push.v2.enabled", "ksql.query.push.v2.interpreter.enabled",
+    "ksql.query.push.v2.latest.reset.age.ms", "ksql.query.push.v2.max.catchup.consumers",
+    "ksql.query.push.v2.max.hourly.bandwidth.megabytes", "ksql.query.push.v2.metrics.enabled",
+    "ksql.query.push.v2.new.latest.delay.ms", "ksql.query.push.v2.registry.installed",
+    "ksql.query.retry.backoff.initial.ms", "ksql.query.retry.backoff.max.ms",
+    "ksql.query.status.running.threshold.seconds",
+    "ksql.query.transient.max.bytes.buffering.total", "ksql.readonly.topics",
+    "ksql.rowpartition.rowoffset.enabled", "ksql.runtime.feature.shared.enabled",
+    "ksql.security.extension.class", "ksql.shared.runtime.enabled", "ksql.sink.partitions",
+    "ksql.sink.replicas", "ksql.sink.window.change.log.additional.retention",
+    "ksql.source.table.materialization.enabled", "ksql.suppress.buffer.size.bytes",
+    "ksql.suppress.enabled", "ksql.transient.prefix",
+    "ksql.transient.query.cleanup.service.enable", "ksql.udf.collect.metrics",
+    "ksql.udf.enable.security.manager", "ksql.udfs.enabled", "ksql.variable.substitution.enable",
+})  # fmt: skip
 KSQL_NAMES = frozenset(setting.name for setting in KSQL_SETTINGS) | _WITHOUT_EFFECT
 
 #: ksqlDB's settings of a query on a cluster where they differ from those of Kafka Streams.

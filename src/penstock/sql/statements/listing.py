@@ -56,8 +56,8 @@ class Listing:
             case "VARIABLES":
                 return _table("variables", sql, ("name", "value"), self.catalog.variables.items())
             case "PROPERTIES":
-                rows = property_rows(self.settings)
-                return _table("properties", sql, ("name", "value", "given"), rows)
+                columns = ("name", "value", "given")
+                return _table("properties", sql, columns, property_rows(self.settings))
             case "TOPICS" | "ALL TOPICS":
                 topics = sorted(self.catalog.topics.items())
                 return _table("topics", sql, ("name", "partitions"), topics)

@@ -30,7 +30,6 @@ from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.steps import AggregateStep
 from penstock.sql.planner.windows import dsl_windows, retention_ms
 
-
 #: How often Kafka Streams looks for closed windows, under the name that ksqlDB's tests set it by.
 EMIT_INTERVAL = "ksql.streams.__emit.interval.ms.kstreams.windowed.aggregation__"
 
