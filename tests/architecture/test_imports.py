@@ -56,7 +56,7 @@ def test_public_names_are_where_their_package_looks_for_them(package: ModuleType
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("penstock")
         for alias in node.names
     }
-    assert package._MODULE_OF == checked
+    assert checked == package._MODULE_OF
     assert set(package.__all__) - {"__version__"} == set(checked)
     assert set(package.__all__) <= set(dir(package))
     with pytest.raises(AttributeError, match="nothing"):
