@@ -23,7 +23,7 @@ from penstock.sql.queries.local import LocalQueries, LocalQuery
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
 from penstock.sql.queries.spark_queries import SparkQueries
-from penstock.sql.results import OutgoingRecord, PullResult, StatementResult
+from penstock.sql.results import DeletedTopic, OutgoingRecord, PullResult, StatementResult
 from penstock.sql.setting_names import check_given
 from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
 from penstock.topology.topology import Topology
@@ -70,6 +70,7 @@ class SqlEngine:
         #: What ``local`` has started and nobody has closed.
         self._local: list[LocalQueries] = []
         self._answer = self._answer_here
+        self._cluster: SparkQueries | None = None
 
     def execute(self, script: str, *, answers: bool = True) -> list[StatementResult]:
         """Run all statements of a script, or none of them if one is refused.
@@ -86,7 +87,7 @@ class SqlEngine:
             SqlError: what is wrong, with line, column and the text at fault.
         """
         execution = self._execution(self.catalog.copy())
-        done: list[tuple[StatementResult, list[OutgoingRecord]]] = []
+        done: list[tuple[StatementResult, list[OutgoingRecord | DeletedTopic]]] = []
         for piece in split_statements(script):
             before = len(execution.outgoing)
             result = self._run(execution, piece, script)
@@ -94,14 +95,19 @@ class SqlEngine:
         self.catalog = execution.catalog
         for row in execution.schemas:
             register(row)
-        return [self._settled(result, records, answers) for result, records in done]
+        if self._cluster is not None:
+            self._cluster.keep_paused()
+        return [self._settled(result, outgoing, answers) for result, outgoing in done]
 
     def _settled(
-        self, result: StatementResult, records: list[OutgoingRecord], answers: bool
+        self, result: StatementResult, outgoing: list[OutgoingRecord | DeletedTopic], answers: bool
     ) -> StatementResult:
         """Do what a statement wants done once the whole script is accepted."""
-        for record in records:
-            self._send(record)
+        for each in outgoing:
+            if isinstance(each, DeletedTopic):
+                self._delete(each)
+            else:
+                self._send(each)
         if answers and isinstance(result, PullResult) and result.query is not None:
             rows = self._answer(result.query)
             return replace(result, rows=tuple(tuple(row.values()) for row in rows))
@@ -112,6 +118,17 @@ class SqlEngine:
         self.outbox.append(record)
         for queries in self._open_local():
             queries.insert(record)
+
+    def _delete(self, deleted: DeletedTopic) -> None:
+        """Delete a topic where it is: in the cluster, or among the rows that are kept here."""
+        for subject in deleted.subjects:
+            self.registry.delete(subject)
+        if self._cluster is not None:
+            self._cluster.delete_topic(deleted.topic)
+            return
+        self.outbox[:] = [record for record in self.outbox if record.topic != deleted.topic]
+        for queries in self._open_local():
+            queries.forget(deleted.topic)
 
     def _open_local(self) -> list[LocalQueries]:
         self._local = [queries for queries in self._local if not queries.is_closed]
@@ -204,6 +221,7 @@ class SqlEngine:
     def connect(self, config: Mapping[str, Any] | None = None) -> SparkQueries:
         """Connects to Kafka and starts nothing: statements know its topics from now on."""
         running = SparkQueries(self, config)
+        self._cluster = running
         self._send = running.send
         for record in self.outbox:
             running.send(record)
@@ -236,7 +254,8 @@ class SqlEngine:
         return execution, statement
 
     def _execution(self, catalog: Catalog) -> Execution:
-        return Execution(catalog, self.functions, self.registry, self.config)
+        look = None if self._cluster is None else self._cluster.topics
+        return Execution(catalog, self.functions, self.registry, self.config, look=look)
 
 
 def _placed(error: SqlError, statement: Node | None) -> SqlError:

@@ -18,7 +18,12 @@ from penstock.sql.catalog.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.catalog.ddl import Definitions
 from penstock.sql.catalog.ddl_changes import Changes
 from penstock.sql.catalog.properties import INSERT_PROPERTIES, read_properties
-from penstock.sql.catalog.schema_inference import checked_rows, internal_rows, is_registered
+from penstock.sql.catalog.schema_inference import (
+    checked_rows,
+    internal_rows,
+    is_registered,
+    registered_subjects,
+)
 from penstock.sql.format_errors import format_errors_as_sql
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.lowering import topology_of
@@ -29,8 +34,21 @@ from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.upgrade import check_upgrade
 from penstock.sql.queries.pull import PullQuery, as_push_query, pulled_catalog
 from penstock.sql.queries.push import PushQuery
-from penstock.sql.results import OutgoingRecord, PrintResult, PullResult, StatementResult
-from penstock.sql.statements.assertions import assert_schema, assert_topic
+from penstock.sql.results import (
+    DeletedTopic,
+    OutgoingRecord,
+    PrintResult,
+    PullResult,
+    StatementResult,
+)
+from penstock.sql.statements.assertions import (
+    DEFAULT_TIMEOUT_MS,
+    SCHEMA_TIMEOUT,
+    TOPIC_TIMEOUT,
+    TopicShape,
+    assert_schema,
+    assert_topic,
+)
 from penstock.sql.statements.insert_values import record_of, tombstone_of
 from penstock.sql.statements.listing import Listing
 from penstock.sql.statements.session import CATALOG_HANDLERS
@@ -51,7 +69,10 @@ class Execution:
     functions: FunctionRegistry
     registry: SchemaRegistry | None
     defaults: Mapping[str, str]
-    outgoing: list[OutgoingRecord] = field(default_factory=list)
+    #: What is done to topics once the whole script has been accepted, in this order.
+    outgoing: list[OutgoingRecord | DeletedTopic] = field(default_factory=list)
+    #: Asks the cluster for its topics; None without a cluster.
+    look: Callable[[], Mapping[str, TopicShape]] | None = None
     #: Rows whose schemas are registered once the whole script has been accepted.
     schemas: list[RowFormat] = field(default_factory=list)
 
@@ -149,7 +170,12 @@ class Execution:
         dropped = self._changes.drop(statement)
         if dropped is None:
             return StatementResult("drop", sql, f"{statement.name} does not exist")
-        return StatementResult("drop", sql, f"{dropped.name} dropped", source=dropped.name)
+        message = f"{dropped.name} dropped"
+        if statement.delete_topic:
+            self.catalog.topics.pop(dropped.topic, None)
+            self.outgoing.append(DeletedTopic(dropped.topic, registered_subjects(dropped)))
+            message += f", topic {dropped.topic} deleted"
+        return StatementResult("drop", sql, message, source=dropped.name)
 
     def alter(self, statement: ast.AlterSource, sql: str) -> StatementResult:
         altered = self._changes.alter(statement)
@@ -166,7 +192,8 @@ class Execution:
         return StatementResult("drop-type", sql, f"type {statement.name} {what}")
 
     def assert_topic(self, statement: ast.AssertTopic, sql: str) -> StatementResult:
-        return StatementResult("assert", sql, assert_topic(statement, self.catalog.topics))
+        timeout_ms = int(self.settings.get(TOPIC_TIMEOUT, DEFAULT_TIMEOUT_MS))
+        return StatementResult("assert", sql, assert_topic(statement, self.topics_now, timeout_ms))
 
     def assert_schema(self, statement: ast.AssertSchema, sql: str) -> StatementResult:
         if self.registry is None:
@@ -176,7 +203,20 @@ class Execution:
                 fix="set ksql.schema.registry.url",
                 span=statement.span,
             )
-        return StatementResult("assert", sql, assert_schema(statement, self.registry))
+        timeout_ms = int(self.settings.get(SCHEMA_TIMEOUT, DEFAULT_TIMEOUT_MS))
+        return StatementResult("assert", sql, assert_schema(statement, self.registry, timeout_ms))
+
+    def topics_now(self) -> dict[str, TopicShape]:
+        """Return the topics of the cluster as it is now, and those that will be made.
+
+        Without a cluster they are the ones that the catalog knows.
+        """
+        known = self.catalog.topics
+        if self.look is None:
+            return {name: TopicShape(partitions) for name, partitions in known.items()}
+        own = {source.topic for source in self.catalog.sources.values()}
+        planned = {name: TopicShape(known[name]) for name in own if name in known}
+        return planned | dict(self.look())
 
     # Queries
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SERVICE_ID = "ksql.service.id"
+DEFAULT_SERVICE = "default_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class KsqlSetting:
 
 #: What has an effect.
 KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
-    KsqlSetting(SERVICE_ID, "default_", "Part of every application id: _confluent-ksql-<id>query_"),
+    KsqlSetting(SERVICE_ID, DEFAULT_SERVICE, "A part of every application id."),
     KsqlSetting("ksql.schema.registry.url", "", "The schema registry; without it one in Kafka."),
     KsqlSetting("ksql.persistence.default.format.key", "KAFKA", "KEY_FORMAT where none is given."),
     KsqlSetting("ksql.persistence.default.format.value", "", "VALUE_FORMAT where none is given."),
@@ -112,4 +113,4 @@ def has_no_effect(name: str) -> bool:
 
 def application_id(settings: Mapping[str, str], query_id: str) -> str:
     """Return the application id that a query runs under, which its topics begin with."""
-    return f"_confluent-ksql-{settings.get(SERVICE_ID, 'default_')}query_{query_id}"
+    return f"_confluent-ksql-{settings.get(SERVICE_ID, DEFAULT_SERVICE)}query_{query_id}"

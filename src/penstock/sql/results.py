@@ -48,6 +48,14 @@ class OutgoingRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class DeletedTopic:
+    """What DROP ... DELETE TOPIC takes away: a topic, and the subjects of its schemas."""
+
+    topic: str
+    subjects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PrintResult(StatementResult):
     """What PRINT asks for; whoever has a cluster reads the records."""
 

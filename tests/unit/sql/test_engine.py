@@ -271,3 +271,33 @@ def test_executed_push_query_says_where_its_rows_come() -> None:
     """Nobody waits for the end of a query that has none."""
     (result,) = engine_of(ORDERS).execute("SELECT * FROM orders EMIT CHANGES;")
     assert "subscribe" in result.message
+
+
+def test_dropped_topic_leaves_no_rows_here() -> None:
+    """DELETE TOPIC in this process forgets what INSERT has put into the topic, and its schemas."""
+    avro = ORDERS.replace("VALUE_FORMAT='JSON'", "VALUE_FORMAT='AVRO'")
+    engine = engine_of(avro, INSERT)
+    (result,) = engine.execute("DROP STREAM orders DELETE TOPIC;")
+    assert "topic orders deleted" in result.message
+    assert engine.outbox == []
+    assert engine.registry.latest("orders-value") is None
+    assert engine.catalog.topics == {}
+
+
+def test_topic_of_two_streams_is_not_deleted() -> None:
+    """The other stream would be left without its records."""
+    other = ORDERS.replace("orders (", "others (")
+    error = refusal(ORDERS, other, "DROP STREAM orders DELETE TOPIC;")
+    assert error.code == "topic-in-use"
+    assert "OTHERS" in error.message
+
+
+def test_paused_query_stays_paused_when_it_is_made_anew() -> None:
+    """PAUSE is about the id of a query; RESUME and TERMINATE end it."""
+    copy = "CREATE OR REPLACE STREAM a AS SELECT * FROM orders;"
+    engine = engine_of(ORDERS, copy, "PAUSE CSAS_A_0;", copy)
+    assert engine.queries["CSAS_A_0"].state == "PAUSED"
+    engine.execute("RESUME ALL;")
+    assert engine.queries["CSAS_A_0"].state == "RUNNING"
+    engine.execute("PAUSE ALL; TERMINATE CSAS_A_0;")
+    assert engine.catalog.paused == set()

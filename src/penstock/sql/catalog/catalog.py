@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -118,6 +118,8 @@ class Catalog:
     variables: dict[str, str] = field(default_factory=dict)
     properties: dict[str, str] = field(default_factory=dict)
     topics: dict[str, int] = field(default_factory=dict)
+    #: The ids of paused queries. Some may come back only with the next script.
+    paused: set[str] = field(default_factory=set)
     next_query: int = 0
     default_partitions: int = 1
 
@@ -130,6 +132,7 @@ class Catalog:
             variables=dict(self.variables),
             properties=dict(self.properties),
             topics=dict(self.topics),
+            paused=set(self.paused),
         )
 
     def source(self, name: str, span: Span | None = None) -> DataSource:
@@ -145,7 +148,15 @@ class Catalog:
         return found
 
     def add_query(self, query: PersistentQuery) -> None:
-        self.queries[query.id] = query
+        """Add a query; one that was paused before stays paused until RESUME."""
+        state: QueryState = "PAUSED" if query.id in self.paused else "RUNNING"
+        self.queries[query.id] = replace(query, state=state)
+
+    def learn_paused(self, query_ids: Iterable[str]) -> None:
+        """Pause these queries, those that are there and those that will be."""
+        self.paused.update(query_ids)
+        for query in list(self.queries.values()):
+            self.add_query(query)
 
     def queries_reading(self, name: str) -> list[PersistentQuery]:
         return [query for query in self.queries.values() if name in query.sources]

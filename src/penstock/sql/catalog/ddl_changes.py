@@ -52,10 +52,24 @@ class Changes:
                 fix="leave DELETE TOPIC out",
                 span=statement.span,
             )
+        if statement.delete_topic:
+            self._refuse_shared_topic(found, statement)
         for query in self.catalog.queries_writing(found.name):
             del self.catalog.queries[query.id]
         del self.catalog.sources[found.name]
         return found
+
+    def _refuse_shared_topic(self, found: DataSource, statement: DropSource) -> None:
+        sources = self.catalog.sources.values()
+        others = [s.name for s in sources if s.topic == found.topic and s.name != found.name]
+        if others:
+            raise AnalysisError(
+                "topic-in-use",
+                f"topic {found.topic!r} of {found.name} cannot be deleted: {', '.join(others)}"
+                f" {'has' if len(others) == 1 else 'have'} the same topic",
+                fix="leave DELETE TOPIC out, or drop the others first",
+                span=statement.span,
+            )
 
     def alter(self, statement: AlterSource) -> DataSource:
         """Adds columns at the end of a stream or table that no query made."""

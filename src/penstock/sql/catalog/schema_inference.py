@@ -121,3 +121,16 @@ def internal_rows(topology: Topology) -> list[RowFormat]:
         if isinstance(row, RowFormat) and row.columns and has_language(row.format.name):
             found.setdefault(row.topic, row)
     return list(found.values())
+
+
+def registered_subjects(source: DataSource) -> tuple[str, ...]:
+    """Return the subjects that the schemas of a source's topic are registered under."""
+    sides = (
+        (source.key_format, source.schema.key, True),
+        (source.value_format, source.schema.value, False),
+    )
+    return tuple(
+        subject_of(source.topic, is_key=is_key)
+        for spec, columns, is_key in sides
+        if columns and has_language(spec.name)
+    )

@@ -136,6 +136,10 @@ class LocalQueries:
         """Gives the records of a topic, oldest first; ``PullQuery.rows`` reads tables with it."""
         return [record for record in self._written if record.topic == topic]
 
+    def forget(self, topic: str) -> None:
+        """Forget the records of a topic that was deleted; queries keep what they made of them."""
+        self._written = [record for record in self._written if record.topic != topic]
+
     def subscribe(self, query: PushQuery) -> Subscription:
         """Runs a push query beside the others; it sees records from now on."""
         local = LocalQuery(query.id, f"push-{query.id}", query.topology)

@@ -19,13 +19,15 @@ from penstock.kafka.clients import new_consumer, new_producer, sendable_time
 from penstock.kafka.embedded import shared_broker
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.catalog.catalog import DataSource
-from penstock.sql.ksql_settings import QUERY_DEFAULTS
+from penstock.sql.ksql_settings import DEFAULT_SERVICE, QUERY_DEFAULTS, SERVICE_ID
 from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.queries.paused import PausedQueries, paused_topic
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
 from penstock.sql.queries.spark_push import RunningPush
 from penstock.sql.results import OutgoingRecord
 from penstock.sql.setting_names import STREAMS_PREFIX
+from penstock.sql.statements.assertions import TopicShape
 from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
@@ -84,13 +86,28 @@ class SparkQueries:
         #: The running applications by query id.
         self.applications: dict[str, KafkaStreams] = {}
         self._paused: set[str] = set()
+        service_id = engine.config.get(SERVICE_ID, DEFAULT_SERVICE)
+        self._paused_log = PausedQueries(
+            paused_topic(service_id), self._admin, self._producer, self._records
+        )
         self._learn_topics()
+        engine.catalog.learn_paused(self._paused_log.load())
 
     # Topics and records
 
     def _learn_topics(self) -> None:
         for name, topic in self._admin.topics().items():
             self._engine.catalog.topics[name] = len(topic.partitions)
+
+    def topics(self) -> dict[str, TopicShape]:
+        """Ask the cluster for its topics."""
+        found = self._admin.topics().items()
+        return {name: TopicShape(len(t.partitions), t.replication) for name, t in found}
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic; dropped queries end first, for they would write to it again."""
+        self._end_dropped()
+        self._admin.delete_topics([topic], missing_ok=True)
 
     def _make_topics(self) -> None:
         """Makes the topics of streams and tables that are not there yet."""
@@ -133,16 +150,30 @@ class SparkQueries:
     # Life
 
     def sync(self) -> None:
-        """Makes the running applications those of the catalog's queries."""
+        """Make the running applications those of the catalog's queries.
+
+        Which queries are paused is kept in Kafka, so that the next run pauses them, too.
+        """
+        self._end_dropped()
         self._make_topics()
+        for query_id, query in self._engine.queries.items():
+            is_paused = query.state == "PAUSED"
+            if query_id not in self.applications:
+                topology = self._engine.topology(query_id)
+                started = self._started(query.plan, topology, is_paused=is_paused)
+                self.applications[query_id] = started
+            self._pause(query_id, is_paused=is_paused)
+        self.keep_paused()
+
+    def keep_paused(self) -> None:
+        """Keep in Kafka which queries are paused."""
+        self._paused_log.keep(self._engine.catalog.paused)
+
+    def _end_dropped(self) -> None:
         wanted = self._engine.queries
         for query_id in [each for each in self.applications if each not in wanted]:
             self.applications.pop(query_id).close()
-        for query_id, query in wanted.items():
-            if query_id not in self.applications:
-                topology = self._engine.topology(query_id)
-                self.applications[query_id] = self._started(query.plan, topology)
-            self._pause(query_id, is_paused=query.state == "PAUSED")
+            self._paused.discard(query_id)
 
     def _pause(self, query_id: str, *, is_paused: bool) -> None:
         if is_paused and query_id not in self._paused:
@@ -152,13 +183,18 @@ class SparkQueries:
             self.applications[query_id].resume()
             self._paused.discard(query_id)
 
-    def _started(self, plan: QueryPlan, topology: Topology) -> KafkaStreams:
+    def _started(
+        self, plan: QueryPlan, topology: Topology, *, is_paused: bool = False
+    ) -> KafkaStreams:
         self._open_session()
         # Spark is heavy: whoever only plans queries need not load it.
         streams: Any = importlib.import_module("penstock.runtime.spark.driver.streams")
         own = {APPLICATION_ID.name: self._engine.application_id(plan.id)}
         config = {**self._config, **settings_of(plan), **own}
         application: KafkaStreams = streams.KafkaStreams(topology, config)
+        if is_paused:
+            # Before the start: a paused query processes nothing at all.
+            application.pause()
         application.start()
         return application
 

@@ -4,32 +4,59 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from penstock.model.sql.errors import AnalysisError
 from penstock.registry.registry import RegistryError, SchemaRegistry
 from penstock.sql.ast.statements import AssertSchema, AssertTopic
 from penstock.sql.catalog.properties import ASSERT_TOPIC_PROPERTIES, read_properties
 
-_DEFAULT_TIMEOUT_MS = 1_000
+DEFAULT_TIMEOUT_MS = 1_000
+TOPIC_TIMEOUT = "ksql.assert.topic.default.timeout.ms"
+SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
 _PAUSE_S = 0.05
 
 
-def assert_topic(statement: AssertTopic, topics: Mapping[str, int]) -> str:
-    """Waits for a topic, with as many partitions as WITH says."""
+@dataclass(frozen=True, slots=True)
+class TopicShape:
+    """What ASSERT TOPIC compares; ``replicas`` is None where nobody knows."""
+
+    partitions: int
+    replicas: int | None = None
+
+
+def assert_topic(
+    statement: AssertTopic,
+    topics: Callable[[], Mapping[str, TopicShape]],
+    timeout_ms: int = DEFAULT_TIMEOUT_MS,
+) -> str:
+    """Wait for a topic with as many partitions and replicas as WITH says.
+
+    ``topics`` is asked again and again: another process may be about to make or delete the topic.
+    """
     properties = read_properties(statement.properties, ASSERT_TOPIC_PROPERTIES)
-    partitions = properties.number("PARTITIONS")
+    partitions, replicas = properties.number("PARTITIONS"), properties.number("REPLICAS")
+
+    def found() -> TopicShape | None:
+        return topics().get(statement.name)
 
     def holds() -> bool:
-        found = topics.get(statement.name)
-        fits = found is not None and partitions in (None, found)
-        return fits if statement.exists else found is None
+        shape = found()
+        if shape is None or not statement.exists:
+            return (shape is not None) is statement.exists
+        return partitions in (None, shape.partitions) and replicas in (None, shape.replicas)
 
-    _wait(holds, statement, f"topic {statement.name!r}", statement.exists)
+    what = f"topic {statement.name!r}"
+    if statement.exists and (shape := found()) is not None:
+        what += f" as described (it has {shape.partitions} partitions)"
+    _wait(holds, statement, what, timeout_ms)
     return f"topic {statement.name} {'exists' if statement.exists else 'does not exist'}"
 
 
-def assert_schema(statement: AssertSchema, registry: SchemaRegistry) -> str:
-    """Waits for a schema by subject, id or both."""
+def assert_schema(
+    statement: AssertSchema, registry: SchemaRegistry, timeout_ms: int = DEFAULT_TIMEOUT_MS
+) -> str:
+    """Wait for a schema by subject, id or both."""
     what = " ".join(
         part
         for part in (
@@ -42,7 +69,7 @@ def assert_schema(statement: AssertSchema, registry: SchemaRegistry) -> str:
     def holds() -> bool:
         return _has_schema(statement, registry) is statement.exists
 
-    _wait(holds, statement, f"schema with {what}", statement.exists)
+    _wait(holds, statement, f"schema with {what}", timeout_ms)
     return f"schema with {what} {'exists' if statement.exists else 'does not exist'}"
 
 
@@ -65,15 +92,16 @@ def _wait(
     holds: Callable[[], bool],
     statement: AssertTopic | AssertSchema,
     what: str,
-    exists: bool,
+    default_ms: int,
 ) -> None:
-    timeout_ms = _DEFAULT_TIMEOUT_MS if statement.timeout_ms is None else statement.timeout_ms
+    timeout_ms = default_ms if statement.timeout_ms is None else statement.timeout_ms
     deadline = time.monotonic() + timeout_ms / 1000
     while not holds():
         if time.monotonic() >= deadline:
+            is_so = "does not exist" if statement.exists else "exists"
             raise AnalysisError(
                 "assertion-failed",
-                f"{what} {'does not exist' if exists else 'exists'} after {timeout_ms} ms",
+                f"{what} {is_so} after {timeout_ms} ms",
                 fix="wait longer with TIMEOUT, or correct what is asserted",
                 span=statement.span,
             )

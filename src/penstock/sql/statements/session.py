@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
 from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.sql.ast import administration as admin
@@ -33,11 +31,14 @@ def _control(catalog: Catalog, statement: admin.ControlQuery, name: str) -> None
             fix=did_you_mean(name, catalog.queries) or "SHOW QUERIES lists them",
             span=statement.span,
         )
+    if statement.action == "PAUSE":
+        catalog.paused.add(name)
+    else:
+        catalog.paused.discard(name)
     if statement.action == "TERMINATE":
         del catalog.queries[name]
     else:
-        state: Any = "PAUSED" if statement.action == "PAUSE" else "RUNNING"
-        catalog.queries[name] = replace(query, state=state)
+        catalog.add_query(query)
 
 
 def set_property(
