@@ -12,6 +12,7 @@ from penstock.formats.errors import FormatError
 if TYPE_CHECKING:
     from penstock.formats.registered import Row, SchemaLanguage
     from penstock.formats.rows import RowFormat
+    from penstock.registry.registry import SchemaKind
 
 _HERE = "penstock.formats"
 _MODULES = {
@@ -24,6 +25,11 @@ _MODULES = {
 def has_language(format_name: str) -> bool:
     """Tells whether the schemas of a format are kept in a registry."""
     return format_name in _MODULES
+
+
+def format_of_kind(kind: SchemaKind) -> str:
+    """Return the format whose records name schemas of a kind."""
+    return "JSON_SR" if kind == "JSON" else kind
 
 
 @cache

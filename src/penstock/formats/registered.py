@@ -79,6 +79,11 @@ def schema_id_of(data: bytes) -> int:
     return int.from_bytes(data[1:PREFIX_SIZE], "big")
 
 
+def payload_of(data: bytes) -> bytes:
+    """Return what stands behind the id of the schema."""
+    return data[_PREFIX:]
+
+
 def registered_codec(
     language: SchemaLanguage, row: RowFormat
 ) -> tuple[Callable[[Row], bytes | None], Callable[[bytes], Row]]:

@@ -11,6 +11,7 @@ from penstock.formats.inference import register
 from penstock.model.sql.errors import AnalysisError, SqlError, did_you_mean
 from penstock.registry.registries import registry_for
 from penstock.registry.registry import SchemaRegistry
+from penstock.serde.base import Serde
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.catalog.catalog import Catalog, DataSource, PersistentQuery
@@ -184,6 +185,14 @@ class SqlEngine:
     def application_id(self, query_id: str) -> str:
         """Gives the application id a query runs under, which its topics begin with."""
         return application_id(self.config, query_id)
+
+    def serdes(self, source: DataSource) -> tuple[Serde[Any], Serde[Any]]:
+        """Return what reads and writes the keys and the values of a stream's or table's topic.
+
+        Both work on tuples with one SQL value for each column; windowed keys are ``Windowed``.
+        """
+        lowering = self._execution(self.catalog).lowering(source.name)
+        return lowering.topic_key_serde(source), lowering.topic_value_serde(source)
 
     # Running
 

@@ -151,7 +151,7 @@ class Execution:
         )
 
     def insert_values(self, statement: ast.InsertValues, sql: str) -> StatementResult:
-        record = record_of(statement, self.catalog, self.functions, self._lowering("INSERT"))
+        record = record_of(statement, self.catalog, self.functions, self.lowering("INSERT"))
         self.outgoing.append(record)
         return StatementResult("insert-values", sql, "1 row inserted", source=statement.name)
 
@@ -162,7 +162,7 @@ class Execution:
         return StatementResult("insert-values", sql, message, source=statement.rows[0].name)
 
     def delete(self, statement: ast.DeleteFrom, sql: str) -> StatementResult:
-        record = tombstone_of(statement, self.catalog, self.functions, self._lowering("DELETE"))
+        record = tombstone_of(statement, self.catalog, self.functions, self.lowering("DELETE"))
         self.outgoing.append(record)
         return StatementResult("delete", sql, "1 key deleted", source=statement.name)
 
@@ -325,7 +325,8 @@ class Execution:
     def _planner(self) -> Planner:
         return Planner(self.catalog, self.functions, self.settings)
 
-    def _lowering(self, name: str) -> Lowering:
+    def lowering(self, name: str) -> Lowering:
+        """Return what makes serdes and functions for a query or statement."""
         return Lowering(name, self.environment, self.registry)
 
     def _query_id(self, prefix: str) -> str:

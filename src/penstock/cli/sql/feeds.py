@@ -11,9 +11,13 @@ from typing import Any
 from confluent_kafka import TopicPartition
 from rich.text import Text
 
+from penstock.cli.sql.print_format import PrintFormat
 from penstock.cli.sql.results import RowLines, plain_row
-from penstock.cli.text_format import as_printable, as_time
+from penstock.cli.text_format import as_text, as_time
+from penstock.config import StreamsConfig
+from penstock.errors import PenstockError
 from penstock.kafka.admin import Admin
+from penstock.kafka.client_config import admin_settings, consumer_settings
 from penstock.kafka.clients import new_consumer
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.spark_push import RunningPush
@@ -29,10 +33,16 @@ Item = tuple[list[Text], dict[str, Any]]
 
 
 class Feed:
-    """Reads items in a thread of its own; whoever draws takes them from here."""
+    """Reads items in a thread of its own; whoever draws takes them from here.
 
-    def __init__(self, name: str, items: Callable[[], Iterator[Item]]) -> None:
+    The error of a feed that stands alone ends nothing but the feed.
+    """
+
+    def __init__(
+        self, name: str, items: Callable[[], Iterator[Item]], *, stands_alone: bool = False
+    ) -> None:
         self.error: Exception | None = None
+        self.stands_alone = stands_alone
         self._items = items
         self._waiting: deque[Item] = deque()
         self._last_at = time.monotonic()
@@ -98,22 +108,42 @@ class PullAnswer:
 
 
 class TopicPrinter:
-    """PRINT: reads a topic from its beginning or its end, as text."""
+    """PRINT: reads a topic from its beginning or its end, decoded as far as possible."""
 
-    def __init__(self, wanted: PrintResult, admin: Admin, settings: dict[str, Any]) -> None:
+    def __init__(self, wanted: PrintResult, kafka: StreamsConfig, shown: PrintFormat) -> None:
         self._wanted = wanted
-        places = [(wanted.topic, state.id) for state in admin.topic(wanted.topic).partitions]
-        is_whole = wanted.from_beginning
-        offsets = admin.begin_offsets(places) if is_whole else admin.end_offsets(places)
-        self._consumer = new_consumer(settings | {"group.id": "penstock-print"})
-        self._consumer.assign([TopicPartition(*place, at) for place, at in offsets.items()])
+        self._kafka = kafka
+        self._shown = shown
         self._stop = threading.Event()
 
     def items(self) -> Iterator[Item]:
-        """Gives every ``INTERVAL``-th record, up to the LIMIT."""
+        """Give every ``INTERVAL``-th record, up to the LIMIT.
+
+        A topic that cannot be read is an item, too: the rest of the script goes on.
+        """
+        try:
+            consumer = self._consumer()
+        except PenstockError as error:
+            yield self._failure(error)
+            raise
+        try:
+            yield from self._records(consumer)
+        finally:
+            consumer.close()
+
+    def _consumer(self) -> Any:
+        wanted, admin = self._wanted, Admin(admin_settings(self._kafka))
+        places = [(wanted.topic, state.id) for state in admin.topic(wanted.topic).partitions]
+        is_whole = wanted.from_beginning
+        offsets = admin.begin_offsets(places) if is_whole else admin.end_offsets(places)
+        consumer = new_consumer(consumer_settings(self._kafka) | {"group.id": "penstock-print"})
+        consumer.assign([TopicPartition(*place, at) for place, at in offsets.items()])
+        return consumer
+
+    def _records(self, consumer: Any) -> Iterator[Item]:
         seen = shown = 0
         while not self._stop.is_set() and shown != self._wanted.limit:
-            message = self._consumer.poll(_POLL_S)
+            message = consumer.poll(_POLL_S)
             if message is None or message.error() is not None:
                 continue
             seen += 1
@@ -122,14 +152,10 @@ class TopicPrinter:
                 yield self._item(message)
 
     def _item(self, message: Any) -> Item:
-        key, value = (
-            None if data is None else as_printable(data)
-            for data in (message.key(), message.value())
-        )
+        key, value = self._shown.key(message.key()), self._shown.value(message.value())
         _, time_ms = message.timestamp()
-        line = Text(f"{as_time(time_ms)}  ", style="dim").append(
-            f"{'-' if key is None else key}  {'-' if value is None else value}", style="not dim"
-        )
+        texts = ["-" if part is None else as_text(part) for part in (key, value)]
+        line = Text(f"{as_time(time_ms)}  ", style="dim").append("  ".join(texts), style="not dim")
         record = {
             "topic": message.topic(),
             "partition": message.partition(),
@@ -140,9 +166,13 @@ class TopicPrinter:
         }
         return [line], {"print": record}
 
+    def _failure(self, error: PenstockError) -> Item:
+        line = Text(f"PRINT {self._wanted.topic}: {error.message}", style="red")
+        problem = {"code": error.code, "message": error.message}
+        return [line], {"print": {"topic": self._wanted.topic}, "error": problem}
+
     def stop(self) -> None:
         self._stop.set()
 
     def close(self) -> None:
         self.stop()
-        self._consumer.close()

@@ -14,12 +14,11 @@ from penstock.cli.run import project_broker
 from penstock.cli.snapshot import Streams
 from penstock.cli.sql.feeds import Feed, PullAnswer, TopicPrinter, push_items
 from penstock.cli.sql.files import read_records, read_text
+from penstock.cli.sql.print_format import PrintFormat
 from penstock.cli.sql.results import print_result
 from penstock.cli.sql.view import ScriptSnapshot, ScriptView, ScriptWatch
 from penstock.cli.supervise import run_watched
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
-from penstock.kafka.admin import Admin
-from penstock.kafka.client_config import admin_settings, consumer_settings
 from penstock.runtime.states import State
 from penstock.sql import SqlEngine
 from penstock.sql.functions.extensions import load_extensions
@@ -80,6 +79,8 @@ def run_script(
         view = stack.enter_context(ScriptView(script.name, run.feeds, as_json=as_json))
         run_watched(run, watch, view, log, until=run.is_over if for_idle else run.is_done)
         last = watch.latest
+    if run.failure is not None:
+        raise run.failure
     if not as_json:
         print_done(f"stopped cleanly after {last.seconds:.0f} s and {last.records:,} rows")
 
@@ -144,7 +145,14 @@ class ScriptRun:
 
     @property
     def error(self) -> Exception | None:
-        failed = [each.error for each in (*self._applications().values(), *self.feeds)]
+        feeds = [feed for feed in self.feeds if not feed.stands_alone]
+        failed = [each.error for each in (*self._applications().values(), *feeds)]
+        return next((error for error in failed if error is not None), None)
+
+    @property
+    def failure(self) -> Exception | None:
+        """What a PRINT ended with: the others went on, but the run has not succeeded."""
+        failed = (feed.error for feed in self.feeds if feed.stands_alone)
         return next((error for error in failed if error is not None), None)
 
     @property
@@ -179,10 +187,9 @@ class ScriptRun:
 
     def _start_print(self, wanted: PrintResult) -> None:
         config = StreamsConfig({APPLICATION_ID.name: "penstock-print", **self._kafka})
-        admin = Admin(admin_settings(config))
-        printer = TopicPrinter(wanted, admin, consumer_settings(config))
+        printer = TopicPrinter(wanted, config, PrintFormat(self._engine, wanted.topic))
         self._readers.append(printer)
-        self.feeds.append(Feed(f"print-{wanted.topic}", printer.items))
+        self.feeds.append(Feed(f"print-{wanted.topic}", printer.items, stands_alone=True))
 
     def is_done(self, snapshot: ScriptSnapshot) -> bool:
         """Whether nothing is left that could go on: no query, and every LIMIT is reached."""
