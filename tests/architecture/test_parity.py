@@ -56,7 +56,8 @@ def test_names_that_work_exist() -> None:
         for name in re.findall(r"`([A-Z]\w+\.[a-z_]+)\b", reason)
     }
     assert promised
-    public = {**vars(penstock.testing), **vars(penstock)}
+    exported = {name: getattr(penstock, name) for name in penstock.__all__}
+    public = {**vars(penstock.testing), **exported}
     for name in promised:
         owner, _, attribute = name.partition(".")
         assert hasattr(public[owner], attribute), name

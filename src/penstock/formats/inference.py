@@ -94,7 +94,7 @@ def _chosen(registry: SchemaRegistry, schema_id: int, *, is_key: bool) -> Schema
     except RegistryError as error:
         if error.code != UNKNOWN_SCHEMA:
             raise
-        raise AnalysisError(
+        raise FormatError(
             UNKNOWN_SCHEMA,
             f"the schema registry has no schema with id {schema_id}",
             fix=f"correct {'KEY' if is_key else 'VALUE'}_SCHEMA_ID, or register the schema first",

@@ -81,7 +81,7 @@ def schema_id_of(data: bytes) -> int:
 
 def payload_of(data: bytes) -> bytes:
     """Return what stands behind the id of the schema."""
-    return data[_PREFIX:]
+    return data[PREFIX_SIZE:]
 
 
 def registered_codec(
