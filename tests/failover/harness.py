@@ -125,13 +125,28 @@ class Instances:
             self._closing.wait(0.02)
         producer.flush(30)
 
+    def send_each_key(self, times: int) -> None:
+        """Send records of every key at once, in place of a steady rate."""
+        producer = Producer(
+            {"bootstrap.servers": self.bootstrap, "partitioner": "murmur2_random",
+             "enable.idempotence": True, "linger.ms": 20}
+        )  # fmt: skip
+        for number in range(self.keys):
+            key = f"k{number}"
+            for _ in range(times + number % 3):
+                producer.produce(WORDS, b"x", key)
+                self.sent[key] += 1
+            if number % 1000 == 0:
+                producer.flush(60)
+        producer.flush(60)
+
     def stop_input(self) -> None:
         self._closing.set()
         self._feeding.join(60)
 
     # Instances
 
-    def start(self, number: int) -> None:
+    def start(self, number: int, **settings_of_its_own: Any) -> None:
         settings = {
             "application.id": APPLICATION,
             "bootstrap.servers": self.bootstrap,
@@ -141,6 +156,7 @@ class Instances:
             "statestore.cache.max.bytes": 0,
             "spark.ui.enabled": "false",
             **self._settings,
+            **settings_of_its_own,
         }
         environment = {**os.environ, "PYTHONPATH": f"{_ROOT / 'src'}:{_ROOT}"}
         file = self.folder / f"instance-{number}.log"

@@ -19,6 +19,7 @@ from penstock.cli.produce import produce
 from penstock.cli.registry import registry
 from penstock.cli.reset.command import reset
 from penstock.cli.run import run
+from penstock.cli.serve import serve
 from penstock.cli.sql.commands import app as sql
 from penstock.cli.topics import app as topics
 from penstock.kafka.distribution import KAFKA_VERSION
@@ -34,6 +35,7 @@ app = typer.Typer(
 
 app.command()(demo)
 app.command()(run)
+app.command()(serve)
 app.add_typer(sql, name="sql")
 app.command()(reset)
 app.add_typer(broker, name="broker")

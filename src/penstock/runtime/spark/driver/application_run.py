@@ -76,8 +76,12 @@ _ANSWER_S = 20.0
 class ApplicationRun:
     """From a topology and a configuration to running batches, and back."""
 
-    def __init__(self, graph: Graph, config: StreamsConfig, slots: int, secret: bytes) -> None:
+    def __init__(
+        self, graph: Graph, config: StreamsConfig, slots: int, secret: bytes, *,
+        may_lead: bool = True,
+    ) -> None:  # fmt: skip
         self.slots = slots
+        self._may_lead = may_lead
         self._graph = graph
         self._config = config
         self._secret = secret
@@ -143,10 +147,17 @@ class ApplicationRun:
             fresh_path()
         plan = self._plan = self._made_plan()
         existing = self.admin.topics()
-        specs = internal_topics(plan, self._config)
-        check_internal_topics(specs, existing)
-        self.admin.create_topics(specs)
-        if self.member is None:
+        if not self._may_lead and batches_topic(self.application_id) not in existing:
+            raise StreamsError(
+                "never-run",
+                f"application {self.application_id!r} has not run on this cluster",
+                fix="correct application.id and bootstrap.servers, or start the application first",
+            )
+        if self._may_lead:
+            specs = internal_topics(plan, self._config)
+            check_internal_topics(specs, existing)
+            self.admin.create_topics(specs)
+        if self.member is None and self._may_lead:
             session = {
                 setting.name: self._config[setting]
                 for setting in (SESSION_TIMEOUT_MS, HEARTBEAT_INTERVAL_MS)
@@ -157,7 +168,7 @@ class ApplicationRun:
         if self.instance is None:
             self.instance = Instance(
                 self._config, instance_host(self._config), leads=self._is_leading,
-                changed=self._notify,
+                changed=self._notify, may_lead=self._may_lead,
             )  # fmt: skip
 
     def wait_to_lead(self, closing: threading.Event, *, until_joined: bool = False) -> bool:

@@ -11,13 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import APPLICATION_ID, APPLICATION_SERVER, StreamsConfig
-from penstock.errors import PenstockError, UnknownStoreError, UnsupportedOperationError
+from penstock.errors import (
+    PenstockError,
+    StreamsError,
+    UnknownStoreError,
+    UnsupportedOperationError,
+)
 from penstock.kafka.client_config import consumer_settings
 from penstock.kernel.serdes import required_serde
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.driver.change_feed import ChangeFeed
+from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.metadata import collected
 from penstock.runtime.spark.exchange.channel import ask
+from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.states import State
 from penstock.serving.application import (
     Answer,
@@ -43,6 +50,7 @@ from penstock.topology.picture import to_svg
 if TYPE_CHECKING:
     from penstock.runtime.spark.driver.application_run import ApplicationRun
     from penstock.runtime.spark.driver.batch_runner import BatchRunner
+    from penstock.runtime.spark.driver.query_instance import QueryInstance
     from penstock.runtime.spark.driver.streams import KafkaStreams
 
 log = logging.getLogger(__name__)
@@ -61,7 +69,8 @@ _WINDOW = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW)
 class ServedStreams:
     """One instance of an application, as a ``Queryable``.
 
-    While it leads it owns all partitions and asks its slots. While it does not, it owns none.
+    While it leads it owns all partitions and asks its slots. While it does not, it answers from
+    its copies, if it keeps any, and only those who take an answer that may be behind.
 
     Args:
         run: returns the run of the application, None before the start and after the end.
@@ -69,7 +78,7 @@ class ServedStreams:
 
     def __init__(
         self,
-        streams: KafkaStreams,
+        streams: KafkaStreams | QueryInstance,
         config: StreamsConfig,
         run: Callable[[], ApplicationRun | None],
     ) -> None:
@@ -77,9 +86,10 @@ class ServedStreams:
         self._config = config
         self._run = run
         name = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
-        self._instance_id = f"{config[APPLICATION_ID]}-{name}"
-        #: The application for which the stores were last listed, and what was found.
-        self._listed: tuple[object, dict[str, StoreInfo], Instance] | None = None
+        #: Until the instance has registered under its own name.
+        self._early_id = f"{config[APPLICATION_ID]}-{name}"
+        #: The plan for which the stores were last listed, and what was found.
+        self._listed: tuple[object, dict[str, StoreInfo]] | None = None
 
     @property
     def application_id(self) -> str:
@@ -87,7 +97,8 @@ class ServedStreams:
 
     @property
     def instance_id(self) -> str:
-        return self._instance_id
+        run = self._run()
+        return self._early_id if run is None or run.instance is None else run.instance.id
 
     @property
     def address(self) -> str | None:
@@ -96,13 +107,33 @@ class ServedStreams:
     # What can be read, and where
 
     def stores(self) -> Mapping[str, StoreInfo]:
-        return self._listing()[0]
+        return self._listing()
 
     def instances(self) -> Sequence[Instance]:
-        return [self._listing()[1]] if self._leading() is not None else [self._bare()]
+        run = self._run()
+        known = None if run is None else run.instance
+        if known is None:
+            return [Instance(id=self.instance_id, address=self.address)]
+        everything = {name: tuple(range(of.partitions)) for name, of in self.stores().items()}
+        return [
+            Instance(
+                id=each.id,
+                address=each.server or None,
+                is_leader=each.id == known.leader,
+                owned=everything if each.id == known.leader else {},
+                copies=everything if each.has_copies and each.id != known.leader else {},
+            )
+            for each in known.instances.values()
+        ]
 
     def location(self, store: str, partition: int) -> Location:
-        return Location(None if self._leading() is None else self._listing()[1])
+        run = self._run()
+        known = None if run is None else run.instance
+        # While the leader is gone and nobody has taken over, only copies can answer.
+        is_moving = known is not None and known.life_of_leader() is Life.GONE
+        found = self.instances()
+        owner = next((each for each in found if each.is_leader and not is_moving), None)
+        return Location(owner, tuple(each for each in found if each.copies))
 
     def read(
         self,
@@ -113,20 +144,42 @@ class ServedStreams:
         allow_stale: bool = False,
         bound: Position | None = None,
     ) -> Answer:
-        infos, _ = self._listing()
-        info = infos.get(store)
+        info = self._listing().get(store)
         if info is None:
             raise UnknownStoreError("unknown-store", f"there is no store {store!r}")
         runner = self._leading()
         if runner is None:
-            raise self._not_running()
+            return self._copied(info, partition, question, allow_stale=allow_stale, bound=bound)
         # Before the read: the answer may know more than this, and never less.
         position = _by_topic(runner.progress.position)
         rows, has_more, reached = self._ask(runner, info, partition, question)
         position = {**position, info.changelog: {**position.get(info.changelog, {}), **reached}}
         _check_bound(position, bound)
-        source = Source(Role.OWNER, self._instance_id)
+        source = Source(Role.OWNER, self.instance_id)
         return Answer(rows, source, position, 0, has_more)
+
+    def _copied(
+        self, info: StoreInfo, partition: int, question: Question, *,
+        allow_stale: bool, bound: Position | None,
+    ) -> Answer:  # fmt: skip
+        """Answer from the copy of an instance that does not lead, if the caller takes that."""
+        run = self._run()
+        known = None if run is None else run.instance
+        copies = None if known is None else known.copies
+        if known is None or copies is None or not (allow_stale or info.is_global):
+            raise self._not_running()
+        try:
+            rows, has_more, behind, cut = copies.answer(info.name, partition, question)
+        except StreamsError as error:
+            raise NotAvailableError(error.code, error.message, fix=error.fix) from error
+        position = _by_topic(cut.positions)
+        if behind is not None:
+            changelog = {**position.get(info.changelog, {}), partition: behind.position}
+            position = {**position, info.changelog: changelog}
+        _check_bound(position, bound)
+        role = Role.STANDBY if known.record.may_lead else Role.REPLICA
+        lag = 0 if behind is None else behind.lag
+        return Answer(rows, Source(role, known.id), position, lag, has_more, cut.batch)
 
     def _ask(
         self, runner: BatchRunner, info: StoreInfo, partition: int, question: Question
@@ -165,12 +218,16 @@ class ServedStreams:
         state, run = self._streams.state, self._run()
         runner = None if run is None else run.runner
         waiting_for = self._streams.waiting_for
-        is_running = state is State.RUNNING and runner is not None
+        known = None if run is None else run.instance
+        copies = None if known is None else known.copies
+        # One that stands by is ready when its copies show a complete batch.
+        stands_by = runner is None and copies is not None and copies.cut is not None
+        is_running = state is State.RUNNING and (runner is not None or stands_by)
         error = self._streams.error
         return Health(
             state=state.value,
             is_alive=not state.has_ended and state is not State.PENDING_ERROR,
-            is_ready=is_running and waiting_for is None,
+            is_ready=is_running and (waiting_for is None or stands_by),
             is_leader=runner is not None,
             waiting_for=waiting_for,
             lag=None if run is None else _by_topic(run.last_lag),
@@ -211,9 +268,6 @@ class ServedStreams:
         # A private broker is known only to the run.
         return self._config if run is None else run.config
 
-    def _bare(self) -> Instance:
-        return Instance(id=self._instance_id, address=self.address)
-
     def _not_running(self) -> NotAvailableError:
         return NotAvailableError(
             "not-running",
@@ -221,26 +275,22 @@ class ServedStreams:
             fix="ask again in a moment",
         )
 
-    def _listing(self) -> tuple[dict[str, StoreInfo], Instance]:
-        run = self._run()
-        application = None if run is None else run.application
-        listed = self._listed
-        if application is None or run is None:
+    def _listing(self) -> dict[str, StoreInfo]:
+        run, listed = self._run(), self._listed
+        plan = None if run is None else run.plan
+        if run is None or plan is None:
             if listed is None:
                 raise self._not_running()
-            return listed[1], listed[2]
-        if listed is None or listed[0] is not application:
-            infos = _store_infos(run)
-            owned = {name: tuple(range(info.partitions)) for name, info in infos.items()}
-            instance = Instance(
-                id=self._instance_id, address=self.address, is_leader=True, owned=owned
-            )
-            listed = self._listed = application, infos, instance
-        return listed[1], listed[2]
+            return listed[1]
+        if listed is None or listed[0] is not plan:
+            listed = self._listed = plan, _store_infos(plan, run.config)
+        return listed[1]
 
 
 def start_server(
-    streams: KafkaStreams, config: StreamsConfig, run: Callable[[], ApplicationRun | None]
+    streams: KafkaStreams | QueryInstance,
+    config: StreamsConfig,
+    run: Callable[[], ApplicationRun | None],
 ) -> ServingServer | None:
     """Start the server that ``application.server`` asks for; None if it asks for none.
 
@@ -254,11 +304,8 @@ def start_server(
     return ServingServer(ServedStreams(streams, config, run), options).start()
 
 
-def _store_infos(run: ApplicationRun) -> dict[str, StoreInfo]:
-    application = run.application
-    assert application is not None
-    plan, settings = application.plan, task_settings(run.config)
-    graph = plan.graph
+def _store_infos(plan: Plan, config: StreamsConfig) -> dict[str, StoreInfo]:
+    settings, graph = task_settings(config), plan.graph
 
     def info(spec: StoreSpec, partitions: int, changelog: str, *, is_global: bool) -> StoreInfo:
         what = f"store {spec.name!r}"

@@ -290,8 +290,11 @@ class KafkaStreams(Asking):
 
     def restoring(self) -> list[Restore]:
         """The stores that are being read back right now, and how far they are."""
-        runner = self._runner()
-        return [] if runner is None else runner.restoring()
+        run = self._run
+        if run is None or run.runner is not None:
+            return [] if run is None or run.runner is None else run.runner.restoring()
+        copies = None if run.instance is None else run.instance.copies
+        return [] if copies is None else copies.restoring()
 
     @property
     def waiting_for(self) -> str | None:

@@ -22,8 +22,10 @@ from penstock.runtime.spark.replica.task_copy import Followed, TaskCopy
 from penstock.runtime.spark.worker.clients import Clients
 from penstock.runtime.spark.worker.global_copy import GlobalCopy
 from penstock.runtime.spark.worker.memory import no_garbage_collection
-from penstock.runtime.spark.worker.queries import committed_view, read_rows
+from penstock.runtime.spark.worker.queries import answered, committed_view, read_rows
 from penstock.runtime.spark.worker.reader import Range, Reader, ReadRanges
+from penstock.serving.application import Row
+from penstock.serving.question import Question
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 
 log = logging.getLogger(__name__)
@@ -206,15 +208,36 @@ class Replica:
     def query(self, store: str, partition: int, method: str, arguments: tuple[Any, ...]) -> Any:
         """Call a reading method of the copy of one partition; iterators come back as lists."""
         with self.reading:
-            if self.cut is None:
-                raise StreamsError(
-                    "copy-catching-up",
-                    f"the copy of store {store!r} is still reading its changelog",
-                    fix="ask again in a moment, or ask the instance that leads",
-                )
+            self._shown(store)
             if store in self._global.stores:
                 return read_rows(self._global.stores[store], method, arguments)
             return read_rows(self._view(store, partition), method, arguments)
+
+    def answer(
+        self, store: str, partition: int, question: Question
+    ) -> tuple[list[Row], bool, CopyLag | None, Cut]:
+        """Answer a question over HTTP: rows, whether there are more, how far behind, and when."""
+        with self.reading:
+            cut = self._shown(store)
+            if store in self._global.stores:
+                spec = self._plan.graph.global_stores[store].spec
+                rows, more = answered(self._global.stores[store], spec, self._settings, question)
+                return rows, more, None, cut
+            view, spec = self._view(store, partition), self._plan.graph.stores[store]
+            rows, more = answered(view, spec, self._settings, question)
+        lag = next(
+            (e for e in self.lags() if e.store == store and e.task.partition == partition), None
+        )
+        return rows, more, lag, cut
+
+    def _shown(self, store: str) -> Cut:
+        if self.cut is None:
+            raise StreamsError(
+                "copy-catching-up",
+                f"the copy of store {store!r} is still reading its changelog",
+                fix="ask again in a moment, or ask the instance that leads",
+            )
+        return self.cut
 
     def _view(self, store: str, partition: int) -> Any:
         view = self._views.get((store, partition))

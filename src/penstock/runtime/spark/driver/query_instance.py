@@ -1,0 +1,125 @@
+"""An instance that only answers queries: it follows the changelogs, and needs no Spark."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
+from penstock.errors import ConfigError, InvalidStateError
+from penstock.processor.listeners import StandbyUpdateListener
+from penstock.runtime.spark.driver.application_run import ApplicationRun
+from penstock.runtime.spark.driver.serving import start_server
+from penstock.runtime.spark.driver.stores.asking import Asking
+from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
+from penstock.runtime.spark.exchange.stage_request import Restore
+from penstock.runtime.states import State
+from penstock.serving.server import ServingServer
+from penstock.topology.topology import Topology
+
+log = logging.getLogger(__name__)
+
+
+class QueryInstance(Asking):
+    """Keeps copies of all stores of an application that runs elsewhere, and answers from them.
+
+    It never leads and processes nothing. With ``application.server`` it answers over HTTP.
+
+    Args:
+        topology: the topology of the application: it says which stores there are.
+        config: the settings of the application; ``state.dir`` must be this process's own.
+    """
+
+    def __init__(self, topology: Topology, config: Mapping[str, Any]) -> None:
+        self.topology = topology
+        self._config = StreamsConfig(config)
+        for setting in (APPLICATION_ID, BOOTSTRAP_SERVERS):
+            if not self._config[setting]:
+                raise ConfigError(
+                    "missing-setting",
+                    f"{setting.name} is not set",
+                    fix="name the application that is to be asked, and its Kafka cluster",
+                )
+        self.state = State.CREATED
+        self.error: Exception | None = None
+        self._run: ApplicationRun | None = None
+        self._server: ServingServer | None = None
+        self._listener: StandbyUpdateListener | None = None
+        self._closing = threading.Event()
+
+    def set_standby_update_listener(self, listener: StandbyUpdateListener) -> None:
+        """Tells ``listener`` how the copies follow; set it before ``start()``."""
+        self._listener = listener
+
+    def start(self) -> None:
+        """Begin to follow the changelogs, and return at once: ``restoring`` says how far it is."""
+        if self.state is not State.CREATED:
+            raise InvalidStateError(
+                "already-started",
+                f"the instance is {self.state.value}: it can be started only once",
+                fix="make a new one",
+            )
+        self.state = State.REBALANCING
+        run = ApplicationRun(
+            self.topology.graph, self._config, 1, secrets.token_bytes(32), may_lead=False
+        )
+        self._server = start_server(self, self._config, lambda: self._run)
+        try:
+            run.standby_listener = self._listener
+            run.prepare()
+            self._run = run
+            run.stand_by()
+        except BaseException:
+            self._run = run
+            self.close()
+            self.state = State.ERROR
+            raise
+        self.state = State.RUNNING
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until it is closed; false if it is still open after so many seconds."""
+        return self._closing.wait(seconds)
+
+    def close(self) -> None:
+        """Stop following, and let the copies go; they stay on disk for the next start."""
+        self._closing.set()
+        run, self._run = self._run, None
+        if run is not None:
+            run.stop(is_clean=True, patience_s=0.0)
+        server, self._server = self._server, None
+        if server is not None:
+            server.stop()
+        self.state = State.NOT_RUNNING
+
+    def __enter__(self) -> QueryInstance:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def waiting_for(self) -> str | None:
+        """What keeps it from answering; None if nothing does."""
+        run = self._run
+        copies = None if run is None or run.instance is None else run.instance.copies
+        if copies is None or copies.target is None:
+            return "the application has not completed a batch yet"
+        return "copies are catching up" if copies.cut is None else None
+
+    def restoring(self) -> list[Restore]:
+        """The stores that are being read, and how far they are."""
+        run = self._run
+        copies = None if run is None or run.instance is None else run.instance.copies
+        return [] if copies is None else copies.restoring()
+
+    def _stores(self) -> InstanceStores:
+        run = self._run
+        if run is None or self.state is not State.RUNNING:
+            raise InvalidStateError(
+                "not-running", f"the instance is {self.state.value}", fix="call start() first"
+            )
+        return InstanceStores(run, None)
