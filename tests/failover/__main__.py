@@ -35,13 +35,7 @@ def run(folder: Path, given: argparse.Namespace) -> None:
             instances.start(number)
         instances.wait_for_output(0.0)
         for kill in range(given.kills):
-            deadline = time.monotonic() + 180
-            while time.monotonic() < deadline and not all(
-                number == instances.leader() or instances.is_standing_by(number)
-                for number in instances.processes
-            ):
-                time.sleep(0.1)
-            time.sleep(3.0)
+            instances.wait_until_ready()
             leader = instances.leader()
             assert leader is not None, "nobody leads"
             began = time.monotonic()

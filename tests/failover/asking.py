@@ -101,7 +101,7 @@ def report(folder: Path, keys: int, asks: int, standbys: int, askers: int) -> st
             instances.start(number, **{"application.server": f"127.0.0.1:{port}"})
         instances.send_each_key(times=2)
         instances.wait_for_all(300)
-        _wait_until_all_stand_by(instances)
+        instances.wait_until_ready()
         threads = [Asker(ports, dict(instances.sent), seed) for seed in range(askers)]
         for thread in threads:
             thread.start()
@@ -129,18 +129,6 @@ def report(folder: Path, keys: int, asks: int, standbys: int, askers: int) -> st
         return "\n".join(
             [*lines, f"answers: {dict(answers)}", f"0 wrong; longest without one: {longest:.1f} s"]
         )
-
-
-def _wait_until_all_stand_by(instances: Instances) -> None:
-    deadline = time.monotonic() + 300
-    while not all(
-        number == instances.leader() or instances.is_standing_by(number)
-        for number in instances.processes
-    ):
-        if time.monotonic() > deadline:
-            raise AssertionError("not all instances stand by")
-        time.sleep(0.2)
-    time.sleep(3.0)
 
 
 def _wait_for_leader(instances: Instances) -> None:

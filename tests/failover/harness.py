@@ -207,6 +207,17 @@ class Instances:
 
     # Waiting
 
+    def wait_until_ready(self, timeout_s: float = 180.0) -> None:
+        """Wait until one instance leads, and all others have been standing by for a while."""
+        deadline = time.monotonic() + timeout_s
+        while not all(
+            number == self.leader() or self.is_standing_by(number) for number in self.processes
+        ):
+            if time.monotonic() > deadline:
+                raise AssertionError("not all instances stand by")
+            time.sleep(0.1)
+        time.sleep(3.0)
+
     def wait_for_output(self, since_s: float, timeout_s: float = 90.0) -> float:
         """Return how long after a moment the first output was committed."""
         deadline = time.monotonic() + timeout_s
