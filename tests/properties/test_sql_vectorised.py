@@ -32,6 +32,8 @@ CREATE STREAM lines (k VARCHAR KEY, line VARCHAR)
     WITH (KAFKA_TOPIC='in', VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='TAB', PARTITIONS=1);
 CREATE STREAM cells (k VARCHAR KEY, first VARCHAR, second VARCHAR)
     WITH (KAFKA_TOPIC='in', VALUE_FORMAT='DELIMITED', PARTITIONS=1);
+CREATE STREAM headed (k VARCHAR KEY, n DOUBLE, whole ARRAY<STRUCT<key STRING, value BYTES>> HEADERS)
+    WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON', PARTITIONS=1);
 CREATE TABLE t (k VARCHAR PRIMARY KEY, n DOUBLE, s VARCHAR)
     WITH (KAFKA_TOPIC='table', VALUE_FORMAT='JSON', PARTITIONS=1);
 """
@@ -40,6 +42,15 @@ DELIMITED = "WITH (KAFKA_TOPIC='out', VALUE_FORMAT='DELIMITED')"
 QUERIES = {
     "stateless": f"""CREATE STREAM o {OUT} AS
         SELECT k, n * 2 AS m, CASE WHEN n > 3 THEN 'many' ELSE s END AS size FROM i WHERE n > 0""",
+    "times": f"""CREATE STREAM o {OUT} AS
+        SELECT k, ROWTIME AS at, ROWOFFSET AS place, ROWPARTITION AS part, n FROM i
+        WHERE ROWTIME > 20000""",
+    "headers": f"CREATE STREAM o {OUT} AS SELECT k, whole, ROWTIME AS at, n FROM headed",
+    "newest": f"""CREATE TABLE o {OUT} AS
+        SELECT s, MAX(ROWTIME) AS newest, COUNT(*) AS c FROM i GROUP BY s""",
+    "inner_times": f"""CREATE STREAM o {OUT} AS
+        SELECT x.k AS k, x.n AS n, x.ROWTIME AS at, x.ROWOFFSET AS place
+        FROM (SELECT k, n FROM i WHERE n > 1) x""",
     "rekeyed": f"CREATE STREAM o {OUT} AS SELECT s, k, n FROM i PARTITION BY s",
     "counts": f"CREATE TABLE o {OUT} AS SELECT k, COUNT(*) AS c, COUNT(n) AS d FROM i GROUP BY k",
     "unread": f"CREATE TABLE o {DELIMITED} AS SELECT k, COUNT(*) AS c FROM i GROUP BY k",

@@ -114,8 +114,22 @@ def test_explanation_names_what_is_read_and_written() -> None:
     assert "Sink: KSTREAM-SINK-0000000002 (topic: out)" in topology
 
 
-def test_pseudo_columns_are_a_reason_to_go_record_by_record() -> None:
-    """The reason names the operator that has no column form."""
-    (line,) = explained("SELECT ROWTIME, page FROM clicks EMIT CHANGES").details["runs"]
-    assert line.startswith("sub-topology 0: record by record (")
-    assert "KSTREAM-" in line
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ROWTIME, page FROM clicks EMIT CHANGES",
+        "SELECT ROWPARTITION, ROWOFFSET FROM clicks WHERE ROWTIME > 5 EMIT CHANGES",
+        "CREATE TABLE o AS SELECT usr, MAX(ROWTIME) AS newest FROM clicks GROUP BY usr",
+    ],
+)
+def test_pseudo_columns_run_over_columns(query: str) -> None:
+    """Time and place of a record are columns of a batch as well."""
+    assert explained(query).details["runs"] == COLUMNS
+
+
+def test_reason_to_go_record_by_record_names_its_operator() -> None:
+    """A session is no window that columns know."""
+    query = "CREATE TABLE o AS SELECT usr, COUNT(*) AS n FROM clicks"
+    runs = explained(f"{query} WINDOW SESSION (5 SECONDS) GROUP BY usr").details["runs"]
+    assert runs[0].startswith("sub-topology 0: record by record (")
+    assert "Aggregate" in runs[0]

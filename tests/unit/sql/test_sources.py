@@ -1,5 +1,7 @@
 """CREATE STREAM and CREATE TABLE: properties, columns, windows, headers and schemas."""
 
+from typing import Any
+
 import pytest
 
 from penstock.registry.registry import MemoryRegistry, Schema
@@ -134,3 +136,43 @@ def test_schemas_of_keys_inside_a_query_are_registered_before_it_runs() -> None:
     stream = "CREATE STREAM s (a INT KEY, b INT) WITH (KAFKA_TOPIC='s', FORMAT='AVRO');"
     engine = engine_of(stream, "CREATE TABLE t AS SELECT b, COUNT(*) AS n FROM s GROUP BY b;")
     assert "CTAS_T_0-Aggregate-key" in engine.registry.subjects()
+
+
+PLAIN = (
+    "CREATE STREAM s (id VARCHAR KEY, a INT{more}) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON'{w});"
+)
+HEADERS = ", h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS"
+WINDOW = ", WINDOW_TYPE='TUMBLING', WINDOW_SIZE='10 SECONDS'"
+
+
+def written(source: str, select: str, *, over_columns: bool) -> tuple[list[Any], list[Any]]:
+    """What a query writes, and why batches did not run over columns."""
+    engine = SqlEngine()
+    engine.execute(f"{source} CREATE STREAM o AS {select};")
+    with engine.local(over_columns=over_columns) as queries:
+        for n in range(5):
+            window = (10_000 * n).to_bytes(8, "big") if "WINDOW_TYPE" in source else b""
+            headers = (("x", b"%d" % n), ("y", None)) if n % 2 else ()
+            value = None if n == 3 else b'{"A": %d}' % n
+            queries.pipe("s", b"k%d" % n + window, value, 1000 * n, headers)
+        return queries.produced, [b.why_not for q in queries.queries for b in q.batches]
+
+
+@pytest.mark.parametrize(
+    ("more", "w", "select"),
+    [
+        ("", "", "SELECT id, a, ROWTIME AS t, ROWPARTITION AS p, ROWOFFSET AS o FROM s"),
+        ("", "", "SELECT id, a FROM s WHERE ROWTIME > 1000"),
+        (HEADERS, "", "SELECT id, a, h FROM s"),
+        (", h BYTES HEADER('x')", "", "SELECT id, a, h FROM s WHERE h IS NOT NULL"),
+        ("", WINDOW, "SELECT id, a, WINDOWSTART AS ws, WINDOWEND AS we, ROWTIME AS t FROM s"),
+        ("", "", "SELECT x.id, x.a, x.ROWTIME AS t FROM (SELECT id, a FROM s WHERE a > 1) AS x"),
+    ],
+)
+def test_time_place_and_headers_are_columns(more: str, w: str, select: str) -> None:
+    """Over columns a record's time, partition, offset, headers and window are the same."""
+    source = PLAIN.format(more=more, w=w)
+    expected, _ = written(source, select, over_columns=False)
+    found, reasons = written(source, select, over_columns=True)
+    assert found == expected != []
+    assert set(reasons) == {None}

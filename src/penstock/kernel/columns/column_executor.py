@@ -37,6 +37,8 @@ class ColumnExecutor(Generic[N]):
     hides_order = False
     #: Whether what it sends is left to its cache, because nodes behind it see records one by one.
     is_handed_off = False
+    #: Whether it asks where records came from: ``Batch.origins`` is there then.
+    reads_origins = False
     #: Whether all that the node sends belongs to the end of the batch, so that it runs only once.
     runs_once = False
 

@@ -40,7 +40,9 @@ class ColumnPlan:
     @property
     def is_handed_off(self) -> bool:
         """Whether something is left for the flush after a batch."""
-        return any(source.tells_origins for source in self.sources.values())
+        return any(
+            step.is_handed_off for source in self.sources.values() for step in source.below()
+        )
 
 
 def plan_columns(task: StreamTask, nodes: Iterable[str]) -> ColumnPlan:
@@ -67,7 +69,7 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
         plan.why_not[node.name] = str(reason)
         return
     plan.why_not.update(_grow(source, task))
-    source.tells_origins = any(step.is_handed_off for step in source.below())
+    source.tells_origins = any(step.is_handed_off or step.reads_origins for step in source.below())
     if not plan.why_not:
         try:
             _check_paths(source)

@@ -11,13 +11,14 @@ from penstock.kernel.columns.planner import plan_columns
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
+from penstock.model.pure import column_form
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.settings import task_settings
 from penstock.state.engine.memory import MemoryStore
 from penstock.topology.explanation import ColumnForm, Explanation
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import MAY_SCHEDULE
+from penstock.topology.nodes import MAY_SCHEDULE, Node, Process
 from penstock.topology.subtopology import SubTopology, subtopologies
 from penstock.topology.topology import Topology
 
@@ -36,7 +37,7 @@ def column_forms(topology: Topology, config: StreamsConfig) -> list[ColumnForm]:
 
 def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
     nodes = [name for name in graph.nodes if name in part.nodes]
-    may_schedule = [name for name in nodes if isinstance(graph.nodes[name], MAY_SCHEDULE)]
+    may_schedule = [name for name in nodes if _may_schedule(graph.nodes[name])]
     if may_schedule:
         # To plan them with the others would make the user's processors and call their ``init``.
         return ColumnForm(part.id, {name: no_form(graph.nodes[name]) for name in may_schedule})
@@ -58,6 +59,12 @@ def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
         return ColumnForm(part.id, dict(plan_columns(task, nodes).why_not))
     finally:
         task.close()
+
+
+def _may_schedule(node: Node) -> bool:
+    """Whether a node runs code of users that may schedule something; columns are none."""
+    is_known = isinstance(node, Process) and column_form(node.supplier) is not None
+    return isinstance(node, MAY_SCHEDULE) and not is_known
 
 
 def _global_stores(graph: Graph, settings: TaskSettings) -> Mapping[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from penstock.dsl.faces.kstream import KStream
@@ -10,7 +12,7 @@ from penstock.dsl.faces.ktable import KTable
 from penstock.dsl.options.materialized import Materialized
 from penstock.errors import StreamsError
 from penstock.model.column_function import ColumnFunction
-from penstock.model.columns.row_columns import RowColumns
+from penstock.model.columns.row_columns import Items, RowColumns
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers
 from penstock.processor.processor import FixedKeyProcessor
 from penstock.sql.ast.expressions import ColumnRef
@@ -60,7 +62,8 @@ def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
     width = len(step.key)
     if not is_windowed and not _uses_pseudo_columns(step, lowering):
         return PendingRows(rows, _plain_rows(width), _plain_columns(width))
-    return rows.process_values(lambda: _AddColumns(width, (), is_windowed))
+    supplier = _RowSupplier(width, (), is_windowed, _uses_place(step, lowering))
+    return rows.process_values(supplier)
 
 
 def _rows(stream: KStream[Any, Any], step: SourceStep, lowering: Lowering) -> Lowered:
@@ -70,12 +73,19 @@ def _rows(stream: KStream[Any, Any], step: SourceStep, lowering: Lowering) -> Lo
     is_windowed = source.window is not None
     if not headers and not is_windowed and not _uses_pseudo_columns(step, lowering):
         return PendingRows(stream, _plain_rows(key_width), _plain_columns(key_width))
-    return stream.process_values(lambda: _AddColumns(key_width, headers, is_windowed))
+    supplier = _RowSupplier(key_width, headers, is_windowed, _uses_place(step, lowering))
+    return stream.process_values(supplier)
 
 
 def _uses_pseudo_columns(step: SourceStep | DerivedStep, lowering: Lowering) -> bool:
     alias = step.columns[0].source
     return any(ColumnRef(name, alias) in lowering.used for name, _ in PSEUDO_COLUMNS)
+
+
+def _uses_place(step: SourceStep | DerivedStep, lowering: Lowering) -> bool:
+    """Whether the query asks for partition and offset of a record."""
+    alias = step.columns[0].source
+    return any(ColumnRef(name, alias) in lowering.used for name in ("ROWPARTITION", "ROWOFFSET"))
 
 
 def _is_read(step: SourceStep, lowering: Lowering) -> bool:
@@ -106,6 +116,75 @@ def _plain_columns(key_width: int) -> ColumnForm:
         return None if rows is None else (None, with_key(rows, keys, key_width, _PSEUDO))
 
     return over_columns
+
+
+@dataclass(frozen=True, slots=True)
+class _RowSupplier:
+    """Makes processors that turn records into rows, and does the same to whole batches.
+
+    Partition and offset of a batch are there only if ``reads_origins`` asks for them; a query that
+    does not use them gets NULLs over columns, which nobody sees.
+    """
+
+    key_width: int
+    headers: tuple[str | None, ...]
+    is_windowed: bool
+    reads_origins: bool
+
+    def __call__(self) -> _AddColumns:
+        return _AddColumns(self.key_width, self.headers, self.is_windowed)
+
+    def over_columns(self, batch: Any) -> Sequence[Any] | None:
+        """Return the rows of a batch; None if a key is missing that should have a window."""
+        values = batch.values.values()
+        count = len(values)
+        place = self._place(batch, count)
+        if place is None or (self.is_windowed and batch.keys.has_nulls()):
+            return None
+        added = [*self._header_columns(batch, count), *place, *self._key_columns(batch.keys)]
+        if isinstance(values, RowColumns):
+            return RowColumns([*values.lazily(), *added], count)
+        # Some records have no row, and stay without one.
+        more = RowColumns(added, count)
+        return [v if v is None else (*v, *row) for v, row in zip(values, more, strict=True)]
+
+    def _header_columns(self, batch: Any, count: int) -> list[Callable[[], Items]]:
+        def column(name: str | None) -> Items:
+            of_all: Sequence[Headers] = batch.headers or [()] * count
+            return [_header(headers, name) for headers in of_all]
+
+        return [partial(column, name) for name in self.headers]
+
+    def _place(self, batch: Any, count: int) -> list[Callable[[], Items]] | None:
+        """Return ROWTIME, ROWPARTITION and ROWOFFSET."""
+        times = batch.timestamps.tolist
+        if not self.reads_origins:
+            return [times, lambda: [None] * count, lambda: [None] * count]
+        origins = batch.origins
+        if origins is None:
+            return None
+        return [times, lambda: [origins.partition] * count, origins.offsets.tolist]
+
+    def _key_columns(self, keys: Any) -> list[Callable[[], Items]]:
+        places = range(self.key_width)
+        if not self.is_windowed:
+            return [partial(_key_column, keys.values, place) for place in places]
+
+        def plain() -> list[Any]:
+            return [windowed.key for windowed in keys.values()]
+
+        bounds: list[Callable[[], Items]] = [
+            lambda: [windowed.window.start for windowed in keys.values()],
+            lambda: [windowed.window.end for windowed in keys.values()],
+        ]
+        return [*(partial(_key_column, plain, place) for place in places), *bounds]
+
+
+def _key_column(keys: Callable[[], Any], place: int) -> Items:
+    found = keys()
+    if isinstance(found, RowColumns):
+        return found.column(place)
+    return [None if key is None else key[place] for key in found]
 
 
 class _AddColumns(FixedKeyProcessor[Any, Any, Any]):
