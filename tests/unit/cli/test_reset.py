@@ -9,9 +9,10 @@ from typer.testing import CliRunner
 
 from penstock.cli.main import app
 from penstock.cli.reset import position
-from penstock.cli.reset.plan import ResetPlan, internal_topics
+from penstock.cli.reset.plan import ResetPlan
 from penstock.cli.reset.position import Places
 from penstock.errors import InvalidArgumentError
+from penstock.runtime.spark.driver.removal import owned_topics
 
 A, B = ("orders", 0), ("orders", 1)
 PLACES = Places(begin={A: 10, B: 0}, end={A: 50, B: 5}, now={A: 40})
@@ -29,14 +30,14 @@ def test_internal_topics_are_recognised_by_their_names() -> None:
         "shop-penstock-batches",
     ]
     others = ["shop-orders", "orders", "shop", "bookshop-counts-changelog", "-changelog"]
-    assert internal_topics("shop", own + others) == own
+    assert owned_topics("shop", own + others) == own
 
 
 def test_application_with_a_longer_name_keeps_its_topics() -> None:
     """Its batch log says that it exists."""
     topics = ["shop-eu-counts-changelog", "shop-eu-penstock-batches", "shop-counts-changelog"]
-    assert internal_topics("shop", topics) == ["shop-counts-changelog"]
-    assert internal_topics("shop-eu", topics) == topics[:2]
+    assert owned_topics("shop", topics) == ["shop-counts-changelog"]
+    assert owned_topics("shop-eu", topics) == topics[:2]
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import re
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,10 @@ from penstock.errors import InvalidArgumentError, InvalidStateError, StoreError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Partition
 from penstock.kafka.clients import new_producer
+from penstock.runtime.spark.driver.removal import owned_topics
 from penstock.runtime.spark.driver.state_lock import StateLock
 from penstock.runtime.spark.driver.topics import batches_topic
 
-# As Kafka's own tool recognises them.
-_INTERNAL = re.compile(
-    r".+(-changelog|-repartition|-subscription-registration-topic|-subscription-response-topic"
-    r"|-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic)"
-)
-_BATCHES = "-penstock-batches"
 _MEMBERS_LEAVE_WITHIN_S = 60.0
 
 
@@ -74,7 +68,7 @@ def make_reset_plan(
         InvalidArgumentError: ``unknown-application``, or ``internal`` names a stranger's topic.
     """
     topics = admin.topics()
-    owned = internal_topics(application_id, topics)
+    owned = owned_topics(application_id, topics)
     committed = admin.group_offsets(application_id)
     folder = state_dir.expanduser() / application_id
     known = sorted({topic for topic, _ in committed} & topics.keys() - set(owned))
@@ -88,33 +82,6 @@ def make_reset_plan(
         folder if folder.exists() else None,
         tuple(name for name in known if name not in chosen),
     )
-
-
-def internal_topics(application_id: str, topics: Iterable[str]) -> list[str]:
-    """The topics that the application made for itself.
-
-    ``shop-eu-counts-changelog`` looks like one of ``shop``, but is left alone if there is an
-    application ``shop-eu``: its batch log shows it.
-    """
-    names = list(topics)
-    own = f"{application_id}-"
-    others = [
-        name.removesuffix(_BATCHES) + "-"
-        for name in names
-        if name.endswith(_BATCHES)
-        and name.startswith(own)
-        and name != batches_topic(application_id)
-    ]
-    return [
-        name
-        for name in names
-        if name == batches_topic(application_id)
-        or (
-            name.startswith(own)
-            and _INTERNAL.fullmatch(name)
-            and not any(name.startswith(other) for other in others)
-        )
-    ]
 
 
 def check_stopped(admin: Admin, application_id: str, *, waits: bool) -> None:

@@ -7,7 +7,11 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from confluent_kafka import OFFSET_BEGINNING, TopicPartition
+
+from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
+from penstock.runtime.spark.driver.removal import remove_application
 from penstock.sql.queries.push import PushQuery, Row
 
 if TYPE_CHECKING:
@@ -17,25 +21,38 @@ _POLL_S = 0.05
 
 
 class RunningPush:
-    """Rows come from a topic that only this query writes and that goes when it is closed."""
+    """Rows come from a topic that only this query writes.
+
+    Nothing of the query is left when it is closed: no topic, no group, no folder.
+    """
 
     def __init__(
-        self, query: PushQuery, application: KafkaStreams, consumer: Any, admin: Admin
+        self,
+        query: PushQuery,
+        application: KafkaStreams,
+        consumer: Any,
+        admin: Admin,
+        config: StreamsConfig,
     ) -> None:
         self.query = query
         self.application = application
         self._consumer = consumer
         self._admin = admin
+        self._config = config
         self._stop = threading.Event()
         #: When the last row came, as ``time.monotonic`` says it.
         self.last_row_at = time.monotonic()
 
     def rows(self, timeout_s: float | None = None) -> Iterator[Row]:
-        """Gives rows until the LIMIT, ``stop`` or so many seconds without a row."""
+        """Give rows until the LIMIT, ``stop`` or so many seconds without a row."""
         return self.query.read(self._records(timeout_s))
 
     def _records(self, timeout_s: float | None) -> Iterator[tuple[bytes | None, bytes | None]]:
-        self._consumer.subscribe([self.query.id])
+        # A consumer that is told where to read joins no group, so none is left behind.
+        places = self._admin.topic(self.query.id).partitions
+        self._consumer.assign(
+            [TopicPartition(self.query.id, place.id, OFFSET_BEGINNING) for place in places]
+        )
         while not self._stop.is_set():
             message = self._consumer.poll(_POLL_S)
             if self.application.error is not None:
@@ -47,15 +64,16 @@ class RunningPush:
                 return
 
     def stop(self) -> None:
-        """Ends ``rows`` soon, from whatever thread."""
+        """End ``rows`` soon, from whatever thread."""
         self._stop.set()
 
     def close(self) -> None:
-        """Ends the query and deletes its topic; nobody may be reading rows any more."""
+        """End the query and delete all that it had; nobody may be reading rows any more."""
         self.stop()
         self._consumer.close()
         self.application.close()
         self._admin.delete_topics([self.query.id], missing_ok=True)
+        remove_application(self._admin, self._config)
 
     def __enter__(self) -> RunningPush:
         return self

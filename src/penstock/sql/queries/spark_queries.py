@@ -189,14 +189,16 @@ class SparkQueries:
         self._open_session()
         # Spark is heavy: whoever only plans queries need not load it.
         streams: Any = importlib.import_module("penstock.runtime.spark.driver.streams")
-        own = {APPLICATION_ID.name: self._engine.application_id(plan.id)}
-        config = {**self._config, **settings_of(plan), **own}
-        application: KafkaStreams = streams.KafkaStreams(topology, config)
+        application: KafkaStreams = streams.KafkaStreams(topology, self._config_of(plan))
         if is_paused:
             # Before the start: a paused query processes nothing at all.
             application.pause()
         application.start()
         return application
+
+    def _config_of(self, plan: QueryPlan) -> dict[str, Any]:
+        own = {APPLICATION_ID.name: self._engine.application_id(plan.id)}
+        return {**self._config, **settings_of(plan), **own}
 
     def _open_session(self) -> None:
         """Opens the Spark session that all queries share, so that none ends it with itself."""
@@ -241,8 +243,10 @@ class SparkQueries:
         self._make_topics()
         self._admin.create_topic(query.id)
         application = self._started(query.plan, query.topology)
-        consumer = new_consumer(consumer_settings(self._base) | {"group.id": query.id})
-        return RunningPush(query, application, consumer, self._admin)
+        own = {"group.id": query.id, "enable.auto.commit": False}
+        consumer = new_consumer(consumer_settings(self._base) | own)
+        config = StreamsConfig(self._config_of(query.plan))
+        return RunningPush(query, application, consumer, self._admin, config)
 
     def select(self, query: PushQuery, timeout_s: float | None = None) -> Iterator[Row]:
         """Runs a push query and gives its rows, until its LIMIT or ``timeout_s`` without a row."""
