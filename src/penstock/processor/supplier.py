@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,25 @@ from penstock.processor.processor import Processor
 from penstock.state.spec import StoreSpec
 
 Supplier = Callable[[], Any]
+
+
+class ColumnSupplier(ABC):
+    """Makes processors that can do their work to whole batches as well.
+
+    Such a processor forwards each record once, with its key, and has no stores. The planner of SQL
+    makes them; a processor of the user may do anything.
+    """
+
+    #: Whether ``over_columns`` asks where records came from.
+    reads_origins: bool = False
+
+    @abstractmethod
+    def __call__(self) -> Any:
+        """Return a new processor."""
+
+    @abstractmethod
+    def over_columns(self, batch: Any) -> Sequence[Any] | None:
+        """Return the new values of a batch of the kernel; None if it needs its processor."""
 
 
 @dataclass(frozen=True, slots=True)

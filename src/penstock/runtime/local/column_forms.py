@@ -11,9 +11,9 @@ from penstock.kernel.columns.planner import plan_columns
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
-from penstock.model.pure import column_form
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
+from penstock.processor.supplier import ColumnSupplier
 from penstock.runtime.settings import task_settings
 from penstock.state.engine.memory import MemoryStore
 from penstock.topology.explanation import ColumnForm, Explanation
@@ -63,7 +63,7 @@ def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
 
 def _may_schedule(node: Node) -> bool:
     """Whether a node runs code of users that may schedule something; columns are none."""
-    is_known = isinstance(node, Process) and column_form(node.supplier) is not None
+    is_known = isinstance(node, Process) and isinstance(node.supplier, ColumnSupplier)
     return isinstance(node, MAY_SCHEDULE) and not is_known
 
 

@@ -12,8 +12,8 @@ from penstock.kernel.columns.column_executor import (
     vectorises,
 )
 from penstock.kernel.columns.effects import Effects
-from penstock.model.pure import column_form
 from penstock.model.user_code import user_code
+from penstock.processor.supplier import ColumnSupplier
 from penstock.topology.nodes.processors.process import Process
 
 if TYPE_CHECKING:
@@ -22,23 +22,22 @@ if TYPE_CHECKING:
 
 @vectorises(Process)
 class ProcessColumns(ColumnExecutor[Process]):
-    """Puts the column that the supplier's ``over_columns`` makes of a batch in the values' place.
+    """Puts the column that a ``ColumnSupplier`` makes of a batch in the values' place.
 
-    Only a processor that forwards each record once, with its key, can have such a form. A supplier
-    without one gives processors that see their records one by one.
+    Processors of any other supplier see their records one by one.
     """
 
     def __init__(self, node: Process, task: TaskServices) -> None:
         super().__init__(node, task)
-        form = column_form(node.supplier)
-        if form is None or not node.fixed_key or node.stores:
+        supplier = node.supplier
+        if not isinstance(supplier, ColumnSupplier) or not node.fixed_key or node.stores:
             raise NotVectorisableError(no_form(node))
-        self._form = form
-        self.reads_origins = bool(getattr(node.supplier, "reads_origins", False))
+        self._supplier = supplier
+        self.reads_origins = supplier.reads_origins
 
     def process(self, batch: Batch, effects: Effects) -> None:
         with user_code("a processor"):
-            values = self._form(batch)
+            values = self._supplier.over_columns(batch)
         if values is None:
             raise NotProvenError("its processor has to see a record of the batch alone")
         self.forward(batch.with_columns(batch.keys, Column(values)), effects)

@@ -15,6 +15,7 @@ from penstock.model.column_function import ColumnFunction
 from penstock.model.columns.row_columns import Items, RowColumns
 from penstock.model.record import ConsumerRecord, FixedKeyRecord, Headers
 from penstock.processor.processor import FixedKeyProcessor
+from penstock.processor.supplier import ColumnSupplier
 from penstock.sql.ast.expressions import ColumnRef
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import PSEUDO_COLUMNS
@@ -118,8 +119,8 @@ def _plain_columns(key_width: int) -> ColumnForm:
     return over_columns
 
 
-@dataclass(frozen=True, slots=True)
-class _RowSupplier:
+@dataclass(frozen=True)
+class _RowSupplier(ColumnSupplier):
     """Makes processors that turn records into rows, and does the same to whole batches.
 
     Partition and offset of a batch are there only if ``reads_origins`` asks for them; a query that
@@ -129,7 +130,7 @@ class _RowSupplier:
     key_width: int
     headers: tuple[str | None, ...]
     is_windowed: bool
-    reads_origins: bool
+    reads_origins: bool = False
 
     def __call__(self) -> _AddColumns:
         return _AddColumns(self.key_width, self.headers, self.is_windowed)

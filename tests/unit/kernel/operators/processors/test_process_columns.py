@@ -1,11 +1,11 @@
 """Processors over columns: only those that say how."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from penstock import FixedKeyProcessor, StreamsBuilder, TopologyTestDriver
+from penstock.processor.supplier import ColumnSupplier
 
 
 class Stamped(FixedKeyProcessor[Any, Any, Any]):
@@ -13,8 +13,7 @@ class Stamped(FixedKeyProcessor[Any, Any, Any]):
         self.context.forward(record.with_value([record.value, record.timestamp]))
 
 
-@dataclass(frozen=True)
-class StampedColumns:
+class StampedColumns(ColumnSupplier):
     """A supplier with a column form; it cannot treat records without a value."""
 
     reads_origins = True
