@@ -3,7 +3,9 @@
 import pytest
 
 from penstock.sql import ParseError
+from penstock.sql.syntax.lexer import SourceText, scan
 from penstock.sql.syntax.parser import parse_statement
+from penstock.sql.syntax.unsupported import unsupported_error
 
 
 def error_of(sql: str) -> ParseError:
@@ -68,3 +70,24 @@ def test_names_and_texts_are_no_constructs(sql: str) -> None:
 def test_select_without_from_is_told_so() -> None:
     """SELECT 1 reads from nowhere, which no stream or table can answer."""
     assert "FROM" in (error_of("SELECT 1;").fix or "")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO s VALUES (1), (2,);",
+        "SELECT DISTINCT a FROM s WHERE a IN (1, 2) AND;",
+        "SELECT a FROM s JOIN t ON s.a = t.a WHERE;",
+    ],
+)
+def test_mistake_behind_what_is_supported_is_not_blamed_on_it(sql: str) -> None:
+    """The parser got past the clause, so the clause is not the reason."""
+    assert error_of(sql).code in ("unexpected-token", "unexpected-end")
+
+
+def test_construct_of_known_words_is_unsupported_only_where_it_fails() -> None:
+    """Once a clause is in the grammar, only a mistake inside it can be blamed on it."""
+    lexemes = list(scan(SourceText("SELECT a FROM s LIMIT 1 OFFSET 2 2")))
+    assert unsupported_error(lexemes, 6) is not None
+    assert unsupported_error(lexemes, 6, {"OFFSET"}) is not None
+    assert unsupported_error(lexemes, 8, {"OFFSET"}) is None

@@ -140,7 +140,7 @@ def _place(lexeme: Lexeme) -> int:
 
 
 def _unexpected(error: UnexpectedToken, lexemes: list[Lexeme], start: str) -> ParseError:
-    known = unsupported_error(lexemes, _failed_at(error, lexemes))
+    known = unsupported_error(lexemes, _failed_at(error, lexemes), keywords())
     if known is not None:
         return known
     expected = _expected(error.state)

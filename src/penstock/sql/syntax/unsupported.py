@@ -6,7 +6,7 @@ sentence about INTERSECT and not a list of the words that may stand in its place
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from penstock.model.sql.errors import ParseError
@@ -109,14 +109,17 @@ _CLAUSES = (
     _clause("EXTRACT ... FROM", "EXTRACT ( * FROM", "use FORMAT_TIMESTAMP(time, 'yyyy')"),
     _clause("PIVOT", "PIVOT ( | UNPIVOT (", "use CASE in aggregates, or EXPLODE"),
     _clause("MATCH_RECOGNIZE", "MATCH_RECOGNIZE (", "write a processor in a program of the DSL"),
-    _clause("a second row in VALUES", ") , (", "write one INSERT for each row"),
 )  # fmt: skip
 
 
-def unsupported_error(lexemes: Sequence[Lexeme], failed: int) -> ParseError | None:
+def unsupported_error(
+    lexemes: Sequence[Lexeme], failed: int, keywords: Set[str] = frozenset()
+) -> ParseError | None:
     """Return the error for a known construct at or just before the lexeme that did not parse.
 
     ``failed`` is the place of that lexeme, the number of lexemes if the text ends too soon.
+    ``keywords`` are the words of the grammar. A construct that is made of them, and that the parser
+    got past, is supported: then something behind it is wrong.
     """
     for each in _STATEMENTS:
         for pattern in each.patterns:
@@ -124,17 +127,25 @@ def unsupported_error(lexemes: Sequence[Lexeme], failed: int) -> ParseError | No
                 name = " ".join("..." if word == _ANY else word for word in pattern)
                 return _error(name, each, lexemes[0])
     for start in range(min(failed, len(lexemes) - 1), -1, -1):
-        for each in _clauses_at(lexemes, start, failed):
+        for each in _clauses_at(lexemes, start, failed, keywords):
             return _error(each.name, each, _named(lexemes, start))
     return None
 
 
-def _clauses_at(lexemes: Sequence[Lexeme], start: int, failed: int) -> Iterator[Unsupported]:
+def _clauses_at(
+    lexemes: Sequence[Lexeme], start: int, failed: int, keywords: Set[str]
+) -> Iterator[Unsupported]:
     for each in _CLAUSES:
         for pattern in each.patterns:
-            reach = len(pattern) + _REACH if pattern[-1] != _ANY else 1
-            if failed <= start + reach and _matches(lexemes, start, pattern):
+            if failed <= start + _reach(pattern, keywords) and _matches(lexemes, start, pattern):
                 yield each
+
+
+def _reach(pattern: tuple[str, ...], keywords: Set[str]) -> int:
+    """Return how far behind the beginning of a construct the parser may have failed."""
+    if all(word in keywords for word in pattern if word.isalpha()):
+        return max(place for place, word in enumerate(pattern) if word != _ANY)
+    return len(pattern) + _REACH if pattern[-1] != _ANY else 1
 
 
 def _named(lexemes: Sequence[Lexeme], start: int) -> Lexeme:
