@@ -112,7 +112,7 @@ def produce(
 def _send(
     producer: Producer, line: _Line, texts: Iterable[str], options: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Writes all, in order; what was written before a line that does not fit is kept."""
+    """Write all, in order; what was written before a line that does not fit is kept."""
     written: list[dict[str, Any]] = []
     failed: list[KafkaError] = []
 

@@ -37,7 +37,7 @@ def infer_columns(
     properties: FormatProperties,
     wrap: bool | None = None,
 ) -> InferredColumns:
-    """Gives the columns that a topic's schema has: the newest one, or the one that an id names.
+    """Return the columns that a topic's schema has: the newest one, or the one that an id names.
 
     Names become upper case unless the schema was named by its id. A value without an envelope is
     one column, ROWKEY or ROWVAL; so is every key of a format that can do without.
@@ -113,14 +113,14 @@ def _columns(wire: Wire, *, is_key: bool, single: bool, keep_case: bool) -> tupl
 
 
 def schema_of(row: RowFormat) -> Schema | None:
-    """Gives the schema to register for a row; None when its format has none."""
+    """Return the schema to register for a row; None when its format has none."""
     if not row.columns or not has_language(row.format.name):
         return None
     return language_of(row.format.name).schema_of(row)
 
 
 def register(row: RowFormat, *, if_absent: bool = False) -> int | None:
-    """Registers the schema that a row is written with, under its topic's subject; gives its id.
+    """Register the schema that a row is written with, under its topic's subject; return its id.
 
     That is the row's own schema, or the one that an id names, if the row fits it. ``if_absent``
     leaves a subject alone that has a schema already: a topic with records is as its writers say.
@@ -140,7 +140,7 @@ def register(row: RowFormat, *, if_absent: bool = False) -> int | None:
 
 
 def check_chosen_schema(row: RowFormat) -> None:
-    """Refuses a row that cannot be written with the schema its id names."""
+    """Refuse a row that cannot be written with the schema its id names."""
     registry, schema_id = row.required_registry(), row.properties.schema_id
     assert schema_id is not None
     schema = _chosen(registry, schema_id, is_key=row.is_key)

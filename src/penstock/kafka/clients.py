@@ -87,7 +87,7 @@ def reported_errors(client: Consumer | Producer | AdminClient) -> ReportedErrors
 
 
 def _made(client: Callable[..., C], settings: Mapping[str, Any]) -> C:
-    """Makes a client whose complaints go to Python's logging instead of standard error.
+    """Make a client whose complaints go to Python's logging instead of standard error.
 
     Raises:
         ConfigError: ``bad-client-setting``, with what librdkafka says about it.

@@ -41,7 +41,7 @@ Conversion = Callable[[SqlType, SqlType], Convert]
 
 
 def caster(source: SqlType, target: SqlType) -> Convert:
-    """Gives the function that CAST applies to a value; it keeps None and raises on bad values.
+    """Return the function that CAST applies to a value; it keeps None and raises on bad values.
 
     Raises SqlTypeError when the language has no such cast.
     """
@@ -103,7 +103,7 @@ def _exact(convert: Convert, target: SqlType) -> Convert:
 
 
 def can_coerce(source: SqlType, target: SqlType) -> bool:
-    """Tells whether ``coercer`` knows a conversion."""
+    """Tell whether ``coercer`` knows a conversion."""
     if source == target or (source == STRING and target in (DATE, TIME, TIMESTAMP)):
         return True
     match source, target:
@@ -203,7 +203,7 @@ def read_decimal(text: str) -> Decimal:
 
 
 def read_boolean(text: str) -> bool | None:
-    """Reads any beginning of true, yes, false or no, in any case; None for other text.
+    """Read any beginning of true, yes, false or no, in any case; None for other text.
 
     That is how a literal becomes a BOOLEAN without a CAST; CAST knows only ``true``.
     """
@@ -273,7 +273,7 @@ _FROM_DECIMAL: dict[SqlType, Convert] = {
 
 
 def texter(source: SqlType) -> Convert | None:
-    """Gives the function that writes a value as CAST to STRING does; None if there is no cast."""
+    """Return the function that writes a value as CAST to STRING does; None if there is no cast."""
     match source:
         case DecimalType():
             return java.decimal_text

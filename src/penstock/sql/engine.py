@@ -164,7 +164,7 @@ class SqlEngine:
         return dict(self.catalog.queries)
 
     def topology(self, query_id: str | None = None) -> Topology:
-        """Gives the topology of a query; without an id, of the only one."""
+        """Return the topology of a query; without an id, of the only one."""
         queries = self.catalog.queries
         if query_id is None and len(queries) == 1:
             query_id = next(iter(queries))
@@ -179,11 +179,11 @@ class SqlEngine:
         return found.topology
 
     def topologies(self) -> dict[str, Topology]:
-        """Gives the topology of every persistent query, in the order they were created."""
+        """Return the topology of every persistent query, in the order they were created."""
         return {query_id: self.topology(query_id) for query_id in self.catalog.queries}
 
     def application_id(self, query_id: str) -> str:
-        """Gives the application id a query runs under, which its topics begin with."""
+        """Return the application id a query runs under, which its topics begin with."""
         return application_id(self.config, query_id)
 
     def serdes(self, source: DataSource) -> tuple[Serde[Any], Serde[Any]]:
@@ -216,7 +216,7 @@ class SqlEngine:
         return queries
 
     def run_on_spark(self, config: Mapping[str, Any] | None = None) -> SparkQueries:
-        """Starts all persistent queries on Spark; INSERT VALUES then writes to Kafka.
+        """Start all persistent queries on Spark; INSERT VALUES then writes to Kafka.
 
         Args:
             config: Settings of Kafka Streams and Spark; without ``bootstrap.servers`` a private
@@ -228,7 +228,7 @@ class SqlEngine:
         return running
 
     def connect(self, config: Mapping[str, Any] | None = None) -> SparkQueries:
-        """Connects to Kafka and starts nothing: statements know its topics from now on."""
+        """Connect to Kafka and start nothing: statements know its topics from now on."""
         running = SparkQueries(self, config)
         self._cluster = running
         self._send = running.send
@@ -238,7 +238,7 @@ class SqlEngine:
         return running
 
     def query(self, sql: str) -> PushQuery:
-        """Plans one SELECT ... EMIT CHANGES; ``local`` and ``run_on_spark`` can run it."""
+        """Plan one SELECT ... EMIT CHANGES; ``local`` and ``run_on_spark`` can run it."""
         execution, query = self._select(sql)
         try:
             return execution.push_query(query)
@@ -246,7 +246,7 @@ class SqlEngine:
             raise error.with_source(sql) from None
 
     def pull(self, sql: str) -> PullQuery:
-        """Plans one SELECT without EMIT; ``local`` and ``run_on_spark`` can answer it."""
+        """Plan one SELECT without EMIT; ``local`` and ``run_on_spark`` can answer it."""
         execution, query = self._select(sql)
         try:
             return execution.pull_query(query)
@@ -268,7 +268,7 @@ class SqlEngine:
 
 
 def _placed(error: SqlError, statement: Node | None) -> SqlError:
-    """Gives an error that knows no place the place of its statement."""
+    """Give an error that knows no place the place of its statement."""
     if error.span is not None or statement is None:
         return error
     return type(error)(error.code, error.message, error.fix, error.at, statement.span, error.source)

@@ -126,7 +126,7 @@ def check(
 
 
 def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
-    """Cuts ``NAME=VALUE`` texts; anything else is misuse."""
+    """Cut ``NAME=VALUE`` texts; anything else is misuse."""
     found = {}
     for text in given or ():
         name, equals, value = text.partition("=")
@@ -137,7 +137,7 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
 
 
 def needing_sql(module: str) -> Any:
-    """Imports what needs the extra; the other commands work without it.
+    """Import what needs the extra; the other commands work without it.
 
     Raises:
         StreamsError: ``missing-extra`` with the command that installs it.

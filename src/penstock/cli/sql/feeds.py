@@ -58,7 +58,7 @@ class Feed:
         return self.has_ended or time.monotonic() - self._last_at > _QUIET_S
 
     def take(self) -> Iterator[Item]:
-        """Gives what came since the last call."""
+        """Return what came since the last call."""
         while self._waiting:
             yield self._waiting.popleft()
 
@@ -76,7 +76,7 @@ class Feed:
 
 
 def push_items(running: RunningPush) -> Iterator[Item]:
-    """Gives the rows of a push query."""
+    """Return the rows of a push query."""
     columns = running.query.columns
     lines = RowLines(columns)
     for row in running.rows():

@@ -10,7 +10,7 @@ from penstock.testing.sql.records import load
 
 
 def read_records(file: Path, name: str) -> list[dict[str, Any]]:
-    """Reads ``{"inputs": [...]}`` or the list alone; every record names its topic."""
+    """Read ``{"inputs": [...]}`` or the list alone; every record names its topic."""
     try:
         data = load(read_text(file))
     except ValueError as error:

@@ -32,7 +32,7 @@ _TEXTS = ("sql", "topology")
 
 
 def print_result(result: StatementResult, *, as_json: bool) -> None:
-    """Prints one result; what goes on running is shown elsewhere."""
+    """Print one result; what goes on running is shown elsewhere."""
     if result.kind in ("push-query", "pull-query") or isinstance(result, PrintResult):
         return
     if as_json:
@@ -46,7 +46,7 @@ def print_result(result: StatementResult, *, as_json: bool) -> None:
 
 
 def json_of(result: StatementResult) -> dict[str, Any]:
-    """Gives a result as plain data: rows as objects, details beside them."""
+    """Return a result as plain data: rows as objects, details beside them."""
     found: dict[str, Any] = {"kind": result.kind, "sql": result.sql}
     if isinstance(result, TableResult):
         rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
@@ -67,7 +67,7 @@ def _print_details(details: Mapping[str, Any]) -> None:
 
 
 def _listed(values: Sequence[object], indent: int) -> str:
-    """Names on one line; sentences on lines of their own."""
+    """Put names on one line and sentences on lines of their own."""
     texts = [str(value) for value in values]
     is_long = any(" " in text for text in texts)
     return f"\n{' ' * indent}".join(texts) if is_long else ", ".join(texts)
@@ -102,7 +102,7 @@ def plain_row(row: Mapping[str, Any], columns: Sequence[SourceColumn]) -> dict[s
 
 
 def plain(value: Any, type_: SqlType) -> Any:
-    """Gives a SQL value as JSON's."""
+    """Return a SQL value as JSON's."""
     if value is None:
         return None
     match type_:

@@ -44,7 +44,7 @@ def run_script(
     is_verbose: bool,
     as_json: bool,
 ) -> None:
-    """Runs a script until it is stopped, or until there is nothing left to do.
+    """Run a script until it is stopped, or until there is nothing left to do.
 
     Raises:
         PenstockError: a statement that is refused, or what a query ended with.
@@ -86,7 +86,7 @@ def run_script(
 
 
 def _samples(engine: SqlEngine, given: list[dict[str, Any]]) -> list[OutgoingRecord]:
-    """Gives sample records as bytes, in the formats of the script's streams and tables."""
+    """Return sample records as bytes, in the formats of the script's streams and tables."""
     topics = ScriptTopics(engine)
     topics.learn_sources()
     # A record without a time gets the present one; 0 is a time.
@@ -164,7 +164,7 @@ class ScriptRun:
         return persistent | {push.query.id: push.application for push in self._pushes}
 
     def start(self) -> None:
-        """Starts the persistent queries in order, then the SELECTs and PRINTs."""
+        """Start the persistent queries in order, then the SELECTs and PRINTs."""
         assert self._connection is not None
         self._state = State.REBALANCING
         self._connection.sync()
@@ -202,7 +202,7 @@ class ScriptRun:
         return self.is_done(snapshot) or time.monotonic() - self._busy_at > _IDLE_S
 
     def close(self) -> bool:
-        """Ends everything after the batches that are under way."""
+        """End everything after the batches that are under way."""
         self._state = State.PENDING_SHUTDOWN
         readers: list[RunningPush | PullAnswer | TopicPrinter] = [*self._pushes, *self._readers]
         for reader in readers:

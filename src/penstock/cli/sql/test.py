@@ -57,7 +57,7 @@ def run_tests(
     extensions: Path | None,
     as_json: bool,
 ) -> bool:
-    """Runs the tests, prints a line for each and how many pass; false if one fails."""
+    """Run the tests, print a line for each and how many pass; false if one fails."""
     # Tests feed records on purpose that cannot be read or computed.
     logging.getLogger("penstock.sql").setLevel(logging.CRITICAL)
     setup = Setup(settings, variables, extensions)

@@ -19,7 +19,7 @@ _AVRO_NAMESPACE = "io.confluent.ksql.avro_schemas"
 
 
 def with_inferred_columns(source: DataSource, registry: SchemaRegistry | None) -> DataSource:
-    """Gives the source with the columns of key and value that it left to the registry."""
+    """Return the source with the columns of key and value that it left to the registry."""
     schema = source.schema
     key: tuple[SourceColumn, ...] = schema.key
     value: tuple[SourceColumn, ...] = schema.value
@@ -67,7 +67,7 @@ def _inferred(
 
 
 def with_key_schema_name(spec: FormatSpec, source_name: str) -> FormatSpec:
-    """Names the Avro schema of a source's keys after the source, unless WITH names it."""
+    """Name the Avro schema of a source's keys after the source, unless WITH names it."""
     if spec.name != "AVRO" or spec.properties.schema_full_name is not None:
         return spec
     camel = "".join(part.capitalize() for part in source_name.split("_"))
@@ -76,7 +76,7 @@ def with_key_schema_name(spec: FormatSpec, source_name: str) -> FormatSpec:
 
 
 def checked_rows(source: DataSource, registry: SchemaRegistry) -> list[RowFormat]:
-    """Gives the rows of key and value whose schemas go to the registry, after checking them."""
+    """Return the rows of key and value whose schemas go to the registry, after checking them."""
     rows = []
     for spec, columns, is_key in (
         (source.key_format, source.schema.key, True),
@@ -102,13 +102,13 @@ def checked_rows(source: DataSource, registry: SchemaRegistry) -> list[RowFormat
 
 
 def is_registered(row: RowFormat) -> bool:
-    """Tells whether the registry has a schema for the topic already."""
+    """Tell whether the registry has a schema for the topic already."""
     subject = subject_of(row.topic, is_key=row.is_key)
     return row.required_registry().latest(subject) is not None
 
 
 def internal_rows(topology: Topology) -> list[RowFormat]:
-    """Gives the rows of keys inside a query whose schemas the registry must have.
+    """Return the rows of keys inside a query whose schemas the registry must have.
 
     They are registered before the query runs: its workers would each give them ids of their own.
     """

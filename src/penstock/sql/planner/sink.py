@@ -30,7 +30,7 @@ def sink_of(
     result: Projected,
     settings: Mapping[str, str],
 ) -> DataSource:
-    """Gives the stream or table of CREATE ... AS SELECT.
+    """Return the stream or table of CREATE ... AS SELECT.
 
     Formats are those of the first source unless WITH says otherwise.
     """
@@ -125,7 +125,7 @@ def _wrap(
 def default_wrap(
     value: FormatSpec, columns: tuple[SourceColumn, ...], settings: Mapping[str, str]
 ) -> bool | None:
-    """Gives what ``ksql.persistence.wrap.single.values`` says, where the format has a choice."""
+    """Return what ``ksql.persistence.wrap.single.values`` says, where the format has a choice."""
     setting = settings.get(WRAP_SINGLE_VALUES)
     found = format_named(value.name)
     if setting is None or len(columns) != 1:
@@ -135,7 +135,7 @@ def default_wrap(
 
 
 def validate_formats(source: DataSource) -> None:
-    """Refuses columns that the formats of a stream or table cannot hold."""
+    """Refuse columns that the formats of a stream or table cannot hold."""
     for spec, columns, is_key in (
         (source.key_format, source.schema.key, True),
         (source.value_format, source.schema.value, False),

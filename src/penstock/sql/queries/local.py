@@ -51,12 +51,12 @@ class LocalQuery:
         timestamp: int,
         headers: Headers = (),
     ) -> list[ProducedRecord]:
-        """Takes one record through; gives what left for topics of users, in order."""
+        """Take one record through; return what left for topics of users, in order."""
         self._application.pipe(topic, key, value, timestamp, headers)
         return self.take()
 
     def take(self) -> list[ProducedRecord]:
-        """Gives what was written since the last call, internal topics aside."""
+        """Return what was written since the last call, internal topics aside."""
         produced = self._application.produced
         new = produced[self._seen :]
         self._seen = len(produced)
@@ -96,7 +96,7 @@ class Subscription:
         return iter(self.rows)
 
     def close(self) -> None:
-        """Ends the query; its rows stay."""
+        """End the query; its rows stay."""
         self._queries.queries.remove(self._local)
         self._local.close()
 
@@ -120,7 +120,7 @@ class LocalQueries:
         timestamp: int = 0,
         headers: Headers = (),
     ) -> None:
-        """Takes a record through every query that reads its topic, directly or indirectly."""
+        """Take a record through every query that reads its topic, directly or indirectly."""
         self._written.append(ProducedRecord(topic, key, value, timestamp, headers, 0))
         for query in self.queries:
             if topic in query.topics:
@@ -133,7 +133,7 @@ class LocalQueries:
         self.pipe(record.topic, record.key, record.value, record.timestamp or 0, record.headers)
 
     def records(self, topic: str) -> list[ProducedRecord]:
-        """Gives the records of a topic, oldest first; ``PullQuery.rows`` reads tables with it."""
+        """Return the records of a topic, oldest first; ``PullQuery.rows`` reads tables with it."""
         return [record for record in self._written if record.topic == topic]
 
     def forget(self, topic: str) -> None:
@@ -141,7 +141,7 @@ class LocalQueries:
         self._written = [record for record in self._written if record.topic != topic]
 
     def subscribe(self, query: PushQuery) -> Subscription:
-        """Runs a push query beside the others; it sees records from now on."""
+        """Run a push query beside the others; it sees records from now on."""
         local = LocalQuery(query.id, f"push-{query.id}", query.topology)
         self.queries.append(local)
         return Subscription(self, query, local)

@@ -27,7 +27,7 @@ _PSEUDO = frozenset(name for name, _ in PSEUDO_COLUMNS)
 
 
 def explained_step(step: Step) -> tuple[str, str, str, str]:
-    """Gives a step's name, its kind, what it does, and the columns that leave it."""
+    """Return a step's name, its kind, what it does, and the columns that leave it."""
     return step.name, type(step).__name__.removesuffix("Step"), _what(step), _columns(step)
 
 
@@ -57,7 +57,7 @@ def _what(step: Step) -> str:
 
 
 def topic_of(source: DataSource) -> str:
-    """Gives a stream or table with the topic that it is read from or written to."""
+    """Return a stream or table with the topic that it is read from or written to."""
     key, value = source.key_format.name, source.value_format.name
     return (
         f"{source.kind} {identifier(source.name)}, topic {source.topic!r}, {key} key, {value} value"

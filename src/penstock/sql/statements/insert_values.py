@@ -25,7 +25,7 @@ from penstock.sql.timestamps import timestamp_reader
 def record_of(
     statement: InsertValues, catalog: Catalog, functions: FunctionRegistry, lowering: Lowering
 ) -> OutgoingRecord:
-    """Evaluates the values and encodes them in the formats of the stream or table."""
+    """Evaluate the values and encode them in the formats of the stream or table."""
     target = catalog.source(statement.name, statement.span)
     _check_target(target, statement)
     columns = _columns(statement, target)
@@ -76,7 +76,7 @@ def _columns(statement: InsertValues, target: DataSource) -> list[SourceColumn]:
 
 
 def value_of(expression: Expression, column: SourceColumn, scope: Scope) -> Any:
-    """Evaluates a value that stands alone, converted to the type of its column."""
+    """Evaluate a value that stands alone, converted to the type of its column."""
     if isinstance(expression, NullLiteral):
         return None
     for node in walk(expression):
@@ -151,7 +151,7 @@ def _record(
 def tombstone_of(
     statement: DeleteFrom, catalog: Catalog, functions: FunctionRegistry, lowering: Lowering
 ) -> OutgoingRecord:
-    """Gives the record that deletes a table's row; WHERE must give the whole key."""
+    """Return the record that deletes a table's row; WHERE must give the whole key."""
     target = catalog.source(statement.name, statement.span)
     if not target.is_table or target.is_source or target.window is not None:
         raise AnalysisError(

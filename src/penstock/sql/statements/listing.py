@@ -154,7 +154,7 @@ class Listing:
         return _table("description", sql, ("column", "type", "role"), rows, details)
 
     def explained(self, plan: QueryPlan, topology: Topology, sql: str) -> TableResult:
-        """Gives the steps of a plan, the topology they become, and how its parts run."""
+        """Return the steps of a plan, the topology they become, and how its parts run."""
         rows = [explained_step(step) for step in steps_of(plan.step)]
         config = StreamsConfig({APPLICATION_ID.name: plan.id})
         details = {

@@ -35,7 +35,7 @@ class StatementText:
     span: Span
 
     def placed_in(self, script: str) -> str:
-        """Gives the statement behind as much blank space as stands before it in its script.
+        """Return the statement behind as much blank space as stands before it in its script.
 
         So every span of its tree, and every error, has the line and column of the script.
         """
@@ -44,7 +44,7 @@ class StatementText:
 
 
 def split_statements(script: str) -> tuple[StatementText, ...]:
-    """Cuts a script at its semicolons, which may also stand inside quotes and comments."""
+    """Cut a script at its semicolons, which may also stand inside quotes and comments."""
     source = SourceText(script)
     try:
         pieces = list(split(source))
@@ -54,7 +54,7 @@ def split_statements(script: str) -> tuple[StatementText, ...]:
 
 
 def parse(script: str, variables: Mapping[str, str] = _NO_VARIABLES) -> tuple[Statement, ...]:
-    """Parses every statement of a script; ``variables`` has upper-case names.
+    """Parse every statement of a script; ``variables`` has upper-case names.
 
     A script that defines variables is cut with ``split_statements`` and parsed one by one.
     """
@@ -70,7 +70,7 @@ def parse(script: str, variables: Mapping[str, str] = _NO_VARIABLES) -> tuple[St
 
 
 def parse_statement(text: str, variables: Mapping[str, str] = _NO_VARIABLES) -> Statement:
-    """Parses exactly one statement; its semicolon may be missing.
+    """Parse exactly one statement; its semicolon may be missing.
 
     >>> parse_statement("drop stream clicks;")
     DropSource(kind='STREAM', name='CLICKS', if_exists=False, delete_topic=False)
@@ -88,17 +88,17 @@ def parse_statement(text: str, variables: Mapping[str, str] = _NO_VARIABLES) -> 
 
 
 def parse_expression(text: str, variables: Mapping[str, str] = _NO_VARIABLES) -> Expression:
-    """Parses an expression that stands alone."""
+    """Parse an expression that stands alone."""
     return cast(Expression, _parse_text(text, "expression", variables))
 
 
 def parse_type(text: str) -> TypeNode:
-    """Parses a type that stands alone: ``ARRAY<STRUCT<A INT>>``."""
+    """Parse a type that stands alone: ``ARRAY<STRUCT<A INT>>``."""
     return cast(TypeNode, _parse_text(text, "type", _NO_VARIABLES))
 
 
 def keywords() -> frozenset[str]:
-    """Gives every word with a meaning in the grammar; most of them may also be names."""
+    """Return every word with a meaning in the grammar; most of them may also be names."""
     return frozenset(t.pattern.value for t in _grammar().terminals if t.pattern.value.isalpha())
 
 
