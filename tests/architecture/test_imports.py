@@ -46,6 +46,12 @@ def test_whoever_plans_loads_no_spark(statement: str) -> None:
     assert (SPARK | WEB | TERMINAL | {"pandas"}) & tops == set()
 
 
+def test_engine_that_only_plans_loads_nothing_that_runs_queries() -> None:
+    """Kernel, stores and broker are loaded when something runs."""
+    loaded = loaded_by("from penstock.sql import SqlEngine")
+    assert {"rocksdict", "penstock.kernel.task", "penstock.kafka.embedded"} & loaded == set()
+
+
 @pytest.mark.parametrize("package", [penstock, penstock.sql])
 def test_public_names_are_where_their_package_looks_for_them(package: ModuleType) -> None:
     """A package loads a name from the module that type checkers take it from."""

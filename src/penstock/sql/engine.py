@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
 from penstock.formats.inference import register
@@ -20,14 +21,21 @@ from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.ksql_settings import application_id
-from penstock.sql.queries.local import LocalQueries, LocalQuery
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
-from penstock.sql.queries.spark_queries import SparkQueries
 from penstock.sql.results import DeletedTopic, OutgoingRecord, PullResult, StatementResult
 from penstock.sql.setting_names import check_given
 from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
 from penstock.topology.topology import Topology
+
+if TYPE_CHECKING:
+    from penstock.sql.queries.local import LocalQueries
+    from penstock.sql.queries.spark_queries import SparkQueries
+
+# The kernel, the stores and Spark's part are a third of what an engine would load. Whoever only
+# plans needs none of them, so they are loaded when something runs.
+_LOCAL = "penstock.sql.queries.local"
+_SPARK = "penstock.sql.queries.spark_queries"
 
 
 class SqlEngine:
@@ -206,8 +214,11 @@ class SqlEngine:
             over_columns: Runs each record as a batch over columns, where that gives the same, as
                 large batches run on Spark.
         """
-        queries = LocalQueries(
-            LocalQuery(query_id, self.application_id(query_id), topology, over_columns=over_columns)
+        module: Any = importlib.import_module(_LOCAL)
+        queries: LocalQueries = module.LocalQueries(
+            module.LocalQuery(
+                query_id, self.application_id(query_id), topology, over_columns=over_columns
+            )
             for query_id, topology in self.topologies().items()
         )
         for record in self.outbox:
@@ -229,7 +240,8 @@ class SqlEngine:
 
     def connect(self, config: Mapping[str, Any] | None = None) -> SparkQueries:
         """Connect to Kafka and start nothing: statements know its topics from now on."""
-        running = SparkQueries(self, config)
+        module: Any = importlib.import_module(_SPARK)
+        running: SparkQueries = module.SparkQueries(self, config)
         self._cluster = running
         self._send = running.send
         for record in self.outbox:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.model.sql.errors import AnalysisError
-from penstock.runtime.local.column_forms import column_forms
 from penstock.sql.ast import administration as admin
 from penstock.sql.catalog.catalog import Catalog, DataSource
 from penstock.sql.catalog.schema import SourceColumn
@@ -157,10 +157,12 @@ class Listing:
         """Return the steps of a plan, the topology they become, and how its parts run."""
         rows = [explained_step(step) for step in steps_of(plan.step)]
         config = StreamsConfig({APPLICATION_ID.name: plan.id})
+        # What would run the query is asked, and loaded only for that.
+        module: Any = importlib.import_module("penstock.runtime.local.column_forms")
         details = {
             "query_id": plan.id,
             "writes": None if plan.sink is None else topic_of(plan.sink),
-            "runs": [str(form) for form in column_forms(topology, config)],
+            "runs": [str(form) for form in module.column_forms(topology, config)],
             "topology": str(topology.describe()),
         }
         return _table("explanation", sql, ("step", "kind", "does", "columns"), rows, details)
