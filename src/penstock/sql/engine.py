@@ -78,15 +78,14 @@ class SqlEngine:
         self._send = send or self._keep
         #: What ``local`` has started and nobody has closed.
         self._local: list[LocalQueries] = []
-        self._answer = self._answer_here
         self._cluster: SparkQueries | None = None
 
     def execute(self, script: str, *, answers: bool = True) -> list[StatementResult]:
         """Run all statements of a script, or none of them if one is refused.
 
-        The result of a SELECT without EMIT has its ``rows``. They come from the cluster after
-        ``run_on_spark``, else from the queries that ``local`` has started, else from the rows of
-        INSERT VALUES.
+        The result of a SELECT without EMIT has its ``rows``. They come from the cluster that the
+        engine is connected to, else from the queries that ``local`` has started, else from the
+        rows of INSERT VALUES.
 
         Args:
             script: Statements, each ended by a semicolon.
@@ -143,7 +142,9 @@ class SqlEngine:
         self._local = [queries for queries in self._local if not queries.is_closed]
         return self._local
 
-    def _answer_here(self, query: PullQuery) -> list[Row]:
+    def _answer(self, query: PullQuery) -> list[Row]:
+        if self._cluster is not None and not self._cluster.is_closed:
+            return self._cluster.pull(query)
         if self._open_local():
             return query.rows(self._local[-1].records)
         with self.local() as queries:
@@ -235,7 +236,6 @@ class SqlEngine:
         """
         running = self.connect(config)
         running.sync()
-        self._answer = running.pull
         return running
 
     def connect(self, config: Mapping[str, Any] | None = None) -> SparkQueries:

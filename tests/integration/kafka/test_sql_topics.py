@@ -145,3 +145,17 @@ def test_paused_query_is_paused_in_the_next_process(connected: Connected, stream
     assert state_after() == "PAUSED"
     assert state_after(f"RESUME {query_id};") == "RUNNING"
     assert state_after() == "RUNNING"
+
+
+def test_select_is_answered_from_the_cluster(
+    connected: Connected, stream: str, kafka_broker: str
+) -> None:
+    """What another process has inserted is there as well."""
+    name = name_of(stream)
+    other = connected()
+    other.execute(f"{stream} INSERT INTO {name} VALUES ('ann', 1);")
+    engine = connected()
+    results = engine.execute(
+        f"{stream} INSERT INTO {name} VALUES ('bob', 2); SELECT * FROM {name};"
+    )
+    assert sorted(results[-1].rows) == [("ann", 1), ("bob", 2)]  # type: ignore[attr-defined]

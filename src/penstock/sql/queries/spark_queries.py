@@ -83,6 +83,7 @@ class SparkQueries:
         self._producer = new_producer({"partitioner": "murmur2_random"} | producer_settings(base))
         self._session: Any = None
         self._owns_session = False
+        self.is_closed = False
         #: The running applications by query id.
         self.applications: dict[str, KafkaStreams] = {}
         self._paused: set[str] = set()
@@ -287,6 +288,7 @@ class SparkQueries:
 
     def close(self) -> None:
         """Ends all queries after the batch that is under way."""
+        self.is_closed = True
         for application in self.applications.values():
             application.close()
         self.applications.clear()
