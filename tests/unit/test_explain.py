@@ -1,6 +1,6 @@
 """``Topology.explain`` says how each part will run, and runs nothing to find out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import penstock as ps
@@ -80,3 +80,19 @@ def test_settings_may_name_what_the_topology_leaves_open() -> None:
     assert builder.build().explain().is_vectorised
     settings = {"default.value.serde": "pickle"}
     assert not builder.build().explain(settings).is_vectorised
+
+
+def test_faults_of_a_running_application_are_listed() -> None:
+    """Below what was planned, with how often each has happened."""
+    planned = spending().build().explain()
+    told = str(replace(planned, column_errors={"IndexError at folds.py:7": 3}))
+    assert told.splitlines()[2:] == [
+        "record by record after a fault in the column path:",
+        "    IndexError at folds.py:7: 3 runs of tasks",
+    ]
+
+
+def test_application_that_has_not_run_has_no_faults() -> None:
+    """It can be asked before it starts."""
+    streams = ps.KafkaStreams(spending().build(), {"application.id": "spending"})
+    assert streams.explain() == spending().build().explain()

@@ -130,6 +130,8 @@ def line(snapshot: Snapshot) -> str:
         parts.append(f"restored {known.restored_records:,}")
     if snapshot.dropped:
         parts.append(f"dropped {snapshot.dropped:,}")
+    if snapshot.column_errors:
+        parts.append(f"column errors {snapshot.column_errors:,}")
     return "  ".join(parts)
 
 
@@ -146,6 +148,8 @@ def picture(title: str, snapshot: Snapshot) -> RenderableType:
         parts.append(_lag(known.lag))
         if known.dropped:
             parts.append(_drops(known.dropped))
+        if known.column_errors:
+            parts.append(_column_errors(known.column_errors))
     if snapshot.rows is not None:
         parts.append(bars(snapshot.rows))
     return Group(*(Padding(part, (0, 0, 1, 1)) for part in parts))
@@ -214,6 +218,12 @@ def _lag(lag: Mapping[tuple[str, int], int]) -> Table:
 def _drops(dropped: Mapping[tuple[str, str], int]) -> Text:
     listed = ", ".join(f"{why} at {node}: {count:,}" for (node, why), count in dropped.items())
     return Text(f"dropped: {listed}", style="yellow")
+
+
+def _column_errors(errors: Mapping[str, int]) -> Text:
+    listed = ", ".join(f"{fault}: {count:,}" for fault, count in errors.items())
+    text = f"slower after a fault in the column path (please report it): {listed}"
+    return Text(text, style="yellow")
 
 
 def bars(rows: Rows, *, style: str = "cyan") -> Table:

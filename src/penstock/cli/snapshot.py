@@ -38,6 +38,8 @@ class Metrics(Protocol):
     def dropped(self) -> Mapping[tuple[str, str], int]: ...
     @property
     def lag(self) -> Mapping[tuple[str, int], int]: ...
+    @property
+    def column_errors(self) -> Mapping[str, int]: ...
 
 
 class Restore(Protocol):
@@ -91,6 +93,10 @@ class Snapshot:
         return 0 if self.metrics is None else sum(self.metrics.dropped.values())
 
     @property
+    def column_errors(self) -> int:
+        return 0 if self.metrics is None else sum(self.metrics.column_errors.values())
+
+    @property
     def is_idle(self) -> bool:
         """Whether everything that was there has been processed."""
         return self.state is State.RUNNING and self.metrics is not None and self.lag == 0
@@ -113,6 +119,7 @@ class Snapshot:
                     for each in self.restores
                 },
                 "dropped": {f"{node}: {why}": n for (node, why), n in known.dropped.items()},
+                "column_errors": dict(known.column_errors),
                 "lag": {f"{topic}-{number}": n for (topic, number), n in known.lag.items()},
             }
         told = {"seconds": round(self.seconds, 1), "state": self.state.value}

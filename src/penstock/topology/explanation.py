@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnForm:
-    """Whether a sub-topology runs over columns, and by node why it does not."""
+    """Whether a sub-topology runs over columns, and for each node in the way the reason."""
 
     subtopology: int
     why_not: Mapping[str, str]
@@ -26,9 +26,14 @@ class ColumnForm:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """What ``Topology.explain`` gives: its text has a line per sub-topology and per reason."""
+    """What ``explain`` returns: its text has a line per sub-topology, per reason and per fault.
+
+    ``column_errors`` is filled for a running application. It counts the runs of tasks that went
+    record by record because of a fault in the column path, by kind and place in the code.
+    """
 
     parts: tuple[ColumnForm, ...]
+    column_errors: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_vectorised(self) -> bool:
@@ -46,3 +51,7 @@ class Explanation:
             yield f"sub-topology {part.subtopology}: {way}"
             for node, reason in part.why_not.items():
                 yield f"    {node}: {reason}"
+        if self.column_errors:
+            yield "record by record after a fault in the column path:"
+            for fault, count in self.column_errors.items():
+                yield f"    {fault}: {count} runs of tasks"

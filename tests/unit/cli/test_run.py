@@ -47,6 +47,7 @@ def metrics(**changes: Any) -> Any:
         "threads": 2, "batches": 7, "records": 1_234, "records_sent": 900,
         "changelog_records": 80, "restored_records": 0, "last_batch_seconds": 0.25,
         "last_batch_records": 40, "dropped": {}, "lag": {("words", 0): 3, ("words", 1): 0},
+        "column_errors": {},
     }  # fmt: skip
     return SimpleNamespace(**(numbers | changes))
 
@@ -106,6 +107,14 @@ def test_picture_shows_state_lag_drops_and_rows() -> None:
     text = drawn(Snapshot(75.0, State.RUNNING, numbers, 12.0, ("counts", (("the", 8), ("a", 2)))))
     for part in ("● RUNNING", "1:15", "words-0", "null key at count: 2", "counts", "the", "0.25 s"):
         assert part in text
+
+
+def test_fault_in_the_column_path_is_shown() -> None:
+    """Results are right, but slower, and only whoever is told can report it."""
+    snapshot = Snapshot(1.0, State.RUNNING, metrics(column_errors={"IndexError at a.py:3": 2}))
+    assert line(snapshot).endswith("column errors 2")
+    assert "IndexError at a.py:3: 2" in drawn(snapshot)
+    assert snapshot.to_json()["column_errors"] == {"IndexError at a.py:3": 2}
 
 
 def test_restore_shows_how_far_each_store_is() -> None:

@@ -170,7 +170,7 @@ def _table(queries: Mapping[str, Snapshot]) -> Table:
     return table
 
 
-_HEADINGS = ("rows", "rows/s", "lag", "sent", "batch", "took", "dropped")
+_HEADINGS = ("rows", "rows/s", "lag", "sent", "batch", "took", "dropped", "column errors")
 
 
 def _numbers(look: Snapshot) -> Sequence[tuple[str, str]]:
@@ -185,4 +185,5 @@ def _numbers(look: Snapshot) -> Sequence[tuple[str, str]]:
         ("batch", f"{known.batches:,}"),
         ("took", f"{known.last_batch_seconds:.2f} s"),
         ("dropped", f"{look.dropped:,}"),
+        ("column errors", f"{look.column_errors:,}" if look.column_errors else ""),
     )

@@ -95,7 +95,7 @@ class StreamsMetrics(Mapping[MetricName, Metric]):
             dropped=dict(progress.dropped),
             # While Kafka is away the lag cannot be asked for, and other figures still count.
             lag=run.lag() if progress.waiting_for is None else run.last_lag,
-            column_errors=dict(progress.column_errors),
+            column_errors=column_errors(run),
             _metrics=LazyMetrics(lambda: all_metrics(_facts(run, runner, state, threads))),
         )
 
@@ -140,6 +140,12 @@ class ThreadMetadata:
 
     thread_name: str
     active_tasks: tuple[TaskId, ...]
+
+
+def column_errors(run: ApplicationRun | None) -> dict[str, int]:
+    """Return the faults in the column path so far; an application that has not run has none."""
+    runner = None if run is None else run.runner
+    return {} if runner is None else dict(runner.progress.column_errors)
 
 
 def thread_metadata(run: ApplicationRun, threads: int) -> list[ThreadMetadata]:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -38,7 +39,12 @@ from penstock.runtime.spark.driver.failures import (
     is_setup,
     remedy,
 )
-from penstock.runtime.spark.driver.metadata import StreamsMetrics, ThreadMetadata, thread_metadata
+from penstock.runtime.spark.driver.metadata import (
+    StreamsMetrics,
+    ThreadMetadata,
+    column_errors,
+    thread_metadata,
+)
 from penstock.runtime.spark.driver.serving import start_server
 from penstock.runtime.spark.driver.session import spark_session, stop_session
 from penstock.runtime.spark.driver.stores.asking import Asking
@@ -47,6 +53,7 @@ from penstock.runtime.spark.driver.topics import make_topics
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener
 from penstock.serving.server import ServingServer
+from penstock.topology.explanation import Explanation
 from penstock.topology.topology import Topology, check_runnable
 
 log = logging.getLogger(__name__)
@@ -309,6 +316,14 @@ class KafkaStreams(Asking):
     def metrics(self) -> StreamsMetrics:
         """What has happened so far: records, batches, drops, restores, lag."""
         return StreamsMetrics.of(self._leading(), self._state, self._threads)
+
+    def explain(self) -> Explanation:
+        """Say which sub-topologies run over columns, why others do not, and what has failed there.
+
+        Faults in the column path are counted while the application runs, as in ``metrics()``.
+        """
+        planned = self._topology.explain(self._config)
+        return replace(planned, column_errors=column_errors(self._run))
 
     def metadata_for_local_threads(self) -> list[ThreadMetadata]:
         """Which tasks each stream thread (a Spark task slot) runs."""
