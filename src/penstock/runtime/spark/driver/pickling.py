@@ -62,6 +62,9 @@ def _stays(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     if not file or module.__name__ == "__main__" or module.__name__.startswith("penstock"):
         return False
+    if sys.modules.get(module.__name__) is not module:
+        # Some compiled modules leave their package out of their name: nothing finds them by it.
+        return False
     return not _is_found(module.__name__.partition(".")[0])
 
 
