@@ -39,7 +39,7 @@ from penstock.serving.application import (
 )
 from penstock.serving.metric import Metric
 from penstock.serving.options import ServerOptions
-from penstock.serving.question import Question
+from penstock.serving.question import KeyQuestion, Question
 from penstock.serving.server import ServingServer
 from penstock.state.engine.rocks import open_rocks
 from penstock.state.environment import StoreEnvironment
@@ -81,7 +81,7 @@ class RocksReplica:
         serde = Serdes.string()
         info = StoreInfo(
             name="counts", kind=StoreKind.TIMESTAMPED_KEY_VALUE, key_serde=serde,
-            value_serde=Serdes.json(), partitions=_PARTITIONS, changelog=_TOPIC, may_block=False,
+            value_serde=Serdes.json(), partitions=_PARTITIONS, changelog=_TOPIC,
         )  # fmt: skip
         self._infos = {"counts": info}
         spec = StoreSpec(
@@ -121,6 +121,17 @@ class RocksReplica:
     ) -> Answer:
         rows, has_more = self._answers[partition].answer(question)
         return Answer(rows, self._source, self._positions[partition], 0, has_more)
+
+    def read_now(
+        self,
+        store: str,
+        partition: int,
+        question: KeyQuestion,
+        *,
+        allow_stale: bool = False,
+        bound: Position | None = None,
+    ) -> Answer | None:
+        return self.read(store, partition, question)
 
     def health(self) -> Health:
         return Health(state="RUNNING", is_alive=True, is_ready=True)

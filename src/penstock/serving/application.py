@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from penstock.errors import StreamsError
 from penstock.serde.base import Serde
 from penstock.serving.metric import Metric
-from penstock.serving.question import Question
+from penstock.serving.question import KeyQuestion, Question
 from penstock.state.spec import StoreKind
 
 #: Kafka Streams' position: by topic and partition, the offset of the next record that is missing.
@@ -55,9 +55,6 @@ class StoreInfo:
     window_size_ms: int | None = None
     #: The topic given to the key serde, and from which change feeds are read.
     changelog: str = ""
-    #: Whether ``Queryable.read`` may wait for another process or for a disk. The server then calls
-    #: it in a thread; otherwise it answers point queries on the event loop, without that cost.
-    may_block: bool = True
 
 
 class Row(NamedTuple):
@@ -238,6 +235,25 @@ class Queryable(Protocol):
                 owned here, ``store-not-ready`` while it is restored, ``not-up-to-bound``.
             UnknownStoreError: ``unknown-store``.
             UnsupportedOperationError: the kind of store does not answer such a question.
+            SerializationError: the key does not fit the store's serde.
+        """
+
+    def read_now(
+        self,
+        store: str,
+        partition: int,
+        question: KeyQuestion,
+        *,
+        allow_stale: bool = False,
+        bound: Position | None = None,
+    ) -> Answer | None:
+        """Read one key on the server's event loop, if nothing at all has to be waited for.
+
+        Return None where another process or a lock would have to be waited for, or where no copy
+        here may answer: the server then goes the other way. Point queries that are answered here
+        cost no thread.
+
+        Raises:
             SerializationError: the key does not fit the store's serde.
         """
 

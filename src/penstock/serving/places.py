@@ -18,19 +18,22 @@ def places(
 ) -> list[Place]:
     """Return the places to ask, best first; without staleness only the owner is one.
 
+    A global store is asked here first: every instance that runs tasks or keeps copies has it.
     A question that another instance has forwarded is answered here or not at all, so that two
     instances which take each other for the owner do not send it to and fro.
 
     Raises:
         NotAvailableError: ``partition-moving``: there is no such place right now.
     """
-    if info.is_global:
-        return [None]
     location = application.location(info.name, partition)
     here, owner = application.instance_id, location.owner
     found: list[Place] = []
     owns = owner is not None and owner.id == here
-    if owns or (allows_stale and any(copy.id == here for copy in location.copies)):
+    if (
+        info.is_global
+        or owns
+        or (allows_stale and any(copy.id == here for copy in location.copies))
+    ):
         found.append(None)
     if not is_forwarded:
         others = (owner, *(location.copies if allows_stale else ()))

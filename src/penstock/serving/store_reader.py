@@ -67,15 +67,19 @@ class StoreReader:
         self._peers = peers
         self._threads = threads
 
-    def answers_now(self, asked: Asked, partition: int) -> bool:
-        """Whether this instance has the answer at hand, so that nothing has to be waited for."""
-        info = asked.info
-        if info.may_block:
-            return False
-        if info.is_global:
-            return True
-        owner = self._application.location(info.name, partition).owner
-        return owner is not None and owner.id == self._application.instance_id
+    def read_now(self, asked: Asked, partition: int, question: KeyQuestion) -> Answer | None:
+        """Read a copy in this instance, if it answers at once and is near enough to the owner."""
+        parameters = asked.parameters
+        answer = self._application.read_now(
+            asked.info.name,
+            partition,
+            question,
+            allow_stale=parameters.allows_stale,
+            bound=asked.bound,
+        )
+        if answer is None or _is_too_stale(answer, parameters):
+            return None
+        return answer
 
     def read(self, asked: Asked, partition: int, question: Question) -> Answer:
         """Read a copy in this instance."""
@@ -87,11 +91,10 @@ class StoreReader:
             allow_stale=parameters.allows_stale,
             bound=asked.bound,
         )
-        most = parameters.max_lag
-        if most is not None and answer.lag > most:
+        if _is_too_stale(answer, parameters):
             raise NotAvailableError(
                 "too-stale",
-                f"the copy here is {answer.lag} changes behind, which is more than max_lag={most}",
+                f"the copy here is {answer.lag} changes behind, which is more than max_lag",
                 fix="ask again in a moment, or allow more",
             )
         return answer
@@ -169,8 +172,6 @@ class StoreReader:
         )
 
     async def _here(self, asked: Asked, partition: int, question: Question) -> Answer:
-        if not asked.info.may_block and isinstance(question, KeyQuestion):
-            return self.read(asked, partition, question)
         return await self.in_thread(self.read, asked, partition, question)
 
     async def _part(
@@ -228,6 +229,10 @@ class StoreReader:
             _FORWARDED: self._application.instance_id.encode("ascii", "backslashreplace"),
         }
         return await self._peers.get(place.address, target, headers)
+
+
+def _is_too_stale(answer: Answer, parameters: Parameters) -> bool:
+    return parameters.max_lag is not None and answer.lag > parameters.max_lag
 
 
 def source_model(partition: int, answer: Answer) -> SourceModel:

@@ -132,9 +132,10 @@ class StoreRoutes:
         partition = self.partition(info, key)
         question = self._question(info, key, given)
         asked = self._asked(request, info, given)
-        if isinstance(question, KeyQuestion) and self._reader.answers_now(asked, partition):
-            answer: Answer | PeerResponse = self._reader.read(asked, partition, question)
-        else:
+        answer: Answer | PeerResponse | None = None
+        if isinstance(question, KeyQuestion):
+            answer = self._reader.read_now(asked, partition, question)
+        if answer is None:
             async with asyncio.timeout(self._limits.request_s):
                 answer = await self._reader.one_partition(asked, partition, question)
         if isinstance(answer, PeerResponse):

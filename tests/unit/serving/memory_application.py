@@ -192,6 +192,19 @@ class MemoryApplication:
         self.rows_read += min(len(rows), question.limit)
         return Answer(rows[: question.limit], Source(role, self.name), position, lag, more)
 
+    def read_now(
+        self,
+        store: str,
+        partition: int,
+        question: KeyQuestion,
+        *,
+        allow_stale: bool = False,
+        bound: Position | None = None,
+    ) -> Answer | None:
+        if store != "fast":
+            return None
+        return self.read(store, partition, question, allow_stale=allow_stale, bound=bound)
+
     def _role(self, info: StoreInfo, partition: int, *, allow_stale: bool) -> Role:
         place = (info.name, partition)
         if info.is_global or self.cluster.owners.get(place) == self.name:

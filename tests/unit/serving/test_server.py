@@ -46,7 +46,7 @@ class Client:
 def application() -> MemoryApplication:
     made = one_instance(
         store_info("counts"),
-        store_info("fast", may_block=False),
+        store_info("fast"),
         store_info("by-number", key=Serdes.long()),
         store_info("windows", StoreKind.TIMESTAMPED_WINDOW, window_size_ms=1000),
         store_info("sessions", StoreKind.SESSION),

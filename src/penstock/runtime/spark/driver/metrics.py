@@ -10,6 +10,7 @@ from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.meter import Meter, Recent, TaskMeter
 from penstock.runtime.spark.exchange.measures import TaskMeasures
 from penstock.runtime.spark.exchange.stage_request import Restore
+from penstock.runtime.spark.replica.replica import CopyLag
 from penstock.runtime.states import State
 from penstock.serving.metric import Metric
 
@@ -68,6 +69,33 @@ def all_metrics(facts: Facts) -> list[Metric]:
         *_stores(facts),
         *_own(facts),
     ]
+
+
+def standby_metrics(
+    application_id: str, client_id: str, state: State, lags: Iterable[CopyLag]
+) -> list[Metric]:
+    """Return what an instance that stands by can tell."""
+    tags = {"client-id": client_id}
+    copies = [
+        Metric(
+            "standby-records-lag", _OWN, each.lag,
+            {
+                "application-id": application_id, "store": each.store,
+                "partition": str(each.task.partition),
+            },
+            "Changes that the copy of a store has not seen.",
+        )
+        for each in lags
+    ]  # fmt: skip
+    return [
+        Metric("version", _CLIENT, _package_version(), tags, "The version of Penstock."),
+        Metric("state", _CLIENT, state.value, tags, "The state of the client."),
+        Metric(
+            "client-state", _CLIENT, _ORDINALS[state], {**tags, "application-id": application_id},
+            "The state as Java numbers it.",
+        ),
+        *copies,
+    ]  # fmt: skip
 
 
 def _package_version() -> str:

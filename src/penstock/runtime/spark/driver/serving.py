@@ -23,8 +23,8 @@ from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.driver.change_feed import ChangeFeed
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.metadata import collected
+from penstock.runtime.spark.driver.metrics import standby_metrics
 from penstock.runtime.spark.exchange.channel import ask
-from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.states import State
 from penstock.serving.application import (
     Answer,
@@ -42,7 +42,7 @@ from penstock.serving.application import (
 )
 from penstock.serving.metric import Metric
 from penstock.serving.options import ServerOptions
-from penstock.serving.question import Question
+from penstock.serving.question import KeyQuestion, Question
 from penstock.serving.server import ServingServer
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.picture import to_svg
@@ -50,14 +50,20 @@ from penstock.topology.picture import to_svg
 if TYPE_CHECKING:
     from penstock.runtime.spark.driver.application_run import ApplicationRun
     from penstock.runtime.spark.driver.batch_runner import BatchRunner
+    from penstock.runtime.spark.driver.instances.instance import Instance as Registered
     from penstock.runtime.spark.driver.query_instance import QueryInstance
     from penstock.runtime.spark.driver.streams import KafkaStreams
+    from penstock.runtime.spark.exchange.batch_log import InstanceRecord
+    from penstock.runtime.spark.exchange.plan import Plan
+    from penstock.runtime.spark.replica.replica import Replica
 
 log = logging.getLogger(__name__)
 
 #: A slot that says nothing for so long is asked again by the caller, not by us.
 _SILENCE_S = 5.0
-_PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost"})
+_PASSING = frozenset(
+    {"store-not-ready", "slot-unreachable", "worker-lost", "copy-catching-up", "store-not-copied"}
+)
 _OF_USERS = frozenset(StoreKind) - {
     StoreKind.OUTER_JOIN,
     StoreKind.TIME_ORDERED_BUFFER,
@@ -69,8 +75,8 @@ _WINDOW = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW)
 class ServedStreams:
     """One instance of an application, as a ``Queryable``.
 
-    While it leads it owns all partitions and asks its slots. While it does not, it answers from
-    its copies, if it keeps any, and only those who take an answer that may be behind.
+    The instance that leads owns all partitions, and its slots answer. Others answer from their
+    copies, if they keep any and the caller accepts staleness.
 
     Args:
         run: returns the run of the application, None before the start and after the end.
@@ -85,11 +91,10 @@ class ServedStreams:
         self._streams = streams
         self._config = config
         self._run = run
-        name = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
-        #: Until the instance has registered under its own name.
-        self._early_id = f"{config[APPLICATION_ID]}-{name}"
+        #: The name until the instance has registered under its own.
+        self._first_name = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
         #: The plan for which the stores were last listed, and what was found.
-        self._listed: tuple[object, dict[str, StoreInfo]] | None = None
+        self._listed: tuple[Plan, dict[str, StoreInfo]] | None = None
 
     @property
     def application_id(self) -> str:
@@ -97,8 +102,8 @@ class ServedStreams:
 
     @property
     def instance_id(self) -> str:
-        run = self._run()
-        return self._early_id if run is None or run.instance is None else run.instance.id
+        registered = self._registered()
+        return self._first_name if registered is None else registered.id
 
     @property
     def address(self) -> str | None:
@@ -107,33 +112,55 @@ class ServedStreams:
     # What can be read, and where
 
     def stores(self) -> Mapping[str, StoreInfo]:
-        return self._listing()
+        run = self._run()
+        plan = None if run is None else run.plan
+        listed = self._listed
+        if run is not None and plan is not None and (listed is None or listed[0] is not plan):
+            listed = self._listed = plan, store_infos(plan, run.config)
+        if listed is None:
+            raise self._not_running()
+        return listed[1]
 
     def instances(self) -> Sequence[Instance]:
-        run = self._run()
-        known = None if run is None else run.instance
-        if known is None:
+        registered = self._registered()
+        if registered is None:
             return [Instance(id=self.instance_id, address=self.address)]
-        everything = {name: tuple(range(of.partitions)) for name, of in self.stores().items()}
-        return [
-            Instance(
-                id=each.id,
-                address=each.server or None,
-                is_leader=each.id == known.leader,
-                owned=everything if each.id == known.leader else {},
-                copies=everything if each.has_copies and each.id != known.leader else {},
-            )
-            for each in known.instances.values()
-        ]
+        leader = registered.leader
+        return [self._described(each, leader) for each in registered.instances.values()]
 
     def location(self, store: str, partition: int) -> Location:
-        run = self._run()
-        known = None if run is None else run.instance
-        # While the leader is gone and nobody has taken over, only copies can answer.
-        is_moving = known is not None and known.life_of_leader() is Life.GONE
-        found = self.instances()
-        owner = next((each for each in found if each.is_leader and not is_moving), None)
-        return Location(owner, tuple(each for each in found if each.copies))
+        registered = self._registered()
+        if registered is None:
+            return Location(None)
+        leader, known = registered.leader, registered.instances
+        info = self.stores()[store]
+        copies = tuple(
+            self._described(each, leader)
+            for each in known.values()
+            # What is not logged has no copies.
+            if each.has_copies and each.id != leader and info.changelog
+        )
+        record = known.get(leader)
+        is_there = record is not None and (
+            self._leading() is not None
+            if leader == registered.id
+            else registered.life_of_leader() not in (Life.GONE, None)
+        )
+        owner = self._described(record, leader) if record is not None and is_there else None
+        return Location(owner, copies)
+
+    def _described(self, record: InstanceRecord, leader: str) -> Instance:
+        all_of = {name: tuple(range(i.partitions)) for name, i in self.stores().items()}
+        leads = record.id == leader
+        return Instance(
+            id=record.id,
+            address=record.server or None,
+            is_leader=leads,
+            owned=all_of if leads else {},
+            copies=all_of if record.has_copies and not leads else {},
+        )
+
+    # Reading
 
     def read(
         self,
@@ -144,62 +171,87 @@ class ServedStreams:
         allow_stale: bool = False,
         bound: Position | None = None,
     ) -> Answer:
-        info = self._listing().get(store)
+        info = self.stores().get(store)
         if info is None:
             raise UnknownStoreError("unknown-store", f"there is no store {store!r}")
         runner = self._leading()
-        if runner is None:
-            return self._copied(info, partition, question, allow_stale=allow_stale, bound=bound)
+        if runner is not None:
+            return self._from_slot(runner, info, partition, question, bound)
+        if not (allow_stale or info.is_global):
+            raise self._not_running()
+        answer = self._from_copy(info, partition, question, bound, waits=True)
+        assert answer is not None
+        return answer
+
+    def read_now(
+        self,
+        store: str,
+        partition: int,
+        question: KeyQuestion,
+        *,
+        allow_stale: bool = False,
+        bound: Position | None = None,
+    ) -> Answer | None:
+        info = self.stores().get(store)
+        if info is None or not (allow_stale or info.is_global) or self._leading() is not None:
+            return None
+        try:
+            return self._from_copy(info, partition, question, bound, waits=False)
+        except NotAvailableError:
+            # Another instance may have an answer.
+            return None
+
+    def _from_slot(
+        self,
+        runner: BatchRunner,
+        info: StoreInfo,
+        partition: int,
+        question: Question,
+        bound: Position | None,
+    ) -> Answer:
         # Before the read: the answer may know more than this, and never less.
         position = _by_topic(runner.progress.position)
-        rows, has_more, reached = self._ask(runner, info, partition, question)
-        position = {**position, info.changelog: {**position.get(info.changelog, {}), **reached}}
+        rows, has_more, reached = _asked(runner, info, partition, question)
+        if info.changelog:
+            before = position.get(info.changelog, {})
+            position = {**position, info.changelog: {**before, **reached}}
+        if self._leading() is None:
+            # The lead was lost meanwhile: what was read may be old.
+            raise self._not_running()
         _check_bound(position, bound)
-        source = Source(Role.OWNER, self.instance_id)
-        return Answer(rows, source, position, 0, has_more)
+        return Answer(rows, Source(Role.OWNER, self.instance_id), position, 0, has_more)
 
-    def _copied(
-        self, info: StoreInfo, partition: int, question: Question, *,
-        allow_stale: bool, bound: Position | None,
-    ) -> Answer:  # fmt: skip
-        """Answer from the copy of an instance that does not lead, if the caller takes that."""
-        run = self._run()
-        known = None if run is None else run.instance
-        copies = None if known is None else known.copies
-        if known is None or copies is None or not (allow_stale or info.is_global):
+    def _from_copy(
+        self,
+        info: StoreInfo,
+        partition: int,
+        question: Question,
+        bound: Position | None,
+        *,
+        waits: bool,
+    ) -> Answer | None:
+        registered = self._registered()
+        copies = None if registered is None else registered.copies
+        if registered is None or copies is None:
             raise self._not_running()
         try:
-            rows, has_more, behind, cut = copies.answer(info.name, partition, question)
+            found = copies.answer(info.name, partition, question, waits=waits)
         except StreamsError as error:
-            raise NotAvailableError(error.code, error.message, fix=error.fix) from error
-        position = _by_topic(cut.positions)
-        if behind is not None:
-            changelog = {**position.get(info.changelog, {}), partition: behind.position}
-            position = {**position, info.changelog: changelog}
-        _check_bound(position, bound)
-        role = Role.STANDBY if known.record.may_lead else Role.REPLICA
-        lag = 0 if behind is None else behind.lag
-        return Answer(rows, Source(role, known.id), position, lag, has_more, cut.batch)
-
-    def _ask(
-        self, runner: BatchRunner, info: StoreInfo, partition: int, question: Question
-    ) -> tuple[list[Row], bool, dict[int, int]]:
-        slot = partition % runner.slots
-        endpoint = runner.placement.endpoints.get(slot)
-        asked = (
-            "query", runner.application.key, slot, info.name, partition, "answer", (question,),
-        )  # fmt: skip
-        try:
-            if endpoint is None:
-                raise _not_ready(slot, info.name)
-            found: tuple[list[Row], bool, dict[int, int]] = ask(
-                endpoint, runner.secret, asked, silence_s=_SILENCE_S
-            )
-        except PenstockError as error:
             if error.code in _PASSING:
-                raise _not_ready(slot, info.name) from error
+                raise NotAvailableError("store-not-ready", error.message, error.fix) from error
             raise
-        return found
+        if found is None:
+            return None
+        rows, has_more, cut = found
+        part = info.changelog, partition
+        reached = cut.ends.get(part, 0)
+        position = _by_topic({**cut.positions, part: reached})
+        _check_bound(position, bound)
+        newest = registered.cut
+        lag = 0 if newest is None else max(newest.ends.get(part, 0) - reached, 0)
+        role = Role.STANDBY if registered.record.may_lead else Role.REPLICA
+        source = Source(role, registered.id)
+        return Answer(rows, source, position, lag, has_more, cut.batch)
 
     def subscribe(
         self, store: str, since: Mapping[int, int] | None, listener: ChangeListener
@@ -209,25 +261,28 @@ class ServedStreams:
             raise UnsupportedOperationError(
                 "no-changelog", f"store {store!r} is not logged, so its changes cannot be followed"
             )
-        settings = consumer_settings(self._run_config(), "restore")
-        return ChangeFeed(settings, info, since, listener)
+        run = self._run()
+        # A private broker is known only to the run.
+        config = self._config if run is None else run.config
+        return ChangeFeed(consumer_settings(config, "restore"), info, since, listener)
 
     # What is known about it
 
     def health(self) -> Health:
         state, run = self._streams.state, self._run()
-        runner = None if run is None else run.runner
+        runner, registered = self._leading(), self._registered()
+        copies = None if registered is None or runner is not None else registered.copies
         waiting_for = self._streams.waiting_for
-        known = None if run is None else run.instance
-        copies = None if known is None else known.copies
-        # One that stands by is ready when its copies show a complete batch.
-        stands_by = runner is None and copies is not None and copies.cut is not None
-        is_running = state is State.RUNNING and (runner is not None or stands_by)
+        is_current = waiting_for is None if runner is not None else _shows_a_cut(copies)
+        restoring = [] if copies is None else copies.restoring()
+        if runner is not None and state is not State.RUNNING:
+            restoring = self._streams.restoring()
         error = self._streams.error
+        newest = None if registered is None else registered.cut
         return Health(
             state=state.value,
             is_alive=not state.has_ended and state is not State.PENDING_ERROR,
-            is_ready=is_running and (waiting_for is None or stands_by),
+            is_ready=state is State.RUNNING and is_current,
             is_leader=runner is not None,
             waiting_for=waiting_for,
             lag=None if run is None else _by_topic(run.last_lag),
@@ -236,9 +291,10 @@ class ServedStreams:
                     store=each.store, partition=each.partition, start=each.start,
                     position=each.position, end=each.end,
                 )
-                for each in ([] if is_running else self._streams.restoring())
+                for each in restoring
             ),
             error=getattr(error, "code", None if error is None else type(error).__name__),
+            batch=None if newest is None else newest.batch,
         )  # fmt: skip
 
     def topology(self) -> Mapping[str, Any]:
@@ -249,42 +305,40 @@ class ServedStreams:
         return to_svg(self._streams.topology.graph)
 
     def metrics(self) -> Sequence[Metric]:
-        run, streams = self._run(), self._streams
-        if run is None or run.runner is None:
-            return []
-        with contextlib.suppress(PenstockError):
-            # Without Kafka the lag stays what it was.
-            run.lag()
-        return collected(run, streams.state, run.runner.slots)
+        run, state = self._run(), self._streams.state
+        if run is not None and run.runner is not None:
+            with contextlib.suppress(PenstockError):
+                # Without Kafka the lag stays what it was.
+                run.lag()
+            return collected(run, state, run.runner.slots)
+        registered = self._registered()
+        copies = None if registered is None else registered.copies
+        lags = [] if copies is None else copies.lags()
+        return standby_metrics(self.application_id, self.instance_id, state, lags)
 
     # Inside
 
-    def _leading(self) -> BatchRunner | None:
+    def _registered(self) -> Registered | None:
         run = self._run()
-        return None if run is None else run.runner
+        return None if run is None else run.instance
 
-    def _run_config(self) -> StreamsConfig:
+    def _leading(self) -> BatchRunner | None:
+        """The runner, as long as nobody else has taken the lead."""
         run = self._run()
-        # A private broker is known only to the run.
-        return self._config if run is None else run.config
+        if run is None or run.runner is None or run.instance is None:
+            return None
+        if run.instance.leader not in ("", run.instance.id):
+            return None
+        if run.member is None or not run.member.is_leading:
+            return None
+        return run.runner
 
     def _not_running(self) -> NotAvailableError:
         return NotAvailableError(
-            "not-running",
+            "partition-moving",
             f"this instance is {self._streams.state.value} and does not lead the application",
-            fix="ask again in a moment",
+            fix="ask again in a moment, or accept a copy that may be behind with stale=true",
         )
-
-    def _listing(self) -> dict[str, StoreInfo]:
-        run, listed = self._run(), self._listed
-        plan = None if run is None else run.plan
-        if run is None or plan is None:
-            if listed is None:
-                raise self._not_running()
-            return listed[1]
-        if listed is None or listed[0] is not plan:
-            listed = self._listed = plan, _store_infos(plan, run.config)
-        return listed[1]
 
 
 def start_server(
@@ -304,7 +358,8 @@ def start_server(
     return ServingServer(ServedStreams(streams, config, run), options).start()
 
 
-def _store_infos(plan: Plan, config: StreamsConfig) -> dict[str, StoreInfo]:
+def store_infos(plan: Plan, config: StreamsConfig) -> dict[str, StoreInfo]:
+    """Describe the stores of a topology that can be asked."""
     settings, graph = task_settings(config), plan.graph
 
     def info(spec: StoreSpec, partitions: int, changelog: str, *, is_global: bool) -> StoreInfo:
@@ -333,6 +388,33 @@ def _store_infos(plan: Plan, config: StreamsConfig) -> dict[str, StoreInfo]:
     for name, store in graph.global_stores.items():
         found[name] = info(store.spec, 1, store.topic, is_global=True)
     return found
+
+
+def _asked(
+    runner: BatchRunner, info: StoreInfo, partition: int, question: Question
+) -> tuple[list[Row], bool, dict[int, int]]:
+    """Ask the slot that has a partition."""
+    slot = partition % runner.slots
+    endpoint = runner.placement.endpoints.get(slot)
+    asked = (
+        "query", runner.application.key, slot, info.name, partition, "answer", (question,),
+    )  # fmt: skip
+    try:
+        if endpoint is None:
+            raise _not_ready(slot, info.name)
+        found: tuple[list[Row], bool, dict[int, int]] = ask(
+            endpoint, runner.secret, asked, silence_s=_SILENCE_S
+        )
+    except PenstockError as error:
+        if error.code in _PASSING:
+            raise _not_ready(slot, info.name) from error
+        raise
+    return found
+
+
+def _shows_a_cut(copies: Replica | None) -> bool:
+    """Whether copies can be asked; an instance that keeps none has nothing to wait for."""
+    return copies is None or copies.cut is not None
 
 
 def _by_topic(offsets: Mapping[tuple[str, int], int]) -> dict[str, dict[int, int]]:

@@ -22,8 +22,9 @@ from penstock.runtime.spark.replica.task_copy import Followed, TaskCopy
 from penstock.runtime.spark.worker.clients import Clients
 from penstock.runtime.spark.worker.global_copy import GlobalCopy
 from penstock.runtime.spark.worker.memory import no_garbage_collection
-from penstock.runtime.spark.worker.queries import answered, committed_view, read_rows
+from penstock.runtime.spark.worker.queries import committed_view, read_rows, store_answers
 from penstock.runtime.spark.worker.reader import Range, Reader, ReadRanges
+from penstock.serving.answering import StoreAnswers
 from penstock.serving.application import Row
 from penstock.serving.question import Question
 from penstock.state.engine.rocks import OpenEngine, open_rocks
@@ -83,6 +84,7 @@ class Replica:
         self._reader: Reader | None = None
         #: By store and partition: what queries read.
         self._views: dict[tuple[str, int], Any] = {}
+        self._readers: dict[tuple[str, int], StoreAnswers] = {}
         #: Records that were applied since the copies were opened.
         self.applied = 0
         #: The newest cut that was asked for, and the one that the stores show.
@@ -208,36 +210,39 @@ class Replica:
     def query(self, store: str, partition: int, method: str, arguments: tuple[Any, ...]) -> Any:
         """Call a reading method of the copy of one partition; iterators come back as lists."""
         with self.reading:
-            self._shown(store)
+            if self.cut is None:
+                raise _catching_up(store)
             if store in self._global.stores:
                 return read_rows(self._global.stores[store], method, arguments)
             return read_rows(self._view(store, partition), method, arguments)
 
     def answer(
-        self, store: str, partition: int, question: Question
-    ) -> tuple[list[Row], bool, CopyLag | None, Cut]:
-        """Answer a question over HTTP: rows, whether there are more, how far behind, and when."""
-        with self.reading:
-            cut = self._shown(store)
-            if store in self._global.stores:
-                spec = self._plan.graph.global_stores[store].spec
-                rows, more = answered(self._global.stores[store], spec, self._settings, question)
-                return rows, more, None, cut
-            view, spec = self._view(store, partition), self._plan.graph.stores[store]
-            rows, more = answered(view, spec, self._settings, question)
-        lag = next(
-            (e for e in self.lags() if e.store == store and e.task.partition == partition), None
-        )
-        return rows, more, lag, cut
+        self, store: str, partition: int, question: Question, *, waits: bool = True
+    ) -> tuple[list[Row], bool, Cut] | None:
+        """Answer a question about one partition, and say which cut that was.
 
-    def _shown(self, store: str) -> Cut:
-        if self.cut is None:
-            raise StreamsError(
-                "copy-catching-up",
-                f"the copy of store {store!r} is still reading its changelog",
-                fix="ask again in a moment, or ask the instance that leads",
-            )
-        return self.cut
+        Args:
+            waits: whether to wait while the stores change; else the answer is None then.
+        """
+        if not self.reading.acquire(blocking=waits):
+            return None
+        try:
+            cut = self.cut
+            if cut is None:
+                raise _catching_up(store)
+            reader = self._readers.get((store, partition))
+            if reader is None:
+                reader = self._readers[store, partition] = self._reader_of(store, partition)
+            return *reader.answer(question), cut
+        finally:
+            self.reading.release()
+
+    def _reader_of(self, store: str, partition: int) -> StoreAnswers:
+        graph = self._plan.graph
+        if store in self._global.stores:
+            spec, view = graph.global_stores[store].spec, self._global.stores[store]
+            return store_answers(view, spec, self._settings)
+        return store_answers(self._view(store, partition), graph.stores[store], self._settings)
 
     def _view(self, store: str, partition: int) -> Any:
         view = self._views.get((store, partition))
@@ -273,12 +278,21 @@ class Replica:
                 copy.close()
             self._copies.clear()
             self._views.clear()
+            self._readers.clear()
             self._followed, self._positions = [], {}
             self._global.close()
             if self._reader is not None:
                 self._reader.close()
                 self._reader = None
             self._clients.close()
+
+
+def _catching_up(store: str) -> StreamsError:
+    return StreamsError(
+        "copy-catching-up",
+        f"the copy of store {store!r} is still reading its changelog",
+        fix="ask again in a moment, or ask the instance that leads",
+    )
 
 
 def _wall_clock() -> int:

@@ -59,11 +59,11 @@ def _answered(
     with slot.reading:
         if store in slot.global_stores:
             spec, view = graph.global_stores[store].spec, slot.global_stores[store]
-            return *answered(view, spec, slot.settings, question), {}
+            return *store_answers(view, spec, slot.settings).answer(question), {}
         state = _task_with(slot, store, partition)
-        rows, has_more = answered(
-            _view(slot, state, store), graph.stores[store], slot.settings, question
-        )
+        view = _view(slot, state, store)
+        reader = store_answers(view, graph.stores[store], slot.settings)
+        rows, has_more = reader.answer(question)
         engine = state.databases.engines.get(store)
         # What was written last is known before it is applied; the database knows what is.
         known = None if engine is None else engine.checkpoint.changelog_offset
@@ -71,13 +71,11 @@ def _answered(
         return rows, has_more, {} if end is None else {partition: end}
 
 
-def answered(
-    view: Any, spec: StoreSpec, settings: TaskSettings, question: Question
-) -> tuple[list[Row], bool]:
-    """Answer a question from the view of one partition; true if there are more rows."""
+def store_answers(view: Any, spec: StoreSpec, settings: TaskSettings) -> StoreAnswers:
+    """Return what answers questions from the view of one partition."""
     what = f"store {spec.name!r}"
     serde = required_serde(spec.key_serde, settings.defaults, "key", what)
-    return StoreAnswers(view, serde, settings.changelog_topic(spec.name)).answer(question)
+    return StoreAnswers(view, serde, settings.changelog_topic(spec.name))
 
 
 def _task_with(slot: Slot, store: str, partition: int) -> TaskState:
