@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +23,6 @@ from penstock.config import (
     SERVER_TLS_CA,
     SERVER_TLS_CERTIFICATE,
     SERVER_TLS_KEY,
-    SERVER_TLS_KEY_PASSWORD,
     SERVER_TOKENS,
     SERVER_USERS,
     StreamsConfig,
@@ -39,7 +39,6 @@ class Tls:
 
     certificate: Path
     key: Path
-    key_password: str | None = field(default=None, repr=False)
     ca: Path | None = None
 
 
@@ -166,9 +165,27 @@ def _tls(config: StreamsConfig) -> Tls | None:
             raise ConfigError(
                 "bad-setting", f"{name} names {path}, which is not a file", fix="name a PEM file"
             )
+    _check_pair(Path(certificate), Path(key))
     return Tls(
         certificate=Path(certificate),
         key=Path(key),
-        key_password=config[SERVER_TLS_KEY_PASSWORD],
         ca=Path(ca) if ca else None,
+    )
+
+
+def _check_pair(certificate: Path, key: Path) -> None:
+    """Refuse files that the server cannot use: it would end the process over them."""
+    why = (
+        "it has a password, which the server cannot use" if b"ENCRYPTED" in key.read_bytes() else ""
+    )
+    if not why:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+            return
+        except (ssl.SSLError, OSError) as error:
+            why = f"it and {certificate} do not belong together, or are no PEM files: {error}"
+    raise ConfigError(
+        "bad-setting",
+        f"{SERVER_TLS_KEY.name} names {key}: {why}",
+        fix="name the key of the certificate, without a password: openssl pkcs8 -in … -out …",
     )

@@ -177,7 +177,6 @@ class ServingServer:
             ),
             ssl_cert=None if tls is None else tls.certificate,
             ssl_key=None if tls is None else tls.key,
-            ssl_key_password=None if tls is None else tls.key_password,
         )
         self._loop, self._server = asyncio.get_running_loop(), server
         try:

@@ -60,14 +60,7 @@ SERVER_TLS_KEY = Setting(
     "penstock.server.tls.key",
     optional_text,
     None,
-    "File with the private key of the certificate (PEM, PKCS#8).",
-)
-SERVER_TLS_KEY_PASSWORD = Setting(
-    "penstock.server.tls.key.password",
-    optional_text,
-    None,
-    "Password of the private key.",
-    is_secret=True,
+    "File with the private key of the certificate (PEM), without a password.",
 )
 SERVER_TLS_CA = Setting(
     "penstock.server.tls.ca",

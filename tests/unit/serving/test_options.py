@@ -1,7 +1,6 @@
 """A server is on loopback, unless its owner has said otherwise and who may ask."""
 
 import logging
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,20 +68,6 @@ def test_tls_needs_both_files(given: dict[str, str]) -> None:
     named = {f"penstock__server__{name}": value for name, value in given.items()}
     with pytest.raises(ConfigError, match=r"penstock\.server\.tls"):
         options(application__server="localhost:1", **named)
-
-
-def test_tls_has_its_files(tmp_path: Path) -> None:
-    for name in ("c", "k"):
-        (tmp_path / name).touch()
-    found = options(
-        application__server="localhost:1",
-        penstock__server__tls__certificate=str(tmp_path / "c"),
-        penstock__server__tls__key=str(tmp_path / "k"),
-        penstock__server__tls__key__password="hunter2",
-    )
-    assert found is not None
-    assert found.tls is not None
-    assert "hunter2" not in repr(found)
 
 
 def test_loopback_is_this_machine_only() -> None:
