@@ -36,6 +36,12 @@ LOG_FORMAT = Setting(
     "text",
     "json: Penstock's logs are JSON lines on standard error, with application, batch and task.",
 )
+TRACING = Setting(
+    "penstock.tracing",
+    one_of("off", "opentelemetry"),
+    "off",
+    "opentelemetry: each batch is a span, for the tracer provider that the program has set.",
+)
 BUILT_IN_METRICS_VERSION = Setting(
     "built.in.metrics.version",
     one_of("latest"),

@@ -40,6 +40,7 @@ from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.retention import ChangelogRetention
 from penstock.runtime.spark.driver.session import ask_jvm
 from penstock.runtime.spark.driver.to_spark import SparkSinks
+from penstock.runtime.spark.driver.tracing import BatchTracer
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, Cut
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults
@@ -121,8 +122,10 @@ class BatchRunner:
         secret: bytes,
     ) -> None:
         set_faults(application.config)
-        self.progress, self.meter = Progress(), Meter.of(StreamsConfig(application.config))
-        self.slots = slots
+        config = StreamsConfig(application.config)
+        self.progress = Progress()
+        self.meter, self._tracer = Meter.of(config), BatchTracer.of(config)
+        self.slots = self._used_slots = slots
         self.restore_listener: StateRestoreListener | None = None
         self.application = application
         self.secret = secret
@@ -135,9 +138,7 @@ class BatchRunner:
         self._fence = fence
         self._check_topics = check_topics
         self._topics_checked = time.monotonic()
-        self._used_slots = slots
         self._clocks: dict[TaskId, Clocks] = batch_log.state.clocks()
-        config = StreamsConfig(application.config)
         self._sinks = SparkSinks(spark, application, batch_log, admin)
         self._retention = ChangelogRetention(application.plan, config, admin)
         if batch_log.state.plan is None:
@@ -300,6 +301,11 @@ class BatchRunner:
             fault_point("ran", plan)
             self._sinks.call(plan.batch, received)
             self._finish(plan, received, time.monotonic() - started)
+        except Exception as error:
+            if self._tracer is not None:
+                code = getattr(error, "code", type(error).__name__)
+                self._tracer.failed(plan.batch, code, time.monotonic() - started)
+            raise
         finally:
             self._is_between.set()
 
@@ -451,6 +457,8 @@ class BatchRunner:
         stages = {stage for stage, _ in busy}
         working_s = sum(max(s for (st, _), s in busy.items() if st == stage) for stage in stages)
         self.meter.note(received, seconds, working_s)
+        if self._tracer is not None:
+            self._tracer.completed(plan.batch, received, seconds)
         self._planner.learn(records, seconds, max(seconds - working_s, 0.0))
         progress.batches += 1
         progress.records += records
