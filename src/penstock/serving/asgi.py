@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
+from penstock.errors import PenstockError
 from penstock.serving.application import Queryable
 from penstock.serving.feed_routes import FeedRoutes
 from penstock.serving.guard import Guard
@@ -22,6 +24,8 @@ from penstock.serving.status_routes import StatusRoutes
 from penstock.serving.store_reader import StoreReader
 from penstock.serving.store_routes import StoreRequest, StoreRoutes
 from penstock.serving.wire.models import ErrorModel
+
+_log = logging.getLogger(__name__)
 
 _STORE_PATH = b"/stores/"
 _CODES = {404: "not-found", 405: "read-only"}
@@ -42,7 +46,7 @@ class QueryApplication:
         self._peers = PeerClient(peer_tls)
         reader = StoreReader(application, self._peers, self._threads)
         self._stores = StoreRoutes(application, reader, limits)
-        status = StatusRoutes(application, self._stores, reader)
+        status = StatusRoutes(application, self._stores, limits.request_s)
         self.feeds = FeedRoutes(application, self._stores, self._threads, limits.max_feeds)
         self._others = Starlette(
             routes=[
@@ -50,7 +54,12 @@ class QueryApplication:
                 Route("/feeds/{store}", self.feeds.events, methods=["GET"]),
                 WebSocketRoute("/feeds/{store}", self.feeds.websocket),
             ],
-            exception_handlers={HTTPException: _not_found, Exception: _failed},
+            exception_handlers={
+                HTTPException: _not_found,
+                PenstockError: _failed,
+                TimeoutError: _failed,
+                Exception: _failed,
+            },
         )
         self._others.router.redirect_slashes = False
         self._guard = Guard(self._answer, options)
@@ -82,9 +91,8 @@ class QueryApplication:
                     await reply_error(send, error, is_head=is_head)
             else:
                 await self._others(scope, receive, send)
-        except ConnectionError:
-            # The caller has gone: there is nobody to tell.
-            return
+        except Exception:  # noqa: BLE001 - the caller has an answer, or is gone
+            _log.debug("a connection ended early", exc_info=True)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

@@ -66,8 +66,13 @@ class FeedRoutes:
             _, model, _ = problem(error)
             await websocket.close(_POLICY, model.code)
             return
-        await websocket.accept()
-        await self.pump(_messages(websocket, feed), _until_gone(websocket.receive))
+        try:
+            async with feed:
+                await websocket.accept()
+                await self.pump(_messages(websocket, feed), _until_gone(websocket.receive))
+        except NotAvailableError as error:
+            await websocket.close(_OVERFLOW, error.code)
+            return
         code = _OVERFLOW if feed.has_overflowed else _GOING_AWAY
         with contextlib.suppress(RuntimeError, OSError, WebSocketDisconnect):
             await websocket.close(code, feed.position_text[:100])
@@ -108,28 +113,28 @@ class _EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         start = {"type": "http.response.start", "status": 200, "headers": _EVENT_HEADERS}
-        await send(start)
-        if scope["method"] != "HEAD":
-            await self._routes.pump(_write(self._feed, send), _until_gone(receive))
+        # The feed is opened first: if that fails, the answer is an error.
+        async with self._feed as feed:
+            await send(start)
+            if scope["method"] != "HEAD":
+                await self._routes.pump(_write(feed, send), _until_gone(receive))
         with contextlib.suppress(OSError, RuntimeError):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _write(feed: Feed, send: Send) -> None:
-    async with feed:
-        async for text in events(feed):
-            async with asyncio.timeout(_SEND_S):
-                await send({"type": "http.response.body", "body": text, "more_body": True})
+    async for text in events(feed):
+        async with asyncio.timeout(_SEND_S):
+            await send({"type": "http.response.body", "body": text, "more_body": True})
 
 
 async def _messages(websocket: WebSocket, feed: Feed) -> None:
-    async with feed:
-        await websocket.send_text(f'{{"since":"{feed.position_text}"}}')
-        async for bunch in feed.bunches():
-            for change in bunch:
-                text = encoder.encode(change_model(feed.info, change)).decode()
-                async with asyncio.timeout(_SEND_S):
-                    await websocket.send_text(text)
+    await websocket.send_text(f'{{"since":"{feed.position_text}"}}')
+    async for bunch in feed.bunches():
+        for change in bunch:
+            text = encoder.encode(change_model(feed.info, change)).decode()
+            async with asyncio.timeout(_SEND_S):
+                await websocket.send_text(text)
 
 
 async def _until_gone(receive: Receive) -> None:

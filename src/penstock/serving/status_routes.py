@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 import orjson
@@ -19,7 +19,6 @@ from penstock.serving.openapi import openapi_document
 from penstock.serving.parameters import LOCATION_PARAMETERS, bad_request, parameters, unquoted
 from penstock.serving.prometheus import CONTENT_TYPE, to_prometheus
 from penstock.serving.replies import encoder
-from penstock.serving.store_reader import StoreReader
 from penstock.serving.store_routes import StoreRoutes
 from penstock.serving.wire.json_values import to_raw
 from penstock.serving.wire.models import (
@@ -34,6 +33,8 @@ from penstock.serving.wire.models import (
     TopologyModel,
 )
 
+T = TypeVar("T")
+
 _NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 #: An SVG may hold scripts; ours does not, and a browser need not believe that.
 _SVG_HEADERS = {
@@ -45,10 +46,10 @@ _SVG_HEADERS = {
 class StatusRoutes:
     """Answers what does not belong to one store."""
 
-    def __init__(self, application: Queryable, stores: StoreRoutes, reader: StoreReader) -> None:
+    def __init__(self, application: Queryable, stores: StoreRoutes, request_s: float) -> None:
         self._application = application
         self._stores = stores
-        self._reader = reader
+        self._request_s = request_s
 
     def routes(self) -> list[Route]:
         paths = {
@@ -102,27 +103,31 @@ class StatusRoutes:
         wants = request.headers.get("accept", "")
         if "image/svg+xml" in wants:
             return await self.topology_svg(request)
-        described: Mapping[str, Any] = await self._reader.in_thread(self._application.topology)
+        described: Mapping[str, Any] = await self._found(self._application.topology)
         body = TopologyModel(self._application.application_id, dict(described))
         # orjson knows what the description is made of; msgspec has the envelope.
         return Response(orjson.dumps(msgspec.to_builtins(body)), 200, _NO_STORE, "application/json")
 
     async def topology_svg(self, request: Request) -> Response:
-        picture = await self._reader.in_thread(self._application.topology_svg)
+        picture = await self._found(self._application.topology_svg)
         return Response(picture, 200, _SVG_HEADERS, "image/svg+xml")
 
     async def live(self, request: Request) -> Response:
-        # Not among the readers of stores, who may keep all their threads busy.
-        health = await asyncio.to_thread(self._application.health)
+        health = await self._found(self._application.health)
         return _health(health, request, is_up=health.is_alive)
 
     async def ready(self, request: Request) -> Response:
-        health = await asyncio.to_thread(self._application.health)
+        health = await self._found(self._application.health)
         return _health(health, request, is_up=health.is_alive and health.is_ready)
 
     async def metrics(self, request: Request) -> Response:
-        found = await self._reader.in_thread(self._application.metrics)
+        found = await self._found(self._application.metrics)
         return Response(to_prometheus(found), 200, _NO_STORE, CONTENT_TYPE.decode())
+
+    async def _found(self, call: Callable[[], T]) -> T:
+        """Ask in a thread, but not one of the readers of stores: they may all be busy."""
+        async with asyncio.timeout(self._request_s):
+            return await asyncio.to_thread(call)
 
 
 def _json(model: Any) -> Response:

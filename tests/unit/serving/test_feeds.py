@@ -16,6 +16,7 @@ pytest.importorskip("websockets", reason="a development dependency")
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from penstock.serving.application import NotAvailableError
 from penstock.serving.credentials import Credentials
 from penstock.serving.feeds import MOST_WAITING
 from penstock.serving.options import Limits, ServerOptions
@@ -104,6 +105,26 @@ def _opened(port: int) -> Events:
         events.close()
         assert time.monotonic() < deadline
     return events
+
+
+def test_a_feed_that_cannot_be_opened_is_an_error(
+    served: tuple[MemoryApplication, ServingServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, server = served
+
+    def refuse(*arguments: Any) -> Any:
+        raise NotAvailableError("store-not-ready", "the brokers are away")
+
+    monkeypatch.setattr(made, "subscribe", refuse)
+    events = Events(server.port)
+    assert events.response.status == 503
+    assert json.loads(events.response.read())["code"] == "store-not-ready"
+    events.close()
+    assert _refused(server.port, "/feeds/counts") == 403
+    monkeypatch.undo()
+    again = Events(server.port)
+    assert again.next()["event"] == "start"
+    again.close()
 
 
 def test_a_websocket_has_the_same_changes(

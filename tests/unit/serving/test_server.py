@@ -300,6 +300,25 @@ def test_a_read_that_takes_too_long_is_504(served: tuple[MemoryApplication, Clie
     assert client.get("/stores/counts/user-01")[0] == 200
 
 
+def test_health_is_answered_while_all_readers_are_busy(
+    served: tuple[MemoryApplication, Client],
+) -> None:
+    made, client = served
+    made.read_s = 0.8
+    try:
+        readers = [threading.Thread(target=client.get, args=("/stores/counts",)) for _ in range(12)]
+        for reader in readers:
+            reader.start()
+        began = time.monotonic()
+        assert client.get("/health/live")[0] == 200
+        assert client.get("/metrics")[0] == 200
+        assert time.monotonic() - began < 0.8
+        for reader in readers:
+            reader.join()
+    finally:
+        made.read_s = 0.0
+
+
 def test_an_unexpected_error_tells_nothing(
     served: tuple[MemoryApplication, Client], caplog: pytest.LogCaptureFixture
 ) -> None:
