@@ -312,8 +312,8 @@ def serving(
         table.add_column(column, justify="left" if column == "question" else "right")
     for each in figures:
         table.add_row(
-            each.question, f"{each.connections}", f"{each.per_second:,.0f}", f"{each.p50_ms:.2f}",
-            f"{each.p99_ms:.2f}", f"{each.max_ms:.1f}", f"{each.server_cpu:.2f}",
+            each.question, f"{each.connections}", f"{each.per_second:,.0f}", f"{each.p50_ms:.3f}",
+            f"{each.p99_ms:.3f}", f"{each.max_ms:.1f}", f"{each.server_cpu:.2f}",
         )  # fmt: skip
     console.print(table)
     _write(json, {"figures": [figure.to_dict() for figure in figures]})

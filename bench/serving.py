@@ -21,7 +21,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from penstock.model.partitioning import partition_for
 from penstock.model.record import RecordContext
+from penstock.model.versioned import ValueAndTimestamp
 from penstock.serde.base import SerdeDefaults
 from penstock.serde.serdes import Serdes
 from penstock.serving.answering import StoreAnswers
@@ -152,9 +154,6 @@ class RocksReplica:
 
 
 def _fill(stores: Sequence[Any], keys: int) -> None:
-    from penstock.model.partitioning import partition_for  # noqa: PLC0415
-    from penstock.model.versioned import ValueAndTimestamp  # noqa: PLC0415
-
     for number in range(keys):
         key = f"user-{number:07d}"
         value = {"count": number, "country": "DE", "amount": number / 4}
@@ -191,6 +190,7 @@ def measure_serving(keys: int, seconds: float, connections: int) -> list[Figure]
             ]
             _load(port, point, connections, 1.0)
             return [
+                _in_process(Path(folder, "here"), keys, seconds / 2),
                 _measured("one key", near, port, point, connections, seconds),
                 _measured("a page of 1,000 rows", near, port, pages, 4, seconds / 2),
             ]
@@ -199,6 +199,27 @@ def measure_serving(keys: int, seconds: float, connections: int) -> list[Figure]
             server.join(10)
             if core is not None:
                 os.sched_setaffinity(0, set(cores))
+
+
+def _in_process(directory: Path, keys: int, seconds: float) -> Figure:
+    """Ask the same store without HTTP, in a loop."""
+    replica = RocksReplica(directory, keys)
+    questions = [KeyQuestion(f"user-{random.randrange(keys):07d}") for _ in range(20_000)]
+    parts = [partition_for(each.key.encode(), _PARTITIONS) for each in questions]
+    clock, taken, number = time.perf_counter, [], 0
+    began, began_cpu = clock(), time.process_time()
+    while clock() - began < seconds:
+        place = number % len(questions)
+        since = clock()
+        replica.read_now("counts", parts[place], questions[place])
+        taken.append(clock() - since)
+        number += 1
+    elapsed, cpu = clock() - began, time.process_time() - began_cpu
+    cuts = statistics.quantiles(taken, n=100)
+    return Figure(
+        "one key, in process", 1, number, round(number / elapsed, 1), round(cuts[49] * 1e3, 4),
+        round(cuts[98] * 1e3, 4), round(max(taken) * 1e3, 2), round(cpu / elapsed, 2),
+    )  # fmt: skip
 
 
 def _measured(

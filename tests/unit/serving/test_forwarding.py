@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,10 +9,9 @@ import pytest
 
 pytest.importorskip("granian", reason="needs penstock[server]")
 
-from penstock.serving.application import Instance, NotAvailableError, Row
+from penstock.serving.application import Instance, Row
 from penstock.serving.credentials import Credentials
 from penstock.serving.options import ServerOptions
-from penstock.serving.peer_client import PeerClient
 from penstock.serving.server import ServingServer
 from tests.unit.serving.memory_application import Cluster, MemoryApplication, store_info
 from tests.unit.serving.test_server import Client
@@ -167,56 +164,3 @@ def test_credentials_go_along_with_a_forwarded_question() -> None:
         assert (status, body["value"]) == (200, 1)
     finally:
         running.stop()
-
-
-def test_the_client_reuses_connections_and_survives_their_end() -> None:
-    async def ask() -> list[bytes]:
-        served = 0
-
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            nonlocal served
-            served += 1
-            with contextlib.suppress(asyncio.IncompleteReadError):
-                for _ in range(2):
-                    await reader.readuntil(b"\r\n\r\n")
-                    writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
-                    writer.write(b"2\r\nab\r\n1\r\nc\r\n0\r\n\r\n")
-            writer.close()
-
-        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-            port = server.sockets[0].getsockname()[1]
-            client = PeerClient()
-            found = [(await client.get(f"127.0.0.1:{port}", b"/", {})).body for _ in range(5)]
-            client.close()
-            await asyncio.sleep(0.05)
-        assert served == 3
-        return found
-
-    assert asyncio.run(ask()) == [b"abc"] * 5
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        b"",
-        b"nonsense\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab",
-        b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
-        b"x" * 100_000,
-    ],
-)
-def test_an_answer_that_is_none_is_an_instance_that_is_away(answer: bytes) -> None:
-    async def ask() -> None:
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(answer)
-            writer.close()
-
-        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-            port = server.sockets[0].getsockname()[1]
-            with pytest.raises(NotAvailableError, match="does not answer"):
-                await PeerClient().get(f"127.0.0.1:{port}", b"/", {})
-
-    asyncio.run(ask())
