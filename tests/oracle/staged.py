@@ -1,4 +1,4 @@
-"""Runs a case as the Spark runtime does (``tests.runtime.staged``), in batches of any size."""
+"""Runs a case in stages (``penstock.runtime.local.staged``), in batches of any size."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.runtime.local.memory_clients import InjectedFaultError
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.exchange.plan import Plan
 from tests.oracle import options
 from tests.oracle.build import build_topology
 from tests.oracle.run import Failure, Outcome, decoded, input_record, phase_of, time_limit
 from tests.oracle.stores import read_stores
 from tests.pure_functions import declare_pure
-from tests.runtime.memory_kafka import InjectedFaultError, MemoryKafka
-from tests.runtime.staged import StagedApplication
 
 
 @dataclass(frozen=True, slots=True)

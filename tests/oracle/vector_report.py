@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from penstock.kernel.columns.planner import ColumnPlan
 from penstock.model.task_id import TaskId
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 from tests.oracle import options
 from tests.oracle.build import build_topology
 from tests.oracle.cases import Case
 from tests.oracle.staged import case_topics
-from tests.runtime.memory_kafka import MemoryKafka
-from tests.runtime.staged import StagedApplication
 
 
 def vector_report(cases: Sequence[Case]) -> str:

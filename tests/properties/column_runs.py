@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.kernel.columns import column_task
+from penstock.runtime.local.memory_kafka import MemoryKafka, unbundled
+from penstock.runtime.local.staged import StagedApplication
 from penstock.topology.graph import Graph
-from tests.runtime.memory_kafka import MemoryKafka, unbundled
-from tests.runtime.staged import StagedApplication
 
 #: A stack is that of the code that ran.
 _OTHER_HEADERS = ("__streams.errors.stacktrace",)

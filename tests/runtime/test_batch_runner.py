@@ -13,13 +13,13 @@ import pytest
 import penstock as ps
 from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
 from penstock.runtime.spark.exchange.stage_request import Outcome, Report
 from penstock.runtime.spark.worker.slot_task import SlotTask
-from tests.runtime.memory_kafka import MemoryKafka
-from tests.runtime.staged import StagedApplication
 
 PLAN = BatchPlan(0, {("in", 0): 0}, {("in", 0): 1}, 0, {})
 

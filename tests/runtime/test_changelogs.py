@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import penstock as ps
-from tests.runtime.memory_kafka import MemoryKafka
-from tests.runtime.staged import StagedApplication
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 
 
 def test_a_suppress_buffer_says_which_layout_it_is_written_in() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from tests.runtime.memory_kafka import MemoryKafka
-from tests.runtime.staged import StagedApplication
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 
 FIRST, SECOND = (("n", b"1"),), (("n", b"2"), ("none", None))
 

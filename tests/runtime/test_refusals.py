@@ -18,8 +18,8 @@ from penstock.processor.handlers import (
     ErrorHandlerContext,
     Response,
 )
-from tests.runtime.memory_kafka import MemoryKafka
-from tests.runtime.staged import StagedApplication
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 
 LIMIT = 20
 Handler = Callable[[ErrorHandlerContext, Any, Exception], Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import penstock as ps
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.exchange.bundles import BUNDLE_HEADER
-from tests.runtime.memory_kafka import MemoryKafka
-from tests.runtime.staged import StagedApplication
 
 LINES = ["to be or", "not to be", "to do is", "to be"]
 

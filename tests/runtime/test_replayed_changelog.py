@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import penstock as ps
-from tests.runtime.memory_kafka import InjectedFaultError, MemoryKafka
-from tests.runtime.staged import StagedApplication
+from penstock.runtime.local.memory_clients import InjectedFaultError
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 
 
 def _counting(kafka: MemoryKafka) -> StagedApplication:

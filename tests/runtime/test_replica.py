@@ -13,12 +13,13 @@ from penstock.errors import PenstockError
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import SuspendReason
+from penstock.runtime.local.memory_clients import InjectedFaultError, MemoryClients
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import MemoryDisk, StagedApplication
 from penstock.runtime.spark.exchange.batch_log import Cut
 from penstock.runtime.spark.exchange.stage_request import Report
 from penstock.runtime.spark.replica import replica as module
 from penstock.runtime.spark.replica.replica import Replica
-from tests.runtime.memory_kafka import InjectedFaultError, MemoryClients, MemoryKafka
-from tests.runtime.staged import Disk, StagedApplication
 
 SETTINGS = {"application.id": "copied", "processing.guarantee": "exactly_once_v2"}
 
@@ -33,7 +34,7 @@ class World:
         self.application = StagedApplication(topology.graph, SETTINGS, self.kafka, slots=2)
         self.ends: dict[TopicPartition, int] = {}
         self.batch = -1
-        self.disk = Disk()
+        self.disk = MemoryDisk()
 
     def send(self, topic: str, *pairs: tuple[str, str | None], at: int = 0) -> None:
         for key, value in pairs:

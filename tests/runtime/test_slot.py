@@ -18,6 +18,9 @@ from penstock.errors import StreamsError
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.column_executor import ColumnExecutor
 from penstock.kernel.columns.effects import Effects
+from penstock.runtime.local.memory_clients import InjectedFaultError, MemoryClients
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import MemoryDisk, StagedApplication
 from penstock.runtime.spark.exchange.batch_log import BatchPlan
 from penstock.runtime.spark.exchange.stage_request import (
     NO_LIMITS,
@@ -26,8 +29,6 @@ from penstock.runtime.spark.exchange.stage_request import (
     StageRequest,
 )
 from penstock.runtime.spark.worker.slot import Slot
-from tests.runtime.memory_kafka import InjectedFaultError, MemoryClients, MemoryKafka
-from tests.runtime.staged import Disk, StagedApplication
 
 Program = Callable[[ps.StreamsBuilder], None]
 
@@ -234,7 +235,7 @@ def test_a_slot_that_another_server_ran_meanwhile_restores_its_state(
     clients = MemoryClients(kafka, application.application.batches_topic)
     # On a host of its own: here the first one has the folders.
     elsewhere = replace(application.application, state_dir=str(tmp_path))
-    other = Slot(elsewhere, 0, "other", clients, Disk().open)
+    other = Slot(elsewhere, 0, "other", clients, MemoryDisk().open)
     for batch, slot in enumerate((own, other, own)):
         kafka.append("in", b"k", b"", batch, partition=0)
         ranges = {("in", 0): (batch, batch + 1), ("in", 1): (0, 0)}
@@ -366,5 +367,5 @@ def test_state_that_is_too_old_is_deleted_at_the_start(
     made = staged(counting).application
     config = {**made.config, "state.cleanup.dir.max.age.ms": max_age_ms}
     application = replace(made, id="app", config=config, state_dir=str(tmp_path))
-    Slot(application, 0, "one", MemoryClients(new_kafka(1), "batches"), Disk().open)
+    Slot(application, 0, "one", MemoryClients(new_kafka(1), "batches"), MemoryDisk().open)
     assert sorted(path.name for path in (tmp_path / "app").iterdir()) == left

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from tests.runtime.memory_kafka import MemoryKafka
-from tests.runtime.staged import StagedApplication
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 
 
 def seen(record: ps.Record[str, str], context: Any) -> ps.Record[str, str]:

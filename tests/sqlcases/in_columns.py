@@ -10,14 +10,14 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.registry.registry import MemoryRegistry
+from penstock.runtime.local.memory_kafka import MemoryKafka, unbundled
 from penstock.runtime.local.outbox import ProducedRecord
+from penstock.runtime.local.staged import StagedApplication
 from penstock.sql import SqlEngine
 from penstock.sql.queries.local import QUERY_CONFIG, LocalQuery
 from penstock.testing.sql.script import ScriptTopics
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink
-from tests.runtime.memory_kafka import MemoryKafka, unbundled
-from tests.runtime.staged import StagedApplication
 from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions
 from tests.sqlcases.schemas import register_schemas

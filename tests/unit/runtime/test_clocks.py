@@ -8,8 +8,8 @@ from typing import Any
 import penstock as ps
 from penstock.kernel.clocks import Clocks
 from penstock.kernel.record_queue import RawRecord
-from tests.runtime.memory_kafka import MemoryKafka
-from tests.runtime.staged import StagedApplication
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 
 
 def application(program: Any, kafka: MemoryKafka) -> StagedApplication:

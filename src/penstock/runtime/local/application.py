@@ -13,11 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock.config import StreamsConfig
-from penstock.errors import InvalidArgumentError
-from penstock.kernel.global_task import GlobalTask
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.stores import (
-    CollectorChangelog,
     Engine,
     TaskStores,
     open_cache,
@@ -25,19 +22,22 @@ from penstock.kernel.stores import (
 )
 from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers
-from penstock.model.site import caller_site
 from penstock.model.task_id import TaskId
-from penstock.processor.handlers import LogAndContinueExceptionHandler
 from penstock.runtime.local.column_batches import BatchReport, ColumnBatches
+from penstock.runtime.local.construction import (
+    changelog_of,
+    engine_in,
+    global_task,
+    global_topics,
+    is_internal_topic,
+    unknown_topic,
+)
 from penstock.runtime.local.outbox import InputRecord, Outbox, ProducedRecord
 from penstock.runtime.settings import task_settings
-from penstock.state.engine.memory import MemoryStore
-from penstock.state.engine.rocks import open_rocks
 from penstock.state.environment import Changelog
 from penstock.topology.nodes import Source
 from penstock.topology.subtopology import subtopologies
 from penstock.topology.topology import Topology, check_runnable
-from penstock.topology.validate import nearest
 
 
 class LocalApplication:
@@ -74,7 +74,10 @@ class LocalApplication:
         # Global stores take their share of it, too, as in Kafka Streams' test driver.
         self._cache = open_cache(self.settings)
         try:
-            self._global = self._global_task()
+            self._global = global_task(
+                self.graph, self.settings, self._outbox, self._engine("global"), self._clock,
+                cache=self._cache,
+            )  # fmt: skip
             self._task = self._stream_task()
             self._columns = self._column_batches() if over_columns else None
         except BaseException:
@@ -99,14 +102,7 @@ class LocalApplication:
         """
         for record in records:
             if not self._enqueue(*record[:5]):
-                known = sorted([*self._queue_names(), *self._global_topics()])
-                raise InvalidArgumentError(
-                    "unknown-topic",
-                    f"no source of the topology reads topic {record.topic!r}"
-                    f"{nearest(record.topic, known)}",
-                    fix=f"pipe into one of: {', '.join(known)}",
-                    at=caller_site(),
-                )
+                raise unknown_topic(record.topic, [*self._queues, *global_topics(self.graph)])
         self._run(commit_every)
 
     def advance(self, milliseconds: int) -> None:
@@ -144,13 +140,7 @@ class LocalApplication:
         return self._task is not None and self._task.commit_requested
 
     def is_internal_topic(self, topic: str) -> bool:
-        prefix = f"{self.settings.application_id}-"
-        if not topic.startswith(prefix):
-            return False
-        name = topic.removeprefix(prefix)
-        return name in self.graph.internal_topics or (
-            name.endswith("-changelog") and name.removesuffix("-changelog") in self.graph.stores
-        )
+        return is_internal_topic(self.graph, self.settings, topic)
 
     def close(self) -> None:
         try:
@@ -203,7 +193,7 @@ class LocalApplication:
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
     ) -> bool:
         queue = self._queue_for(topic)
-        is_global = topic in self._global_topics()
+        is_global = topic in global_topics(self.graph)
         if queue is None and not is_global:
             return False
         counter = queue or topic
@@ -226,36 +216,13 @@ class LocalApplication:
                 return name
         return None
 
-    def _queue_names(self) -> list[str]:
-        return list(self._queues)
-
-    def _global_topics(self) -> set[str]:
-        return {store.topic for store in self.graph.global_stores.values()}
-
     # Construction
 
     def _engine(self, folder: str) -> Engine:
-        if self._directory is None:
-            return lambda store: MemoryStore()
-        base = self._directory / folder
-        return lambda store: open_rocks(base / store, store, self.settings.configs)
+        return engine_in(self._directory, folder, self.settings)
 
-    def _global_task(self) -> GlobalTask | None:
-        if not self.graph.global_stores:
-            return None
-        stores = TaskStores(
-            [store.spec for store in self.graph.global_stores.values()],
-            settings=self.settings,
-            engine=self._engine("global"),
-            changelog=lambda store: None,
-            cache=self._cache,
-        )
-        # Kafka Streams' test driver skips what global topics cannot decode, whatever the setting.
-        settings = replace(self.settings, on_deserialization=LogAndContinueExceptionHandler())
-        return GlobalTask(
-            self.graph, settings=settings, collector=self._outbox, stores=stores,
-            wall_clock=lambda: self.now_ms,
-        )  # fmt: skip
+    def _clock(self) -> int:
+        return self.now_ms
 
     def _stream_task(self) -> StreamTask | None:
         parts = [part for part in subtopologies(self.graph) if not part.is_global]
@@ -276,7 +243,7 @@ class LocalApplication:
         )
         task = StreamTask(
             TaskId(0, 0), self.graph, nodes, settings=self.settings, collector=self._outbox,
-            stores=self._task_stores, wall_clock=lambda: self.now_ms,
+            stores=self._task_stores, wall_clock=self._clock,
         )  # fmt: skip
         self._add_queues(task, nodes)
         return task
@@ -301,9 +268,7 @@ class LocalApplication:
                 task.add_queue(real, name)
 
     def _changelog(self, store: str) -> Changelog | None:
-        if store in self.graph.source_changelogs:
-            return None
-        return CollectorChangelog(self._outbox, self.settings.changelog_topic(store), 0)
+        return changelog_of(self.graph, self.settings, self._outbox, store, 0)
 
     def _remove_directory(self) -> None:
         if self._directory is not None:

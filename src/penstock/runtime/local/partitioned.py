@@ -16,10 +16,8 @@ from typing import Any
 
 from penstock.config import StreamsConfig
 from penstock.errors import InvalidArgumentError
-from penstock.kernel.global_task import GlobalTask
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.stores import (
-    CollectorChangelog,
     Engine,
     TaskStores,
     task_store_specs,
@@ -29,12 +27,17 @@ from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
 from penstock.model.site import caller_site
 from penstock.model.task_id import TaskId
-from penstock.processor.handlers import LogAndContinueExceptionHandler
+from penstock.runtime.local.construction import (
+    changelog_of,
+    engine_in,
+    global_task,
+    global_topics,
+    is_internal_topic,
+    unknown_topic,
+)
 from penstock.runtime.local.outbox import InputRecord, Outbox, ProducedRecord
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.plan import make_plan
-from penstock.state.engine.memory import MemoryStore
-from penstock.state.engine.rocks import open_rocks
 from penstock.state.environment import Changelog
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source
@@ -107,7 +110,9 @@ class PartitionedApplication:
         self._task_stores: dict[TaskId, TaskStores] = {}
         self._readers: dict[str, int] = {}
         try:
-            self._global = self._global_task()
+            self._global = global_task(
+                self.graph, self.settings, self._outbox, self._engine("global"), self._clock
+            )
             self.tasks = self._stream_tasks()
         except BaseException:
             self._remove_directory()
@@ -137,14 +142,7 @@ class PartitionedApplication:
             if partition is None:
                 partition = self._outbox.partition_of(record.topic, record.key)
             if not self._enqueue(*record[:5], partition):
-                known = sorted({*self._readers, *self._global_topics()})
-                raise InvalidArgumentError(
-                    "unknown-topic",
-                    f"no source of the topology reads topic {record.topic!r}"
-                    f"{nearest(record.topic, known)}",
-                    fix=f"pipe into one of: {', '.join(known)}",
-                    at=caller_site(),
-                )
+                raise unknown_topic(record.topic, [*self._readers, *global_topics(self.graph)])
         self._run(commit_every)
 
     def advance(self, milliseconds: int) -> None:
@@ -176,13 +174,7 @@ class PartitionedApplication:
         return self._outbox.partitions(topic)
 
     def is_internal_topic(self, topic: str) -> bool:
-        prefix = f"{self.settings.application_id}-"
-        name = topic.removeprefix(prefix)
-        is_changelog = name.removesuffix("-changelog") in self.graph.stores
-        is_own = name in self.graph.internal_topics or (
-            name.endswith("-changelog") and is_changelog
-        )
-        return topic.startswith(prefix) and is_own
+        return is_internal_topic(self.graph, self.settings, topic)
 
     def close(self) -> None:
         try:
@@ -227,7 +219,7 @@ class PartitionedApplication:
         headers: Headers,
         partition: int,
     ) -> bool:
-        reader, is_global = self._readers.get(topic), topic in self._global_topics()
+        reader, is_global = self._readers.get(topic), topic in global_topics(self.graph)
         if reader is None and not is_global:
             return False
         offset = self._offsets[topic, partition]
@@ -238,9 +230,6 @@ class PartitionedApplication:
         if is_global and self._global is not None:
             self._global.update(raw)
         return True
-
-    def _global_topics(self) -> set[str]:
-        return {store.topic for store in self.graph.global_stores.values()}
 
     # Construction
 
@@ -272,7 +261,7 @@ class PartitionedApplication:
         )
         task = StreamTask(
             task_id, self.graph, nodes, settings=self.settings, collector=self._outbox,
-            stores=stores, wall_clock=lambda: self.now_ms,
+            stores=stores, wall_clock=self._clock,
         )  # fmt: skip
         for source in part.sources(self.graph):
             for topic in source.topics:
@@ -281,32 +270,14 @@ class PartitionedApplication:
                     task.add_queue(task.topic_name(topic), source.name)
         return task
 
-    def _global_task(self) -> GlobalTask | None:
-        if not self.graph.global_stores:
-            return None
-        stores = TaskStores(
-            [store.spec for store in self.graph.global_stores.values()],
-            settings=self.settings,
-            engine=self._engine("global"),
-            changelog=lambda store: None,
-        )
-        # As with one partition: what global topics cannot decode is skipped.
-        settings = replace(self.settings, on_deserialization=LogAndContinueExceptionHandler())
-        return GlobalTask(
-            self.graph, settings=settings, collector=self._outbox, stores=stores,
-            wall_clock=lambda: self.now_ms,
-        )  # fmt: skip
-
     def _engine(self, folder: str) -> Engine:
-        if self._directory is None:
-            return lambda store: MemoryStore()
-        base = self._directory / folder
-        return lambda store: open_rocks(base / store, store, self.settings.configs)
+        return engine_in(self._directory, folder, self.settings)
+
+    def _clock(self) -> int:
+        return self.now_ms
 
     def _changelog(self, store: str, partition: int) -> Changelog | None:
-        if store in self.graph.source_changelogs:
-            return None
-        return CollectorChangelog(self._outbox, self.settings.changelog_topic(store), partition)
+        return changelog_of(self.graph, self.settings, self._outbox, store, partition)
 
     def _remove_directory(self) -> None:
         if self._directory is not None:

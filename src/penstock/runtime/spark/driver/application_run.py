@@ -66,7 +66,7 @@ from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.spark.exchange.stage_request import Application
 from penstock.topology.graph import Graph
 from penstock.topology.json_form import to_dict
-from penstock.topology.nodes import MAY_SCHEDULE, Sink
+from penstock.topology.nodes import Sink
 
 log = logging.getLogger(__name__)
 
@@ -414,7 +414,7 @@ class ApplicationRun:
         inputs = Inputs(
             global_parts=tuple(self._global_parts(plan)),
             max_records=self._config[MAX_BATCH_RECORDS],
-            has_wall_clock=has_wall_clock(plan.graph),
+            has_wall_clock=plan.has_wall_clock,
             read_committed=self._config[PROCESSING_GUARANTEE] == "exactly_once_v2",
             tasks=tuple(parts for run in plan.runs for parts in plan.inputs_of(run)),
             max_idle_ms=self._config[MAX_TASK_IDLE_MS],
@@ -529,11 +529,6 @@ def topology_fingerprint(graph: Graph) -> str:
         sort_keys=True,
     )
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def has_wall_clock(graph: Graph) -> bool:
-    """Whether user code may schedule punctuations, which need batches without input."""
-    return any(isinstance(n, MAY_SCHEDULE) for n in graph.nodes.values())
 
 
 def _unfinished(state: LogState, position: Mapping[TopicPartition, int]) -> BatchPlan | None:

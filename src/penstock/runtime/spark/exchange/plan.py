@@ -13,7 +13,7 @@ from functools import cached_property
 
 from penstock.errors import TopologyError
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import Sink, Source, TableSource
+from penstock.topology.nodes import MAY_SCHEDULE, Sink, Source, TableSource
 from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC
 from penstock.topology.subtopology import SubTopology, subtopologies
 
@@ -44,6 +44,11 @@ class Plan:
     def stages(self) -> int:
         # A topology of global tables alone has no run; its stage only keeps the tables.
         return 1 + max((run.stage for run in self.runs), default=0)
+
+    @cached_property
+    def has_wall_clock(self) -> bool:
+        """Whether user code may schedule punctuations, which need batches without input."""
+        return any(isinstance(node, MAY_SCHEDULE) for node in self.graph.nodes.values())
 
     def runs_of(self, stage: int) -> list[Run]:
         return [run for run in self.runs if run.stage == stage]

@@ -1,31 +1,30 @@
-"""Topics in memory with transactions, behind the protocols of a slot's clients."""
+"""The clients of a slot and of the driver, over topics in memory (``memory_kafka``)."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 
-from penstock.kafka.admin_answers import PartitionState, Topic
-from penstock.kernel.raw_columns import RawColumns, columns_of, listed
+from penstock.kernel.raw_columns import RawColumns, columns_of
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
 from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.spark.exchange.batch_log import LogState
-from penstock.runtime.spark.exchange.bundles import BUNDLE_HEADER, decode_headers, unpacked
+from penstock.runtime.spark.exchange.stage_request import Range
 from penstock.runtime.spark.worker.reader import Reader, ReadRanges
 from penstock.runtime.spark.worker.writer import Writer
 
 
 class InjectedFaultError(Exception):
-    """What a writer raises when a test wants a commit to fail."""
+    """Raised by a commit that ``MemoryKafka.fault`` lets fail."""
 
 
 class Delivery(NamedTuple):
-    """What a delivery report says: where the record went."""
+    """A delivery report: where a record went."""
 
     at: int
     number: int
@@ -37,106 +36,16 @@ class Delivery(NamedTuple):
         return self.number
 
 
-class MemoryKafka:
-    """Every committed record, by partition and in the order of the commits.
-
-    A transaction's end takes an offset in each partition it wrote to, and an aborted record keeps
-    its own, as in Kafka: both are None here and no reader sees them.
-    """
-
-    def __init__(self, partitions: int = 1) -> None:
-        self.partitions = partitions
-        self.logs: dict[str, list[list[RawRecord | None]]] = {}
-        self.committed: list[RawRecord] = []
-        self.group: dict[TopicPartition, int] = {}
-        self.commits = 0
-        #: Which driver leads, as the batch log would say.
-        self.generation = 1, "staged"
-        #: Asked with the number of each commit: "before", "after" (it had its effect) or None.
-        self.fault: Callable[[int], str | None] = lambda number: None
-        #: Asked with topic, key, value and timestamp: the error with which a record is refused.
-        self.refusal: Callable[..., KafkaError | None] = lambda *record: None
-        self._writers: Counter[int] = Counter()
-
-    def create(self, topic: str, partitions: int | None = None) -> None:
-        if topic not in self.logs:
-            self.logs[topic] = [[] for _ in range(partitions or self.partitions)]
-
-    def partitions_of(self, topic: str) -> int:
-        self.create(topic)
-        return len(self.logs[topic])
-
-    def topics(self) -> dict[str, Topic]:
-        return {
-            name: Topic(name, tuple(PartitionState(n, 0, (0,), (0,)) for n in range(len(log))))
-            for name, log in self.logs.items()
-        }
-
-    def append(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        timestamp: int,
-        headers: Headers = (),
-        partition: int | None = None,
-    ) -> int:
-        """Adds a committed record; gives its offset."""
-        count = self.partitions_of(topic)
-        if partition is None:
-            partition = 0 if key is None else partition_for(key, count)
-        log = self.logs[topic][partition]
-        record = RawRecord(topic, partition, len(log), timestamp, key, value, tuple(headers))
-        log.append(record)
-        self.committed.append(record)
-        return record.offset
-
-    def ends(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]:
-        return {
-            (topic, number): len(self.logs[topic][number])
-            for topic, count in topics.items()
-            for number in range(count)
-        }
-
-    def batch_log(self, topic: str) -> LogState:
-        state = LogState()
-        for record in self.logs.get(topic, [[]])[0]:
-            if record is not None:
-                state.apply((record.key or b"").decode(), record.value)
-        state.generation, state.run_id = self.generation
-        return state
-
-    def new_writer(self, slot: int) -> MemoryWriter:
-        self._writers[slot] += 1
-        return MemoryWriter(self, slot, self._writers[slot])
-
-    def is_fenced(self, slot: int, epoch: int) -> bool:
-        return self._writers[slot] != epoch
-
-
-def unbundled(record: RawRecord) -> list[RawRecord]:
-    """The records that a record of a repartition topic stands for; any other stands for itself."""
-    if not any(name == BUNDLE_HEADER for name, _ in record.headers):
-        return [record]
-    bundle = unpacked(record.value or b"")
-    headers = bundle.headers or [None] * len(bundle)
-    rows = zip(listed(bundle.timestamps), bundle.keys, bundle.values, headers, strict=True)
-    return [
-        record._replace(timestamp=at, key=key, value=value, headers=decode_headers(encoded))
-        for at, key, value, encoded in rows
-    ]
-
-
 class MemoryWriter:
-    """Keeps a transaction's records until it commits."""
+    """Keeps the records of a transaction until it commits."""
 
     is_transactional = True
     is_usable = True
 
-    def __init__(self, kafka: MemoryKafka, slot: int, epoch: int) -> None:
+    def __init__(self, kafka: MemoryKafka, slot: int) -> None:
         self._kafka = kafka
         self._slot = slot
-        self._epoch = epoch
+        self._epoch = kafka.new_epoch(slot)
         self._open: list[tuple[tuple[Any, ...], Any]] | None = None
 
     def begin(self) -> None:
@@ -193,7 +102,7 @@ class MemoryWriter:
             raise InjectedFaultError(f"commit {number} failed after it had its effect")
 
     def _refuse(self) -> None:
-        """Fail for the first record that is refused, as a transaction does."""
+        """Raise for the first record that is refused, as the commit of a transaction does."""
         for (topic, key, value, timestamp, *_), on_delivery in self._open or ():
             error = self._kafka.refusal(topic, key, value, timestamp)
             if error is not None:
@@ -216,14 +125,12 @@ class MemoryWriter:
 
 
 class MemoryReader:
-    """Reads exact ranges."""
+    """Reads exact offset ranges."""
 
     def __init__(self, kafka: MemoryKafka) -> None:
         self._kafka = kafka
 
-    def read(
-        self, ranges: Mapping[TopicPartition, tuple[int, int]]
-    ) -> dict[TopicPartition, list[RawRecord]]:
+    def read(self, ranges: Mapping[TopicPartition, Range]) -> dict[TopicPartition, list[RawRecord]]:
         return {
             (topic, number): [
                 record
@@ -234,7 +141,7 @@ class MemoryReader:
         }
 
     def read_columns(
-        self, ranges: Mapping[TopicPartition, tuple[int, int]], most_bytes: int = 1 << 40
+        self, ranges: Mapping[TopicPartition, Range], most_bytes: int = 1 << 40
     ) -> ReadRanges:
         columns: dict[TopicPartition, RawColumns] = {}
         reached: dict[TopicPartition, int] = {}
@@ -260,7 +167,7 @@ class MemoryReader:
 
 
 class MemoryAdmin:
-    """What the driver asks a cluster, answered from topics in memory."""
+    """Answers what the driver asks a cluster."""
 
     def __init__(self, kafka: MemoryKafka) -> None:
         self._kafka = kafka
@@ -278,14 +185,14 @@ class MemoryAdmin:
 
 
 class MemoryClients:
-    """A slot's clients over topics in memory."""
+    """Makes the clients of a slot."""
 
     def __init__(self, kafka: MemoryKafka, batches_topic: str) -> None:
         self._kafka = kafka
         self._batches_topic = batches_topic
 
     def writer(self, slot: int, *, one_by_one: bool = False) -> Writer:
-        return self._kafka.new_writer(slot)
+        return MemoryWriter(self._kafka, slot)
 
     def reader(self) -> Reader:
         return MemoryReader(self._kafka)

@@ -1,8 +1,8 @@
 """Runs a topology as the Spark runtime does, stage by stage, without Spark and without Kafka.
 
-The plan, the slots, their tasks, outputs, changelogs, repartition topics and markers are the real
-ones. In place of Spark there are loops; in place of Kafka there is ``memory_kafka``; in place of
-RocksDB there are maps in memory that outlive a restart.
+The plan, the slots, their tasks, outputs, changelogs, repartition topics and markers are those of
+the Spark runtime. Loops replace Spark, ``memory_kafka`` replaces Kafka, and maps in memory that
+outlive a restart replace RocksDB.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from penstock.kernel.clocks import Clocks
 from penstock.kernel.columns.column_task import ColumnTask
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.spark.driver.application_run import has_wall_clock
+from penstock.runtime.local.memory_clients import MemoryAdmin, MemoryClients
+from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.topics import (
     batches_topic,
@@ -43,32 +44,44 @@ from penstock.runtime.spark.exchange.stage_request import (
 from penstock.runtime.spark.worker.slot import Slot
 from penstock.state.engine.memory import MemoryStore
 from penstock.topology.graph import Graph
-from tests.runtime.memory_kafka import MemoryAdmin, MemoryClients, MemoryKafka
 
-#: The share of new slots that are warmed up; the others meet their first batch cold.
+#: The share of new slots that are warmed up before their first batch.
 _WARM = 0.6
 
 
-class Disk:
-    """Maps by directory: what is on disk when a process ends."""
+class MemoryDisk:
+    """Keeps stores by directory when the slot that opened them closes, as a disk does."""
 
     def __init__(self) -> None:
         self._stores: dict[Path, MemoryStore] = {}
 
     def open(self, directory: Path, store: str, configs: Mapping[str, Any]) -> MemoryStore:
-        return self._stores.setdefault(directory, _Kept())
+        """Return the store of a directory: the one that is there, or a new one."""
+        return self._stores.setdefault(directory, _KeptStore())
 
     def lose(self) -> None:
+        """Forget every store."""
         self._stores.clear()
 
 
-class _Kept(MemoryStore):
+class _KeptStore(MemoryStore):
     def close(self) -> None:
         return None
 
 
 class StagedApplication:
-    """One application over topics in memory. Topics must exist before it is made."""
+    """Runs one application over topics in memory, batch by batch when the caller asks for one.
+
+    Source and output topics must exist before it is made.
+
+    Args:
+        graph: The topology's graph. Patterns are resolved against the topics that exist.
+        config: Settings; ``application.id`` is required and ``state.dir`` is replaced.
+        kafka: The topics.
+        slots: How many slots share the tasks.
+        seed: Decides which new slots are warmed up before their first batch.
+        limits: When a slot ends a stage early.
+    """
 
     def __init__(
         self,
@@ -86,7 +99,7 @@ class StagedApplication:
         self._directory = Path(tempfile.mkdtemp(prefix="penstock-staged-"))
         self._config = StreamsConfig({**config, "state.dir": str(self._directory)})
         self._random = random.Random(seed)
-        self._disk = Disk()
+        self._disk = MemoryDisk()
         existing = kafka.topics()
         resolved = resolve_patterns(graph, existing)
         self.plan = make_plan(resolved, source_partitions(resolved, existing))
@@ -106,10 +119,10 @@ class StagedApplication:
         self._last: BatchPlan | None = None
         self._position: dict[TopicPartition, int] = {}
         self._internal = self._internal_positions()
-        self.needs_empty_batches = has_wall_clock(resolved)
+        self.needs_empty_batches = self.plan.has_wall_clock
 
     def _internal_positions(self) -> InternalPositions:
-        """As a new driver finds them: in the group's offsets and in the batch log."""
+        """Return them as a new driver finds them: in the offsets of the group and the batch log."""
         prefix = f"{self.application.id}-"
         known = {(t.removeprefix(prefix), n): at for (t, n), at in self.kafka.group.items()}
         skips = self._clients.batch_log().skips()
@@ -119,11 +132,11 @@ class StagedApplication:
     # Batches
 
     def position(self) -> dict[TopicPartition, int]:
-        """Where the next batch begins."""
+        """Return the offset at which the next batch begins, for every source partition."""
         return {part: self._position.get(part, 0) for part in self._ends()}
 
     def has_waiting(self) -> bool:
-        """Whether source or global topics have records that no batch has read."""
+        """Return whether there are records that no batch has read."""
         at = self.position()
         if any(end > at[part] for part, end in self._ends().items()):
             return True
@@ -132,7 +145,7 @@ class StagedApplication:
         return self._last is not None and self._global_ends() != self._last.global_ends
 
     def run_batch(self, clock_ms: int, *, at_most: int | None = None) -> list[Report]:
-        """Plan a batch up to the end of every topic and run it."""
+        """Plan a batch up to the end of every partition, or ``at_most`` offsets of it; run it."""
         ends = self._ends()
         if at_most is not None:
             start = self.position()
@@ -143,11 +156,12 @@ class StagedApplication:
         return self.run_plan(BatchPlan.from_json(plan.to_json()))
 
     def run_again(self) -> list[Report]:
-        """Run the last batch once more after a crash: its markers say what is done."""
+        """Run the last batch once more, after a crash. Tasks that have committed it skip it."""
         assert self._last is not None
         return self.run_plan(self._last, is_rerun=True)
 
     def run_plan(self, plan: BatchPlan, *, is_rerun: bool = False) -> list[Report]:
+        """Run the stages of a planned batch in all slots and return their reports."""
         self._last = plan
         received: list[Report] = []
         if is_rerun:
@@ -195,7 +209,7 @@ class StagedApplication:
         )
 
     def _warm_up(self, request: StageRequest) -> None:
-        """Some slots that are new get ready before they know how far the batch will go."""
+        """Let some of the new slots get ready before they know how far the batch will go."""
         if self.needs_empty_batches:
             return
         open_ended = {part: (start, start) for part, (start, _) in request.ranges.items()}
@@ -206,13 +220,13 @@ class StagedApplication:
     # Ends and new beginnings
 
     def restart(self, *, lose_state: bool = False) -> None:
-        """Close every slot; the next batch finds the state on disk, or restores all of it."""
+        """Close every slot. The next batch finds the state on disk, or restores all of it."""
         for slot in self._slots.values():
             slot.close(Release())
         self._begin_anew(lose_state=lose_state)
 
     def crash(self, *, lose_state: bool = False) -> None:
-        """End every slot where it stands: only what was applied is on disk."""
+        """End every slot where it stands. Only writes that were applied are on disk."""
         for slot in self._slots.values():
             for state in slot.tasks.values():
                 # The system does that for a process that ends.
@@ -227,6 +241,7 @@ class StagedApplication:
         self._position = {p: at for p, at in self.kafka.group.items() if p in self._ends()}
 
     def close(self) -> None:
+        """Close every slot and remove the state directory."""
         for slot in self._slots.values():
             slot.close(Release())
         shutil.rmtree(self._directory, ignore_errors=True)
@@ -234,7 +249,7 @@ class StagedApplication:
     # What it knows
 
     def stores(self) -> dict[str, list[Any]]:
-        """Every store by name, one per partition; global ones as slot 0 has them."""
+        """Return every store by name, one per partition; of global stores the copy of slot 0."""
         found: dict[str, list[Any]] = {}
         slots = [self._slot(number) for number in range(self.slots)]
         states = {task: state for slot in slots for task, state in slot.tasks.items()}
@@ -248,12 +263,12 @@ class StagedApplication:
 
     @property
     def column_batches(self) -> int:
-        """How many batches of tasks ran over columns since the slots were made."""
+        """How many batches of tasks have run over columns since the slots were made."""
         return sum(columns.batches for columns in self._column_tasks())
 
     @property
     def column_reasons(self) -> Counter[str]:
-        """Why the others, of tasks that can, did not."""
+        """Why the other batches of tasks with a column plan did not."""
         return sum((columns.reasons for columns in self._column_tasks()), Counter[str]())
 
     def _column_tasks(self) -> list[ColumnTask]:
@@ -261,6 +276,7 @@ class StagedApplication:
         return [task.columns for task in tasks if task is not None and task.columns is not None]
 
     def slot_of(self, partition: int) -> Slot:
+        """Return the slot that runs the tasks of a partition."""
         return self._slot(partition % self.slots)
 
     # Inside
