@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 from types import ModuleType
 
@@ -10,7 +11,7 @@ import pytest
 
 import penstock
 import penstock.sql
-from tests.architecture.source import imported, modules, relative, within
+from tests.architecture.source import PACKAGE, imported, modules, relative, tree, within
 
 SPARK = frozenset({"py4j", "pyspark"})
 WEB = frozenset({"aiohttp", "fastapi", "flask", "httpx", "starlette", "tornado", "uvicorn"})
@@ -87,3 +88,28 @@ def test_graph_and_kernel_import_nothing_a_replay_would_not_repeat() -> None:
         for name in sorted(UNREPEATABLE & imported(file))
     ]
     assert offenders == []
+
+
+def _dotted(file: Path) -> str:
+    return ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
+
+
+def _imported_first(file: Path, known: set[str]) -> set[str]:
+    """The modules of the package that a module imports while it is being imported itself."""
+    found = set()
+    for statement in tree(file).body:
+        if isinstance(statement, ast.Import):
+            found |= {alias.name for alias in statement.names}
+        elif isinstance(statement, ast.ImportFrom) and statement.module is not None:
+            found |= {f"{statement.module}.{alias.name}" for alias in statement.names}
+            found.add(statement.module)
+    return found & known
+
+
+def test_no_module_has_to_be_imported_before_another() -> None:
+    """Modules that import each other work only in one order, which no reader can see."""
+    files = {_dotted(file): file for file in modules() if file.name != "__init__.py"}
+    graph = {name: _imported_first(file, {*files}) for name, file in files.items()}
+    # It imports every executor, by name.
+    graph["penstock.kernel.registry"] |= {n for n in files if ".kernel.operators." in n}
+    TopologicalSorter(graph).prepare()

@@ -12,6 +12,8 @@ import pytest
 
 import penstock as ps
 from penstock.errors import StreamsError
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver import streams as module
 from tests.runtime.slot_processes import happens
 
@@ -159,6 +161,47 @@ def test_an_instance_that_was_fenced_begins_anew(streams_of: Start) -> None:
     assert streams.close("10s")
     assert run.steps == ["prepared", "led", "ended", "prepared", "led", "stopped"]
     assert states[:4] == [ps.State.REBALANCING, ps.State.RUNNING] * 2
+
+
+@pytest.mark.parametrize(
+    ("handler", "is_enabled", "lines"),
+    [
+        ("continue", False, 1),
+        (print, False, 1),
+        ("continue", True, 0),
+        ("fail", False, 0),
+    ],
+)
+def test_the_driver_says_once_that_a_handler_is_not_asked_for_global_stores(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    handler: Any,
+    is_enabled: bool,
+    lines: int,
+) -> None:
+    """Also if it begins anew; the slots, of which there are many, do not say it."""
+    run = ApplicationRun(StreamsError("fenced", "another driver leads"))
+    monkeypatch.setattr(module, "spark_session", lambda config: (object(), False))
+    monkeypatch.setattr(module, "_SECONDS_BETWEEN_RESTARTS", (0.01,))
+    monkeypatch.setattr(module, "ApplicationRun", lambda *given: run)
+    builder = ps.StreamsBuilder()
+    builder.global_table("world", materialized="rows", key="string", value="string")
+    settings = {
+        "application.id": "app", "processing.exception.handler": handler,
+        "processing.exception.handler.global.enabled": is_enabled,
+    }  # fmt: skip
+    topology = builder.build()
+    streams = ps.KafkaStreams(topology, {**settings, "bootstrap.servers": "127.0.0.1:1"})
+    streams.start()
+    assert happens(lambda: run.steps.count("led") == 2, within_s=10)
+    assert streams.close("10s")
+    kafka = MemoryKafka()
+    kafka.create("world")
+    application = StagedApplication(topology.graph, settings, kafka, slots=2)
+    application.run_batch(0)
+    application.close()
+    said = [line for line in caplog.messages if "is not asked for global stores" in line]
+    assert len(said) == lines
 
 
 def failing(streams_of: Start, response: ps.ExceptionResponse) -> tuple[Any, ApplicationRun]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -18,8 +17,6 @@ from penstock.model.task_id import TaskId
 from penstock.processor.handlers import LogAndFailProcessingExceptionHandler
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Source
-
-log = logging.getLogger(__name__)
 
 
 def _own_timestamp(record: ConsumerRecord[object, object], partition_time: int) -> int:
@@ -77,9 +74,4 @@ def _with_own_handler(settings: TaskSettings) -> TaskSettings:
     """
     if settings.on_processing_global:
         return settings
-    if not isinstance(settings.on_processing, LogAndFailProcessingExceptionHandler):
-        log.warning(
-            "processing.exception.handler is not asked for global stores and tables;"
-            " processing.exception.handler.global.enabled=true changes that"
-        )
     return replace(settings, on_processing=LogAndFailProcessingExceptionHandler())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from penstock.processor.wrapper import ProcessorWrapper
 from penstock.serde.base import Serde, SerdeDefaults
 from penstock.serde.serdes import resolve_serde
 from penstock.setting import Setting
+from penstock.topology.graph import Graph
 
 _EXTRACTORS: dict[str, Callable[[], TimestampExtractor]] = {
     "FailOnInvalidTimestamp": FailOnInvalidTimestamp,
@@ -52,6 +54,8 @@ _HANDLERS: dict[Setting[Any], dict[str, Callable[[], ExceptionHandler]]] = {
     },
 }
 
+
+log = logging.getLogger(__name__)
 
 #: From how many records on a batch runs over columns.
 _VECTORIZE_FROM: dict[str, int | None] = {
@@ -90,6 +94,23 @@ def task_settings(
     )
 
 
+def warn_of_unasked_handler(graph: Graph, config: StreamsConfig) -> None:
+    """Warn if the user has set a processing handler that global stores will not ask.
+
+    The driver calls this once per application. Every slot has a copy of the global stores, and
+    each of them would write the same line.
+    """
+    given = _given_handler(config, settings.PROCESSING_HANDLER)
+    kind = given if isinstance(given, type) else type(given)
+    fails = issubclass(kind, LogAndFailProcessingExceptionHandler)
+    if graph.global_stores and not fails and not config[settings.PROCESSING_HANDLER_GLOBAL]:
+        log.warning(
+            "%s is not asked for global stores and tables; %s=true changes that",
+            settings.PROCESSING_HANDLER.name,
+            settings.PROCESSING_HANDLER_GLOBAL.name,
+        )
+
+
 def _serde(config: StreamsConfig, setting: Setting[Any]) -> Serde[Any] | None:
     try:
         return resolve_serde(config[setting])
@@ -112,13 +133,18 @@ def _extractor(config: StreamsConfig) -> TimestampExtractor:
 
 
 def _handler(config: StreamsConfig, setting: Setting[Any]) -> ExceptionHandler:
-    given = config[setting]
-    if isinstance(given, str):
-        name = given.rsplit(".", 1)[-1]
-        short = "continue" if "Continue" in name else "fail" if "Fail" in name else name
-        return _named(short, _HANDLERS[setting], setting)()  # type: ignore[no-any-return]
-    handler: ExceptionHandler = _made(given, setting)
+    handler: ExceptionHandler = _made(_given_handler(config, setting), setting)
     return handler
+
+
+def _given_handler(config: StreamsConfig, setting: Setting[Any]) -> Any:
+    """Return what the setting means, before anything is made of it: a class or a callable."""
+    given = config[setting]
+    if not isinstance(given, str):
+        return given
+    name = given.rsplit(".", 1)[-1]
+    short = "continue" if "Continue" in name else "fail" if "Fail" in name else name
+    return _named(short, _HANDLERS[setting], setting)
 
 
 def _wrapper(config: StreamsConfig) -> ProcessorWrapper | None:

@@ -33,7 +33,7 @@ from penstock.runtime.local.construction import (
     unknown_topic,
 )
 from penstock.runtime.local.outbox import InputRecord, Outbox, ProducedRecord
-from penstock.runtime.settings import task_settings
+from penstock.runtime.settings import task_settings, warn_of_unasked_handler
 from penstock.state.environment import Changelog
 from penstock.topology.nodes import Source
 from penstock.topology.subtopology import subtopologies
@@ -63,6 +63,7 @@ class LocalApplication:
         self.now_ms = wall_clock_ms
         self.graph = topology.graph
         check_runnable(self.graph)
+        warn_of_unasked_handler(self.graph, config)
         settings = task_settings(config, emit_interval_ms=0)
         if over_columns:
             settings = replace(settings, vectorize_from=1, raises_column_errors=True)

@@ -36,7 +36,7 @@ from penstock.runtime.local.construction import (
     unknown_topic,
 )
 from penstock.runtime.local.outbox import InputRecord, Outbox, ProducedRecord
-from penstock.runtime.settings import task_settings
+from penstock.runtime.settings import task_settings, warn_of_unasked_handler
 from penstock.runtime.spark.exchange.plan import make_plan
 from penstock.state.environment import Changelog
 from penstock.topology.graph import Graph
@@ -101,6 +101,7 @@ class PartitionedApplication:
         _check_sizes(topology.graph, partitions)
         self.graph = _with_topics(topology.graph, partitions)
         check_runnable(self.graph)
+        warn_of_unasked_handler(self.graph, config)
         self.settings = task_settings(config, emit_interval_ms=0)
         self.produced: list[ProducedRecord] = []
         self._plan = make_plan(self.graph, _source_sizes(self.graph, partitions))

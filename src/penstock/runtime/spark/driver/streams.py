@@ -30,6 +30,7 @@ from penstock.kafka.embedded import shared_broker
 from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
 from penstock.runtime.logs import use_log_format
+from penstock.runtime.settings import warn_of_unasked_handler
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.failures import (
@@ -388,6 +389,7 @@ class KafkaStreams(Asking):
         if not self._config[BOOTSTRAP_SERVERS]:
             servers = running_project_broker() or self._private_broker()
             self._config = StreamsConfig({**self._config, BOOTSTRAP_SERVERS.name: servers})
+        warn_of_unasked_handler(self._topology.graph, self._config)
         run = ApplicationRun(self._topology.graph, self._config, self._threads, _SECRET)
         # Known before it is ready: what fails half-way has to be let go of, too.
         self._run = run
