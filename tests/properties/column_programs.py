@@ -64,6 +64,19 @@ def moved(builder: ps.StreamsBuilder) -> None:
     rows.to_stream().to("out", key_serde="string", value_serde="json")
 
 
+def merged_counts(builder: ps.StreamsBuilder) -> None:
+    """A count does not show the order of its records, but it sends the headers of the last one."""
+    both = builder.stream(["in", "table"], key="string", value="json")
+    both.group_by_key().count("counts").to_stream().to("out", value_serde="long")
+
+
+def moved_counts(builder: ps.StreamsBuilder) -> None:
+    """The same with a count behind the rows, which does not show the order of its records."""
+    stream = builder.stream("in", key="string", value="json").select_key(ps.col("s"))
+    rows = stream.to_table("rows", key_serde="string", value_serde="json")
+    rows.to_stream().group_by_key().count("counts").to_stream().to("out", value_serde="long")
+
+
 def counts(builder: ps.StreamsBuilder) -> None:
     counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
     counted.to_stream().map_values(str).to("out", key_serde="string", value_serde="string")
@@ -299,8 +312,8 @@ WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
 #: Programs that leave the results of a fold to its cache, and run by record without one.
 BEHIND_A_CACHE = [one_by_one, regrouped, suppressed]
 BUILDS = [
-    stateless, arithmetic, typed, divided, merged, moved, counts, some_counts, repartitioned,
-    sums, least,
+    stateless, arithmetic, typed, divided, merged, merged_counts, moved, moved_counts, counts,
+    some_counts, repartitioned, sums, least,
     doubles, windows, one_by_one, having, regrouped, suppressed, hopping, kept_windows, kept_counts,
     reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
     global_left_joined, mapped, reduced_by_functions, joined_by_a_function,

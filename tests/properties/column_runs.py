@@ -21,10 +21,11 @@ _OTHER_HEADERS = ("__streams.errors.stacktrace",)
 #: Every edge of a window, and every moment at which one closes, is a multiple of it.
 _GRID_MS = 5_000
 
-#: What may be missing or null. Values come again and again, so that there are duplicates.
+#: What may be missing or null. Values come again and again, so that there are duplicates. The
+#: large number is one that a float cannot hold.
 VALUES = (
     b'{"n":1,"s":"a"}', b'{"n":2.5,"s":"abba"}', b'{"n":7,"s":""}', b'{"n":4}', b'{"s":"cb"}',
-    b'{"n":-1.0,"s":"\\u00fc"}', b'{"n":null}', None, None,
+    b'{"n":-1.0,"s":"\\u00fc"}', b'{"n":null}', b'{"n":9007199254740993}', None, None,
 )  # fmt: skip
 #: Of another type than expected, too large, or no JSON at all.
 ODD_VALUES = (b'{"n":"x"}', b"no json", b"3", b'{"n":12345678901234567890123}')
@@ -47,8 +48,10 @@ def grid_events(
     """Records whose times lie on the edges of windows, or one millisecond beside them.
 
     Time moves on by a step or two after every ``slowness`` records or so. Some records are late,
-    by just enough or by far, and some come twice.
+    by just enough or by far, and some come twice. In every second stream no record has headers:
+    columns without any are put together in another way.
     """
+    with_headers = random.choice((_HEADERS, ((),)))
     events: list[Event] = []
     now = 0
     while len(events) < count:
@@ -60,7 +63,7 @@ def grid_events(
             random.choice(_KEYS),
             random.choice(values),
             max(0, max(0, now - late) * _GRID_MS + beside),
-            random.choice(_HEADERS),
+            random.choice(with_headers),
         )
         events += [event] * random.choice((1, 1, 1, 2))
     return events

@@ -61,11 +61,11 @@ def test_odd_values_change_nothing(
 def test_large_batches_change_nothing(
     build: Build, cache: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Batches as large as those of production, in several pieces, and a small one after them."""
+    """Batches as large as those of production, in several pieces, and small ones after them."""
     monkeypatch.setattr(column_source, "_PIECE", 90)
-    events = grid_events(Random(f"{build.__name__} {cache}"), 700, slowness=30)
+    events = grid_events(Random(f"{build.__name__} {cache}"), 770, slowness=30)
     config = {"partitions": 1, "slots": 1, "cache": cache}
-    outcome = assert_same(built(build).graph, events, [330, 360, 10], config)
+    outcome = assert_same(built(build).graph, events, [330, 360, 10, 30, 40], config)
     assert outcome.vectorised > 0 or (not cache and build in BEHIND_A_CACHE)
 
 

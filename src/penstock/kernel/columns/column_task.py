@@ -226,7 +226,8 @@ def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
         values,
         _headers(parts),
     )  # fmt: skip
-    if whole.headers is None and all(_hides_order(child) for child in source.children):
+    may_mix = source.is_internal and whole.headers is None
+    if may_mix and all(_hides_order(child) for child in source.children):
         return whole
     begins = np.cumsum([0, *(len(part) for part in parts)])
     order = [

@@ -40,6 +40,11 @@ class SourceColumns(ColumnExecutor[Source]):
         super().__init__(node, task)
         #: Whether a step below wants to know where its records came from.
         self.tells_origins = False
+        #: Whether all its topics are repartition topics. The order of records of different
+        #: upstream tasks is not determined there, so the order of their results is not either.
+        self.is_internal = bool(node.topics) and all(
+            task.topic_name(topic) != topic for topic in node.topics
+        )
         what = f"source node {node.name!r}"
         self._key = required_serde(node.key_serde, task.defaults, "key", what, node.site)
         self._value = required_serde(node.value_serde, task.defaults, "value", what, node.site)
