@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -12,9 +12,14 @@ import penstock as ps
 from penstock.errors import StreamsError
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.column_executor import ColumnExecutor
+from penstock.kernel.columns.column_task import ColumnTask
 from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.planner import ColumnPlan
 from penstock.kernel.raw_columns import RawColumns
 from tests.properties.cut_runs import CutRun
+
+if TYPE_CHECKING:
+    from penstock.kernel.record_queue import RecordQueue
 
 
 def run_of_least() -> CutRun:
@@ -102,7 +107,8 @@ def test_a_fault_in_the_column_path_is_a_warning_and_a_count_elsewhere(
     assert [each.message for each in caplog.records if "column path" in each.message][1:] == []
     assert "please report it: IndexError at test_column_task.py" in caplog.text
     ((fault, count),) = tried.take_errors().items()
-    assert fault.startswith("IndexError at test_column_task.py:")
+    line = Faulty.process.__code__.co_firstlineno + 1
+    assert fault == f"IndexError at test_column_task.py:{line}"
     assert (count, tried.batches, tried.take_errors()) == (2, 0, {})
     assert [value for _, _, value, *_ in run.sent] == [b'{"n":2}'] * 2
 
@@ -129,3 +135,71 @@ def test_a_negative_timestamp_is_left_to_its_extractor() -> None:
         run.task.run_batch([("in", given)])
     assert run.task.columns is not None
     assert dict(run.task.columns.reasons) == {"a record has a negative timestamp": 1}
+
+
+def grouped(builder: ps.StreamsBuilder) -> Any:
+    return builder.stream("in", key="string", value="json").group_by_key()
+
+
+def windowed(builder: ps.StreamsBuilder) -> Any:
+    return grouped(builder).windowed_by(ps.TimeWindows.of_size_with_no_grace("10s"))
+
+
+def joined(builder: ps.StreamsBuilder) -> Any:
+    rows = builder.table("rows", materialized="rows", key="string", value="json")
+    stream = builder.stream("in", key="string", value="json")
+    return stream.join(rows, ps.left).to("out", value_serde="json")
+
+
+@pytest.mark.parametrize(
+    ("build", "topic"),
+    [
+        (lambda b: grouped(b).count("kept"), "in"),
+        (lambda b: windowed(b).count("kept"), "in"),
+        (lambda b: b.table("in", materialized="kept", key="string", value="json"), "in"),
+        (joined, "in"),
+    ],
+    ids=["aggregate", "window", "table", "join"],
+)
+def test_changes_that_a_cache_has_not_passed_on_keep_a_batch_from_columns(
+    build: Any, topic: str
+) -> None:
+    """Columns read what lies behind the cache, and a cache sends what it holds first."""
+    builder = ps.StreamsBuilder()
+    build(builder)
+    run = CutRun(
+        builder.build().graph, extractor="FailOnInvalidTimestamp", cache_bytes=1_000_000,
+        vectorize="strict",
+    )  # fmt: skip
+    tried = run.task.columns
+    assert tried is not None
+    held = "rows" if build is joined else topic
+    given = columns([b'{"n":1}'])
+    run.task.add_records(held, [given.record(0)._replace(topic=held)])
+    run.task.process_all()
+    run.task.run_batch([(topic, given)])
+    assert dict(tried.reasons) == {"its cache holds changes that were not passed on yet": 1}
+    run.task.run_batch([(topic, given)])
+    assert tried.batches == 1
+
+
+@pytest.mark.parametrize("skipped", [0, 1, 2, 3])
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_the_last_record_is_the_last_one_that_was_not_skipped(length: int, skipped: int) -> None:
+    """A flush after the batch works on it; there is none if all were skipped."""
+    records, effects = columns([b"v"] * length), Effects()
+    for place in range(max(length - skipped, 0), length):
+        effects.skip(records.record(place), lambda: None)
+    task = ColumnTask(ColumnPlan(), at_least=1)
+    last = task.last_record([(cast("RecordQueue", None), records)], effects)
+    expected = records.record(length - skipped - 1) if skipped < length else None
+    assert last == expected
+
+
+def test_the_last_record_of_several_inputs_is_the_newest() -> None:
+    old = columns([b"a"] * 3)
+    task, queue = ColumnTask(ColumnPlan(), at_least=1), cast("RecordQueue", None)
+    for times, expected in (((0, 9), 9), ((0, 1), None)):
+        new = RawColumns("new", 0, range(2), times, [b"k"] * 2, [b"b"] * 2)
+        last = task.last_record([(queue, old), (queue, new)], Effects())
+        assert last == (old.record(2) if expected is None else new.record(1))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as ps
 from penstock.kernel.columns import column_task
+from penstock.kernel.columns.effects import Effects
+from penstock.kernel.raw_columns import RawColumns
 from penstock.testing import TopologyTestDriver
 
 
@@ -47,3 +50,16 @@ def test_rows_that_change_in_several_turns_are_written_once(
         assert sorted(logged(driver)[2:]) == rows_now
         assert [key for key, _ in driver.get_key_value_store("rows").all()] == ["kept"]
         assert all(batch.ran_over_columns for batch in driver.batches)
+
+
+@pytest.mark.parametrize("times", [[5, 9, 7], np.array([5, 9, 7])], ids=["list", "array"])
+def test_the_newest_time_is_that_of_records_that_were_not_skipped(times: Any) -> None:
+    """Records that were all skipped move no clock."""
+    records = RawColumns("t", 0, range(3), times, [b"k"] * 3, [b"v"] * 3)
+    effects, found = Effects(), []
+    for place in (1, 2, 0):
+        found.append(effects.newest(records))
+        effects.skip(records.record(place), lambda: None)
+    assert [*found, effects.newest(records)] == [9, 7, 5, -1]
+    other = RawColumns("t", 1, range(3), times, [b"k"] * 3, [b"v"] * 3)
+    assert effects.newest(other) == 9

@@ -73,6 +73,19 @@ def numbers(builder: ps.StreamsBuilder) -> Any:
     return builder.stream("in", key="string", value="json")
 
 
+def table(builder: ps.StreamsBuilder) -> Any:
+    return builder.table("rows", materialized="rows", key="string", value="json")
+
+
+def plain_table(builder: ps.StreamsBuilder) -> Any:
+    return builder.table("rows", key="string", value="json")
+
+
+def windowed(builder: ps.StreamsBuilder) -> Any:
+    windows = ps.TimeWindows.of_size_with_no_grace("10s")
+    return numbers(builder).group_by_key().windowed_by(windows)
+
+
 def test_expressions_and_counts_run_over_columns() -> None:
     """Nothing in this chain is a function that could do something else."""
 
@@ -110,8 +123,74 @@ def test_expressions_and_counts_run_over_columns() -> None:
             "its old values are needed, and no cache knows them",
         ),
         (lambda b: b.stream("in", key="string", value="pickle"), "value serde PickleSerde"),
+        (lambda b: b.stream("in", key="pickle", value="json"), "key serde PickleSerde"),
+        (lambda b: numbers(b).to("out", key_serde="pickle"), "key serde PickleSerde"),
+        (lambda b: numbers(b).to("out", value_serde="pickle"), "value serde PickleSerde"),
+        (
+            lambda b: numbers(b).group_by_key().count(
+                ps.Materialized(name="s", key_serde="pickle")
+            ),
+            "key of store 's': serde PickleSerde",
+        ),
+        (
+            lambda b: numbers(b).group_by_key().aggregate(
+                ps.sum_(ps.col("n")), materialized="s", value_serde="pickle"
+            ),
+            "value of store 's': serde PickleSerde",
+        ),
+        (
+            lambda b: numbers(b).to("out", partitioner=lambda t, k, v, n: 0),
+            "a function chooses its topic or partition",
+        ),
+        (
+            lambda b: windowed(b).emit_strategy(ps.EmitStrategy.on_window_close()).count(),
+            "it emits final results",
+        ),
+        (
+            lambda b: numbers(b).group_by_key().windowed_by(ps.UnlimitedWindows.of()).count(),
+            "its windows have no end",
+        ),
+        (
+            lambda b: windowed(b).reduce(lambda a, v: a, value_serde="json"),
+            "its function is not known",
+        ),
+        (
+            lambda b: windowed(b).count(ps.Materialized(value_serde="double")),
+            "states may change in a store with DoubleSerde",
+        ),
+        (
+            lambda b: b.table("in", materialized=ps.Materialized(
+                store=ps.Stores.persistent_versioned_key_value_store("v", "1h")
+            )),
+            "its store is versioned",
+        ),
+        (
+            lambda b: b.stream("in", ps.Consumed.with_(
+                "string", "json", timestamp_extractor=lambda r, t: 1
+            )),
+            "a function finds the time of its records",
+        ),
+        (
+            lambda b: numbers(b).join(table(b), lambda one, other: one),
+            "its joiner is a Python function",
+        ),
+        (
+            lambda b: plain_table(b).filter(ps.col("n") > 0, materialized="some"),
+            "its rows are stored",
+        ),
+        (
+            lambda b: plain_table(b).map_values(ps.col("n"), materialized="some"),
+            "its rows are stored",
+        ),
+        (lambda b: numbers(b).map(lambda k, v: (k, v)), "a Python function that gives records"),
+        (
+            lambda b: numbers(b).split().branch(lambda k, v: True).default_branch(),
+            "a predicate is a Python function",
+        ),
+        (lambda b: numbers(b).select_key(lambda k, v: v), "its function is a Python function"),
+        (lambda b: numbers(b).flat_map_values(lambda v: [v]), "its function is a Python function"),
     ],
-)
+)  # fmt: skip
 def test_reason_names_what_has_to_see_records_one_by_one(build: Build, reason: str) -> None:
     """One such node makes the whole task run record at a time."""
     plan = planned(build)
@@ -140,6 +219,18 @@ def test_table_and_its_join_take_turns() -> None:
     plan = planned(build)
     assert plan.is_vectorised
     assert plan.is_tied
+
+
+def test_a_table_that_is_joined_and_read_keeps_both_from_columns() -> None:
+    """Its cache sends rows at the end of the batch; in turns it would do so several times."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        rows = table(builder)
+        rows.to_stream().to("copy", value_serde="json")
+        numbers(builder).join(rows, ps.left.with_fields(r=ps.right)).to("out", value_serde="json")
+
+    reason = "inputs meet in store 'rows', and a cache waits for both"
+    assert [*planned(build).why_not.values()] == [reason]
 
 
 def test_output_that_takes_single_records_gets_them() -> None:
@@ -173,6 +264,17 @@ def test_expressions_behind_a_cached_fold_stay_columns() -> None:
     plan = planned(lambda b: counted(b).map_values(str).to("out", value_serde="string"))
     assert plan.is_vectorised
     assert not plan.is_handed_off
+
+
+def test_paths_that_meet_behind_a_cached_fold_keep_their_order() -> None:
+    """What is left to a cache still uses its topics and stores."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        stream = numbers(builder)
+        stream.map_values(str).to("out", value_serde="string")
+        stream.group_by_key().count("counts").to_stream().peek(print).to("out", value_serde="long")
+
+    assert "its paths meet again in topic 'out'" in planned(build).why_not.values()
 
 
 def test_calls_that_come_between_records_keep_a_fold_from_columns() -> None:
