@@ -83,6 +83,10 @@ bench: setup ## Measure ours next to the peers; ARGS="kernel", "latency", "profi
 fuzz: setup ## Feed broken SQL to parser and engine; ARGS="--seconds 600" for longer
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
+.PHONY: mutants
+mutants: setup ## Plant faults and see which tests notice; ARGS="columns --seed 7 --count 100"
+	@$(BIN)/python -m tests.mutants $(ARGS)
+
 .PHONY: chaos
 chaos: setup ## Run the tests that kill processes on purpose
 	@$(BIN)/python -m pytest -m chaos $(ARGS)

@@ -1,0 +1,1 @@
+"""Plants single faults in a copy of the package and asks the tests to notice them."""
