@@ -42,19 +42,28 @@ class SerdeDefaults:
 class Serde(ABC, Generic[T]):
     """Turns values into bytes and back. None is never encoded: it is the tombstone.
 
-    A subclass gives ``encode`` and ``decode``; one whose bytes depend on the topic or the
-    headers (a schema registry, say) overrides ``serialize`` and ``deserialize`` instead.
+    A subclass implements ``encode`` and ``decode``. If its bytes depend on the topic or the
+    headers, it overrides ``serialize`` and ``deserialize`` as well.
     """
 
     __slots__ = ()
 
     @abstractmethod
     def encode(self, value: T) -> bytes:
-        """Gives the bytes of a value that is not None; raises TypeError or ValueError if unfit."""
+        """Return the bytes of a value, which is never None.
+
+        Raises:
+            TypeError: if the value has the wrong class.
+            ValueError: if the class is right and the value cannot be written.
+        """
 
     @abstractmethod
     def decode(self, data: bytes) -> T:
-        """Gives the value of some bytes; raises ValueError when they are not of this format."""
+        """Return the value of some bytes, which are never None.
+
+        Raises:
+            ValueError: if the bytes are not of this format.
+        """
 
     def serialize(self, topic: str, value: T | None, headers: Headers = ()) -> bytes | None:
         return None if value is None else self.encode(value)
@@ -72,5 +81,5 @@ class Serde(ABC, Generic[T]):
 
     @property
     def is_open(self) -> bool:
-        """Whether an inner serde is still missing, so that nothing can be written or read."""
+        """Return whether an inner serde is missing, so that nothing can be written or read."""
         return False

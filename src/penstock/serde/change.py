@@ -10,8 +10,8 @@ from penstock.model.record import Headers
 from penstock.serde.base import Serde, SerdeDefaults
 from penstock.serde.inner import filled, inner_bytes, required
 
-# The last byte says what the bytes before it are. Versions from 3.5 on read all six kinds and
-# write the first three: whether an update is the latest is known on both sides of the topic.
+# The last byte says what the bytes before it are. Kafka Streams reads all six kinds since 3.5,
+# and writes the first three.
 _OLD, _NEW, _BOTH = 0, 1, 2
 _OLD_FLAGGED, _NEW_FLAGGED, _BOTH_FLAGGED = 3, 4, 5
 
@@ -64,7 +64,7 @@ class ChangeSerde(Serde[Change]):
 
 
 def join_change(new: bytes | None, old: bytes | None) -> bytes:
-    """Gives the bytes of a change whose values are bytes already."""
+    """Return the bytes of a change whose values are bytes already."""
     if new is not None and old is not None:
         return b"%b%b%b%c" % (write_varint(len(new)), new, old, _BOTH)
     if new is not None:
@@ -75,10 +75,10 @@ def join_change(new: bytes | None, old: bytes | None) -> bytes:
 
 
 def split_change(data: bytes) -> tuple[bytes | None, bytes | None, bool]:
-    """Gives the bytes of the new and the old value, and whether the update is the latest."""
+    """Return the bytes of the new and the old value, and whether the update is the latest."""
     kind = data[-1] if data else -1
     if not _OLD <= kind <= _BOTH_FLAGGED:
-        raise ValueError(f"change serde: byte {kind} is no kind of change")
+        raise ValueError(f"change serde: byte {kind} is not a kind of change")
     body, is_latest = data[:-1], True
     if kind >= _OLD_FLAGGED:
         body, is_latest = body[:-1], _flag(body)
@@ -94,12 +94,12 @@ def split_change(data: bytes) -> tuple[bytes | None, bytes | None, bool]:
 
 def _flag(body: bytes) -> bool:
     if body[-1:] not in (b"\x00", b"\x01"):
-        raise ValueError(f"change serde: byte {body[-1:].hex()} is no is-latest flag")
+        raise ValueError(f"change serde: byte {body[-1:].hex()} is not an is-latest flag")
     return body[-1] == 1
 
 
 def write_varint(number: int) -> bytes:
-    """Gives Kafka's variable-length form of a 32-bit integer: zigzag, seven bits per byte."""
+    """Return Kafka's variable-length form of a 32-bit integer: zigzag, seven bits per byte."""
     rest = (number << 1) ^ (number >> 31)
     out = bytearray()
     while rest > 0x7F:
@@ -110,7 +110,7 @@ def write_varint(number: int) -> bytes:
 
 
 def read_varint(data: bytes) -> tuple[int, int]:
-    """Gives the number at the start of the bytes and the position after it."""
+    """Return the number at the start of the bytes and the position after it."""
     rest = 0
     for at, byte in enumerate(data[:5]):
         rest |= (byte & 0x7F) << 7 * at

@@ -1,4 +1,4 @@
-"""Keys of the foreign-key join's subscription store; the foreign key leads and can be scanned."""
+"""Keys of the foreign-key join's subscription store. They begin with the foreign key, for scans."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LENGTH = struct.Struct(">i")
 
 
 def combined_key(foreign_key: bytes, primary_key: bytes) -> bytes:
-    r"""Gives the store key of one subscription.
+    r"""Return the store key of one subscription.
 
     >>> combined_key(b"fk", b"pk")
     b'\x00\x00\x00\x02fkpk'
@@ -17,12 +17,12 @@ def combined_key(foreign_key: bytes, primary_key: bytes) -> bytes:
 
 
 def combined_key_prefix(foreign_key: bytes) -> bytes:
-    """Gives what all store keys of a foreign key start with, and no others."""
+    """Return the prefix that exactly the store keys of one foreign key have."""
     return _LENGTH.pack(len(foreign_key)) + foreign_key
 
 
 def split_combined_key(data: bytes) -> tuple[bytes, bytes]:
-    """Gives the foreign and the primary key of a store key."""
+    """Return the foreign and the primary key of a store key."""
     size = _LENGTH.unpack_from(data)[0] if len(data) >= _LENGTH.size else -1
     end = _LENGTH.size + size
     if size < 0 or end > len(data):

@@ -1,4 +1,4 @@
-"""Declared types -> readers of their JSON form. The way there: ``penstock.serde.to_json``."""
+"""From declared types to readers of their JSON form. Writing: ``penstock.serde.to_json``."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from penstock.serde.json_readers import (
     Read,
 )
 
-#: The readers of classes that are being put together, for types that hold themselves.
+#: Readers that are being built, so that a type may contain itself.
 Known = dict[Any, ObjectReader]
 
 
 def reader_for(declared: Any) -> Read:
-    """Gives the function that turns parsed JSON into the declared type.
+    """Return the function that turns parsed JSON into the declared type.
 
     Raises:
         InvalidArgumentError: if a part of the type has no JSON form.
@@ -80,7 +80,7 @@ def _class_reader(cls: type, args: tuple[Any, ...], known: Known) -> Read:
 
 
 def _name_reader(declared: Any, known: Known) -> Read:
-    """Reads a member name, which is always text, as a dict key of the declared type."""
+    """Read a member name, which is always text, as a dict key of the declared type."""
     if declared is int:
         return readers.text(int, "an integer as name")
     if declared is float:
@@ -113,7 +113,7 @@ def _exact(declared: Any) -> type | None:
 
 
 def _members(cls: Any) -> dict[str, bool]:
-    """Gives the member names in order, each with whether it must be there."""
+    """Return the member names in order; the value says whether the member is required."""
     if is_typeddict(cls):
         return {name: name in cls.__required_keys__ for name in cls.__annotations__}
     if not is_dataclass(cls):
@@ -133,7 +133,7 @@ def _members(cls: Any) -> dict[str, bool]:
 
 
 def is_pydantic_model(declared: Any) -> bool:
-    """Asks for an attribute, which spares the import: pydantic is an optional extra."""
+    """Return whether a type is a pydantic model, without importing pydantic, which is optional."""
     return hasattr(declared, "__pydantic_validator__") and not is_dataclass(declared)
 
 

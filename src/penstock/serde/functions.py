@@ -1,4 +1,4 @@
-"""A serde out of two functions."""
+"""A serde made of two functions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FunctionSerde(Serde[T]):
 def serde_from(
     serializer: Callable[[T], bytes], deserializer: Callable[[bytes], T]
 ) -> FunctionSerde[T]:
-    """Makes a serde of a function that gives the bytes of a value and one that reads them.
+    """Make a serde of two functions: one from value to bytes, one from bytes to value.
 
     >>> hexadecimal = serde_from(lambda number: f"{number:x}".encode(), lambda b: int(b, 16))
     >>> hexadecimal.serialize("topic", 255)

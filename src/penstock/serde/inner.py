@@ -1,4 +1,4 @@
-"""What serdes that hold another serde share: its defaults, its absence, its bytes."""
+"""What serdes that contain another serde share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def required(inner: Serde[T] | None, holder: str) -> Serde[T]:
 
 
 def inner_bytes(inner: Serde[T], topic: str, value: T, headers: Headers, what: str) -> bytes:
-    """Serializes a part that cannot be absent; raises TypeError where it is."""
+    """Serialize a part that must have bytes; raise TypeError if it has none."""
     data = inner.serialize(topic, value, headers)
     if data is None:
         raise TypeError(f"{what} {value!r:.80} has no bytes: it must not be None")

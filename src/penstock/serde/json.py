@@ -19,7 +19,7 @@ from penstock.serde.to_json import ANY_KEYS, check_finite, to_json
 _loads = orjson.loads
 
 # orjson reads integers beyond 64 bits as floats. One such integer has 19 digits or more, and
-# counting rows of digits among equal digits is the cheapest way to rule that out.
+# looking for 19 digits in a row, after making all digits equal, is the cheapest check.
 _SAME_DIGITS = bytes(48 if chr(byte) in "0123456789" else byte for byte in range(256))
 _LONG_NUMBER = b"0" * 19
 _BIG_INTEGER = re.compile(rb"[0-9]{20}|-[0-9]{19}")
@@ -39,7 +39,7 @@ class JsonSerde(Serde[Any]):
         return to_json(value)
 
     def decode(self, data: bytes) -> Any:
-        # What ``_parse`` does, without the call: most records of most topics pass here.
+        # The same as ``_parse``, without the call: this is the hot path of JSON topics.
         try:
             value = _loads(data)
         except orjson.JSONDecodeError as error:
@@ -69,7 +69,7 @@ class TypedJsonSerde(Serde[Any], HasColumnSerde):
         object.__setattr__(self, "_columns", columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The reader is made of closures; the type says it all.
+        # The reader is made of closures, which do not pickle. It is built again from the type.
         return TypedJsonSerde, (self.of,)
 
     @property
@@ -106,7 +106,7 @@ class PydanticJsonSerde(Serde[Any]):
 
 
 def json_serde(declared: Any = None) -> Serde[Any]:
-    """Chooses the JSON serde for a declared type; None stands for any JSON value.
+    """Choose the JSON serde for a declared type; None stands for any JSON value.
 
     Raises:
         InvalidArgumentError: if a part of the type has no JSON form.
@@ -119,7 +119,7 @@ def json_serde(declared: Any = None) -> Serde[Any]:
 
 
 def has_long_number(data: bytes) -> bool:
-    """Whether there are so many digits in a row that an integer may be beyond 64 bits."""
+    """Return whether so many digits are in a row that an integer may be beyond 64 bits."""
     return data.translate(_SAME_DIGITS).count(_LONG_NUMBER) > 0
 
 

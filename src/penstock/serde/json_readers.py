@@ -1,4 +1,4 @@
-"""Readers of single JSON shapes, which ``penstock.serde.from_json`` puts together to types."""
+"""Readers of single JSON shapes. ``penstock.serde.from_json`` combines them to readers of types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-#: Turns what a JSON parser gave into a value; raises ``JsonShapeError`` if it does not fit.
+#: From parsed JSON to a value; raises ``JsonShapeError`` if it does not fit.
 Read = Callable[[Any], Any]
 
 
@@ -38,8 +38,8 @@ class ObjectReader:
 
     make: Callable[..., Any]
     name: str
-    #: Name, the type that needs no reading, reader, whether it must be there. Set later than
-    #: the rest, since types may hold themselves.
+    #: Name, the type that needs no reading, reader, and whether the member is required. This is
+    #: set after the reader was made, since a type may contain itself.
     members: tuple[tuple[str, Any, Read, bool], ...] = ()
 
     def __call__(self, value: Any) -> Any:
@@ -88,7 +88,10 @@ def text(parse: Callable[[str], Any], wanted: str) -> Read:
 
 
 def parsed(cls: type, read_text: Read) -> Read:
-    """Reads text, and takes a value of the class as it is: Avro gives dates, JSON gives text."""
+    """Return a reader that reads text and leaves a value of the class as it is.
+
+    JSON has dates as text. Avro has them as dates.
+    """
 
     def read(value: Any) -> Any:
         return value if type(value) is cls else read_text(value)
@@ -107,7 +110,7 @@ def enum(cls: type[Enum]) -> Read:
 
 
 def enum_name(cls: type[Enum]) -> Read:
-    """Reads a member name as an enum whose values need not be text."""
+    """Return a reader from a member name, which is text, to an enum with any values."""
     by_text = {str(member.value): member for member in cls}
 
     def read(name: Any) -> Any:
@@ -137,7 +140,7 @@ def union(arms: Sequence[Any], readers: Sequence[Read]) -> Read:
             try:
                 return reader(value)
             except JsonShapeError as error:
-                # The arm that got furthest is the one that was meant.
+                # The error of the arm that could read most is the most helpful one.
                 deepest = max(error, deepest, key=lambda one: len(one.path))
         raise deepest if deepest.path else not_a(names, value)
 
@@ -203,7 +206,7 @@ _decimal_text = text(Decimal, "a decimal number")
 
 
 def _decimal(value: Any) -> Any:
-    # A JSON number has been a float: its shortest text is what the writer meant.
+    # The parser made a float of a JSON number. Its shortest text is the number as written.
     return _decimal_text(str(value) if type(value) in (int, float) else value)
 
 
@@ -224,7 +227,7 @@ SCALARS: dict[Any, Read] = {
     bytes: parsed(bytes, text(lambda value: b64decode(value, validate=True), "base64 text")),
 }
 
-#: Types that a JSON parser gives as they are, so that a member of this type is read already.
+#: Types that a JSON parser returns, so that members of these types need no reader.
 PARSED = frozenset({str, bool, int, float})
 
 SEQUENCES: dict[type, Callable[[list[Any]], Any]] = {

@@ -101,7 +101,7 @@ def _variable_size(entries: list[bytes | None]) -> bytes:
 
 
 def _split(data: bytes, size: int | None) -> Iterator[bytes | None]:
-    """Yields the bytes of each entry; raises ``struct.error`` where the bytes end too early."""
+    """Yield the bytes of each entry; raise ``struct.error`` if the bytes end too early."""
     layout = data[:1]
     if layout == _CONSTANT_SIZE and size is not None:
         nones, at = _ints(data, 1)

@@ -1,4 +1,4 @@
-"""Which declared types run code of their own when a value of them is made."""
+"""Which declared types run the user's code when a value is created."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, get_args, get_type_hints, is_typeddict
 
 from penstock.serde.from_json import is_pydantic_model
 
-#: Make something empty, and nothing else.
+#: Factories that create something empty and run no code of the user.
 _PLAIN_FACTORIES = (MISSING, list, dict, set, frozenset, tuple)
 
 
 def runs_own_code(declared: Any) -> bool:
-    """Whether making a value, or one that it holds, may call a function of the user's."""
+    """Return whether creating a value, or one inside it, may call a function of the user."""
     return _runs(declared, set())
 
 
@@ -28,9 +28,9 @@ def _runs(declared: Any, seen: set[Any]) -> bool:
     if is_typeddict(declared):
         return _members_run(declared, seen)
     if hasattr(declared, "_fields"):
-        # One that inherits from a named tuple may make itself in its own way.
+        # A subclass of a named tuple may have its own constructor.
         return declared.__bases__ != (tuple,) or _members_run(declared, seen)
-    # They have validators.
+    # Pydantic models have validators.
     return is_pydantic_model(declared)
 
 

@@ -16,8 +16,8 @@ _PROTOCOL = 5
 class PickleSerde(Serde[Any]):
     """Python's pickle. Never chosen unless asked for: reading a pickle can run any code.
 
-    Whoever can write to the topic owns every program that reads it. The bytes of equal
-    values may differ, so a pickled key may not find its partition again.
+    Everybody who can write to the topic can run code in every program that reads it. Equal
+    values may have different bytes, so equal keys may be in different partitions.
     """
 
     def encode(self, value: Any) -> bytes:

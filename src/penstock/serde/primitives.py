@@ -12,8 +12,8 @@ from uuid import UUID
 
 from penstock.serde.base import Serde
 
-# Every record passes here. The good path is one C call without further checks; what went
-# wrong is found out only after it failed.
+# This is the hot path. A good value costs one call in C without further checks. What is wrong
+# with a bad value is found out after the call has failed.
 _utf8 = str.encode
 _pack_short, _unpack_short = struct.Struct(">h").pack, struct.Struct(">h").unpack
 _pack_integer, _unpack_integer = struct.Struct(">i").pack, struct.Struct(">i").unpack
@@ -102,7 +102,7 @@ class ShortSerde(Serde[int]):
 
 @dataclass(frozen=True, slots=True)
 class DoubleSerde(Serde[float]):
-    """IEEE 754 numbers of 64 bits: 8 bytes, big-endian. Takes ints too, gives floats back."""
+    """IEEE 754 numbers of 64 bits: 8 bytes, big-endian. Writes ints, too, and reads floats."""
 
     def encode(self, value: float) -> bytes:
         # Java writes every NaN with the same bits, so NaN takes the slow path.
@@ -205,7 +205,7 @@ class VoidSerde(Serde[None]):
 
 
 def _integer(value: object, serde: str) -> int:
-    """Lets through what is an integer without being an int, such as numpy's; bool is none."""
+    """Return an integer of another class, such as numpy's, as int; refuse bool."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise _wrong_type(serde, "an int", value)
     return index(value)

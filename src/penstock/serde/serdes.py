@@ -1,4 +1,4 @@
-"""The ready-made serdes, and what users may write instead of one."""
+"""The ready-made serdes, and the types and names that users may give instead of a serde."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from penstock.serde.primitives import (
 T = TypeVar("T")
 _Bytes = bytes
 
-#: What stands for a serde: one, its class, its name, a Python type; None for the default.
+#: What users may give: a serde, its class, its name, or a Python type. None is the default.
 SerdeLike = Serde[Any] | type | str | None
 
 _JAVA = "org.apache.kafka.common.serialization.Serdes$"
@@ -145,7 +145,7 @@ class Serdes:
 
     @staticmethod
     def list_(inner: SerdeLike) -> ListSerde[Any]:
-        """Lists of what the inner serde holds, in Kafka's own format."""
+        """Lists whose entries the inner serde writes, in Kafka's format."""
         serde = resolve_serde(inner)
         if serde is None:
             raise _unknown("a list serde without inner serde", "such as list_(Serdes.string())")
@@ -157,7 +157,7 @@ class Serdes:
 
         Args:
             type: a dataclass, pydantic model, typed dict, or a type such as ``list[int]``.
-                None takes and gives plain dicts, lists and scalars.
+                None reads and writes plain dicts, lists and scalars.
 
         >>> Serdes.json(dict[int, str]).decode(b'{"1":"one"}')
         {1: 'one'}
@@ -166,14 +166,14 @@ class Serdes:
 
     @staticmethod
     def pickle() -> PickleSerde:
-        """Any Python object; only for topics that nobody else can write to."""
+        """Any Python object. Only for topics that only trusted programs write to."""
         return PickleSerde()
 
     @staticmethod
     def serde_from(
         serializer: Callable[[T], _Bytes], deserializer: Callable[[_Bytes], T]
     ) -> FunctionSerde[T]:
-        """A serde out of two functions, neither of which ever sees None."""
+        """A serde made of two functions. None never reaches them."""
         return serde_from(serializer, deserializer)
 
     String = string
@@ -193,7 +193,7 @@ class Serdes:
 
 
 def resolve_serde(spec: SerdeLike) -> Serde[Any] | None:
-    """Turns what stands for a serde into a serde; None stays None and means the default.
+    """Return the serde that a class, a name or a type stands for; None stays None, the default.
 
     Names are Kafka's, so ``"integer"`` and ``"float"`` have 4 bytes, while the types ``int``
     and ``float`` stand for ``long`` and ``double``, the ones that hold Python's numbers.

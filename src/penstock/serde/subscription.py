@@ -25,7 +25,9 @@ _PARTITION = struct.Struct(">i")
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionWrapperSerde(Serde[SubscriptionWrapper[K]]):
-    """Version with a has-no-hash bit, instruction, hash, primary key and, in version 1, partition.
+    """Writes version, instruction, hash, primary key and, in version 1, the partition.
+
+    One bit of the version says that there is no hash.
 
     ``key_topic`` is the topic name that the key serde sees. It must be the same on both
     sides of the join, while the topics differ.
@@ -88,7 +90,7 @@ class SubscriptionWrapperSerde(Serde[SubscriptionWrapper[K]]):
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionResponseWrapperSerde(Serde[SubscriptionResponseWrapper[V]]):
-    """Version with a has-no-hash bit, hash, foreign value.
+    """Writes version, hash and foreign value. One bit of the version says that there is no hash.
 
     As in Java, a foreign value of no bytes comes back as None.
     """
@@ -137,7 +139,7 @@ def _head(version: int, hash_: bytes | None, extra: bytes = b"") -> bytes:
 
 
 def _split(data: bytes, extra: int) -> tuple[int, bytes | None, bytes, bytes]:
-    """Gives the version, the hash, the extra bytes between the two, and the rest."""
+    """Return the version, the hash, the extra bytes between the two, and the rest."""
     if len(data) < 1 + extra:
         raise _too_short(data)
     version, body = data[0] & 0x7F, data[1 + extra :]

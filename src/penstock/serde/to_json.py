@@ -1,4 +1,4 @@
-"""Python values -> JSON text. The way back: ``penstock.serde.from_json``."""
+"""From Python values to JSON text. Reading: ``penstock.serde.from_json``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import orjson
 
-#: Lets members have names that are not text; only a declared type can read them back.
+#: Allow member names that are not text. Only a declared type can read them again.
 ANY_KEYS = orjson.OPT_NON_STR_KEYS
 
 
 def to_json(value: Any, option: int = 0) -> bytes:
-    """Gives compact UTF-8 text with members in their order, the same for the same value.
+    """Return compact UTF-8 text with members in their order. Equal values have equal text.
 
     Raises:
         TypeError: for a value that has no JSON form.
@@ -28,15 +28,15 @@ def to_json(value: Any, option: int = 0) -> bytes:
         if "64-bit" not in str(error):
             raise TypeError(_reason(error)) from error
         data = _to_json_slowly(value, option)
-    # orjson turns NaN into null without a word. Counting takes half the time of ``in``.
+    # orjson writes NaN as null without an error. ``count`` takes half the time of ``in``.
     if data.count(b"null"):
         check_finite(value)
-    # A copy: orjson's own keeps the room in which it was begun, as ``json_column`` says.
+    # A copy, because orjson's text keeps its buffer of four kilobytes.
     return b"%b" % data
 
 
 def _form(value: Any) -> Any:
-    """Gives the JSON form of what orjson does not know."""
+    """Return the JSON form of a value that orjson cannot write."""
     if isinstance(value, (set, frozenset)):
         # The order of a set differs between processes; the bytes must not.
         return sorted(value, key=lambda item: to_json(item, ANY_KEYS))
@@ -59,7 +59,7 @@ def _reason(error: Exception) -> str:
 
 
 def _members(value: Any) -> dict[str, Any] | None:
-    """Gives the members of a dataclass or a named tuple, None for anything else."""
+    """Return the members of a dataclass or a named tuple, None for anything else."""
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -68,7 +68,7 @@ def _members(value: Any) -> dict[str, Any] | None:
 
 
 def _to_json_slowly(value: Any, option: int) -> bytes:
-    """Does the same with the standard library, whose integers have no limit."""
+    """Do the same with the standard library, which writes integers of any size."""
     check_finite(value)
     plain = _plain(value, option)
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
@@ -95,7 +95,7 @@ def _name(name: Any, option: int) -> str:
 
 
 def check_finite(value: Any, path: str = "$") -> None:
-    """Raises ValueError, with its path, for the first NaN or infinity in a value."""
+    """Raise ValueError, with its path, for the first NaN or infinity in a value."""
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"at {path}: JSON has no {value}")

@@ -57,11 +57,11 @@ class TimeWindowedSerde(Serde[Windowed[K]]):
     def deserialize(
         self, topic: str, data: bytes | None, headers: Headers = ()
     ) -> Windowed[K] | None:
-        """As in Java, no bytes at all are the same as None."""
+        """Read a key. As in Java, zero bytes are the same as None."""
         return self._read(topic, data, headers) if data else None
 
     def serialize_base_key(self, topic: str, value: Windowed[K], headers: Headers = ()) -> bytes:
-        """Gives the bytes that choose the partition: all windows of a key stay together."""
+        """Return the bytes that choose the partition: all windows of a key stay together."""
         return _base_key(self.inner, topic, value, headers)
 
     def for_changelog(self, *, is_changelog: bool = True) -> TimeWindowedSerde[K]:
@@ -105,11 +105,11 @@ class SessionWindowedSerde(Serde[Windowed[K]]):
     def deserialize(
         self, topic: str, data: bytes | None, headers: Headers = ()
     ) -> Windowed[K] | None:
-        """As in Java, no bytes at all are the same as None."""
+        """Read a key. As in Java, zero bytes are the same as None."""
         return self._read(topic, data, headers) if data else None
 
     def serialize_base_key(self, topic: str, value: Windowed[K], headers: Headers = ()) -> bytes:
-        """Gives the bytes that choose the partition: all windows of a key stay together."""
+        """Return the bytes that choose the partition: all windows of a key stay together."""
         return _base_key(self.inner, topic, value, headers)
 
     def with_defaults(self, defaults: SerdeDefaults) -> SessionWindowedSerde[K]:
@@ -134,7 +134,7 @@ class WindowedSerdes:
 
     @staticmethod
     def time_windowed(inner: SerdeLike, size: Duration) -> TimeWindowedSerde[Any]:
-        """Makes the serde of keys of tumbling, hopping or sliding windows of this size.
+        """Make the serde of keys of tumbling, hopping or sliding windows of this size.
 
         >>> serde = WindowedSerdes.time_windowed("string", "1m")
         >>> serde.encode(Windowed("ann", Window(120_000, 180_000))).hex()
@@ -146,7 +146,7 @@ class WindowedSerdes:
 
     @staticmethod
     def session_windowed(inner: SerdeLike) -> SessionWindowedSerde[Any]:
-        """Makes the serde of keys of session windows."""
+        """Make the serde of keys of session windows."""
         return SessionWindowedSerde(resolve_serde(inner))
 
 
