@@ -1,11 +1,13 @@
-"""How rows are written on topics: ksqlDB's formats. Their schemas: ``penstock.registry``.
+"""Avro, Protobuf, JSON Schema and the other formats of topics. Registries: ``penstock.registry``.
 
 ``formats``
-    ``format_named`` finds a ``Format``: what it can do, and ``validate`` for what it cannot.
+    ``format_named`` finds a ``Format`` of ksqlDB, which says what columns it can hold.
 ``rows``
-    ``serde_for`` gives the ``RowSerde`` of some columns: tuples of SQL values to bytes and back.
+    ``serde_for`` returns the ``RowSerde`` of some columns: from tuples of SQL values to bytes.
+``schema_serde``
+    What ``AvroSerde``, ``ProtobufSerde`` and ``JsonSchemaSerde`` of the DSL share.
 ``language``, ``registered``
-    What Avro, Protobuf and JSON Schema have in common: schemas that a registry keeps.
+    What rows in Avro, Protobuf and JSON Schema share: schemas that a registry keeps.
 ``inference``
-    Schemas of the registry to columns, and columns to the schema to register.
+    From schemas of the registry to columns, and from columns to the schema to register.
 """

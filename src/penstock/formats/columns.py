@@ -1,4 +1,4 @@
-"""What a format needs to know of a column, and types that are easy to ask questions about."""
+"""What a format needs to know about a column and about its type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ColumnLike(Protocol):
 
 
 def parts(type_: SqlType) -> Iterator[SqlType]:
-    """Gives a type and every type inside it."""
+    """Return a type and every type inside it."""
     yield type_
     match type_:
         case ArrayType(element):
@@ -35,5 +35,5 @@ def parts(type_: SqlType) -> Iterator[SqlType]:
 
 
 def kind_of(type_: SqlType) -> str:
-    """Gives the name of a type without its parameters, as messages show it."""
+    """Return the name of a type without its parameters, as messages show it."""
     return str(type_).partition("<")[0].partition("(")[0]

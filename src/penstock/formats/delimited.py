@@ -41,7 +41,7 @@ Write = Callable[[Any], str]
 def delimited_codec(
     columns: Sequence[Field], delimiter: str
 ) -> tuple[Callable[[Row], bytes], Callable[[bytes], Row]]:
-    """Gives the functions of rows with these columns, all of them scalars."""
+    """Return the functions of rows with these columns, all of them scalars."""
     return _encoder(columns, delimiter), _decoder(columns, delimiter)
 
 
@@ -74,7 +74,7 @@ def _located(readers: Sequence[tuple[str, Read]], texts: Sequence[str]) -> Value
 
 
 def _splitter(delimiter: str) -> Callable[[str], list[str]]:
-    """Gives the function that cuts the first line that is not empty into its values.
+    """Return the function that cuts the first line that is not empty into its values.
 
     A quote counts at the beginning of a value only; inside quotes, two stand for one.
     """
@@ -107,7 +107,7 @@ def _splitter(delimiter: str) -> Callable[[str], list[str]]:
 
 
 def delimited_reader(type_: SqlType) -> Read:
-    """Gives the function from a text that is not empty to a value of the type."""
+    """Return the function from a text that is not empty to a value of the type."""
     if isinstance(type_, DecimalType):
         fit = fitter(type_.precision, type_.scale)
         return lambda text: fit(read_decimal(text))
@@ -150,13 +150,13 @@ def _decimal(value: Decimal) -> str:
 
 
 def delimited_writer(type_: SqlType) -> Write:
-    """Gives the function from a value of the type to its text, without quotes."""
+    """Return the function from a value of the type to its text, without quotes."""
     return _decimal if isinstance(type_, DecimalType) else _WRITERS[type_]
 
 
 def _encoder(columns: Sequence[Field], delimiter: str) -> Callable[[Row], bytes]:
     writers = [delimited_writer(column.type) for column in columns]
-    # These are the characters that a value may not hold, or not begin or end with, on its own.
+    # A value with one of these characters, or with one of them at its ends, needs quotes.
     special = re.compile(rf'[\x00-#]|.*[\r\n"{re.escape(delimiter)}]|.*[\x00-\x20]\Z', re.DOTALL)
     first_plain = re.compile(r"[0-9A-Za-z]")
 
@@ -168,7 +168,7 @@ def _encoder(columns: Sequence[Field], delimiter: str) -> Callable[[Row], bytes]
         for write, value in zip(writers, row, strict=True):
             text = "" if value is None else write(value)
             texts.append(quoted(text) if text and special.match(text) else text)
-        # The first value is quoted unless it begins with a letter or digit; an empty one too.
+        # The first value is quoted unless it begins with a letter or digit. An empty one is quoted.
         if texts and row[0] is not None and not first_plain.match(texts[0]) and texts[0][:1] != '"':
             texts[0] = quoted(texts[0])
         return delimiter.join(texts).encode()

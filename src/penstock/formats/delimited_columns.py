@@ -1,4 +1,4 @@
-"""Format DELIMITED over columns. One by one: ``delimited``."""
+"""Format DELIMITED over columns. Row by row: ``delimited``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from penstock.model.sql.types import (
 )
 from penstock.serde.column_serde import ColumnSerde, Encoded
 
-#: The texts of these hold letters, digits, a point and a minus, and nothing that needs a quote.
+#: Types whose texts have only letters, digits, points and minus signs, so they need no quotes.
 _PLAIN = frozenset({BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, TIME, TIMESTAMP})
 
 
@@ -62,7 +62,7 @@ def _decoder(columns: Sequence[Field], delimiter: str) -> Callable[[Encoded], Ro
 
 
 def _are_plain_lines(joined: bytes, count: int) -> bool:
-    """Whether these are so many lines, of which none is empty."""
+    """Return whether there are that many lines, and none of them is empty."""
     return (
         joined.count(b"\n") == count - 1
         and b"\r" not in joined
@@ -89,7 +89,7 @@ def _column_writer(type_: SqlType) -> Callable[[Items], list[str]]:
 
 
 def _are_plain(column: Items) -> bool:
-    """Whether these are doubles that Java and JSON write alike, without an exponent."""
+    """Return whether Java and JSON write all of these doubles alike, without an exponent."""
     if set(map(type, column)) != {float}:
         return False
     sizes = np.abs(np.array(column))
@@ -97,7 +97,7 @@ def _are_plain(column: Items) -> bool:
 
 
 def _numbers(column: Items) -> list[str]:
-    """The text of each number, all of them in one call."""
+    """Return the text of each number, with one call for all."""
     return orjson.dumps([*column])[1:-1].decode().split(",")
 
 

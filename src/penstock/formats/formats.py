@@ -1,4 +1,4 @@
-"""The formats by name: what each can hold, and errors for what it cannot."""
+"""The formats by name, and checks of what each of them can hold."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format and its abilities.
+    """A format and what it can do.
 
     ``wraps`` and ``unwraps`` tell whether a single column can be written inside an envelope
     (a JSON object, an Avro record) and whether it can be written on its own.
@@ -48,7 +48,7 @@ class Format:
     inherited: frozenset[str] = frozenset()
 
     def supports_type(self, type_: SqlType) -> bool:
-        """Tells whether a column of the type can be written, map keys aside."""
+        """Return whether a column of the type can be written, map keys aside."""
         match self.name:
             case "NONE":
                 return False
@@ -62,10 +62,10 @@ class Format:
     def is_unwrapped(
         self, columns: Sequence[ColumnLike], *, is_key: bool, wrap: bool | None
     ) -> bool:
-        """Tells whether the only column is written without an envelope.
+        """Return whether the only column is written without an envelope.
 
-        ``wrap`` is what WRAP_SINGLE_VALUE says. Keys have no such property: they are on their own
-        where the format allows it.
+        ``wrap`` is the property WRAP_SINGLE_VALUE, None if it is not given. Keys do not have it:
+        a single key column has no envelope if the format allows that.
         """
         if len(columns) != 1 or not self.unwraps:
             return False
@@ -81,7 +81,7 @@ class Format:
         properties: FormatProperties = _NO_PROPERTIES,
         wrap: bool | None = None,
     ) -> None:
-        """Refuses columns and properties that this format has no way to write.
+        """Refuse columns and properties that this format cannot handle.
 
         Raises:
             FormatTypeError: for a type the format cannot hold.
@@ -221,7 +221,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_named(name: str) -> Format:
-    """Finds a format by its name, in any case.
+    """Find a format by its name, in any case.
 
     >>> format_named("avro").infers
     True

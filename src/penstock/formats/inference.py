@@ -1,4 +1,4 @@
-"""Columns out of registered schemas, and the registering of a row's own schema."""
+"""Columns of registered schemas, and the registration of the schema of columns."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def infer_columns(
 ) -> InferredColumns:
     """Return the columns that a topic's schema has: the newest one, or the one that an id names.
 
-    Names become upper case unless the schema was named by its id. A value without an envelope is
-    one column, ROWKEY or ROWVAL; so is every key of a format that can do without.
+    Names become upper case unless the id of the schema is given. A value without an envelope is
+    one column, ROWKEY or ROWVAL. So is every key, if the format can do without an envelope.
 
     Raises:
         FormatError: when there is no such schema, or no SQL types for it.
@@ -64,7 +64,7 @@ def infer_columns(
     except ValueError as error:
         raise FormatError(
             "schema-without-columns",
-            f"the {side} schema of topic {topic!r} gives no columns: {error}",
+            f"the {side} schema of topic {topic!r} has no columns: {error}",
             fix="declare the columns in the statement",
         ) from None
     return InferredColumns(columns, schema_id)
@@ -122,8 +122,8 @@ def schema_of(row: RowFormat) -> Schema | None:
 def register(row: RowFormat, *, if_absent: bool = False) -> int | None:
     """Register the schema that a row is written with, under its topic's subject; return its id.
 
-    That is the row's own schema, or the one that an id names, if the row fits it. ``if_absent``
-    leaves a subject alone that has a schema already: a topic with records is as its writers say.
+    That is the row's own schema, or the one with the id in the properties, if the row fits it.
+    With ``if_absent``, a subject that has a schema keeps it: other programs write the topic.
 
     Raises:
         FormatError: ``schema-unfit`` when the chosen schema cannot hold the columns.

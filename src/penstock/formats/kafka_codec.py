@@ -1,4 +1,4 @@
-"""Format KAFKA: one column in the bytes of Kafka's own serdes. Format NONE: no bytes at all."""
+"""Format KAFKA: one column, in the bytes of Kafka's serdes. Format NONE: no bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KAFKA_SERDES: dict[SqlType, Serde[Any]] = {
 
 
 def kafka_codec(type_: SqlType) -> tuple[Encode, Decode]:
-    """Gives the functions of a row with one column of a type that ``Format`` let through."""
+    """Return the functions of a row with one column, whose type ``Format`` has checked."""
     write, read = KAFKA_SERDES[type_].encode, KAFKA_SERDES[type_].decode
 
     def encode(row: Any) -> bytes | None:
@@ -42,5 +42,5 @@ def kafka_codec(type_: SqlType) -> tuple[Encode, Decode]:
 
 
 def void_codec() -> tuple[Encode, Decode]:
-    """Gives the functions of a row without columns: nothing is written, nothing is looked at."""
+    """Return the functions of a row without columns, which has no bytes."""
     return lambda _: None, lambda _: None

@@ -1,4 +1,4 @@
-"""Format KAFKA over columns. One by one: ``kafka_codec``."""
+"""Format KAFKA over columns. Row by row: ``kafka_codec``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the language of a format's schemas. Its libraries load when it is first asked for."""
+"""Finds the schema language of a format. Its libraries are imported when it is first used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MODULES = {
 
 
 def has_language(format_name: str) -> bool:
-    """Tells whether the schemas of a format are kept in a registry."""
+    """Return whether the schemas of a format are kept in a registry."""
     return format_name in _MODULES
 
 
@@ -34,7 +34,7 @@ def format_of_kind(kind: SchemaKind) -> str:
 
 @cache
 def language_of(format_name: str) -> SchemaLanguage:
-    """Gives the language that a format's schemas are written in."""
+    """Return the language that a format's schemas are written in."""
     module, name = _MODULES[format_name]
     return cast("SchemaLanguage", getattr(format_module(module, format_name), name)())
 
@@ -42,7 +42,7 @@ def language_of(format_name: str) -> SchemaLanguage:
 def protobuf_codec(
     row: RowFormat,
 ) -> tuple[Callable[[Row], bytes | None], Callable[[bytes], Row]]:
-    """Gives the functions of a row in format PROTOBUF_NOSR."""
+    """Return the functions of a row in format PROTOBUF_NOSR."""
     made: tuple[Callable[[Row], bytes | None], Callable[[bytes], Row]]
     made = format_module("protobuf.protobuf_language", row.format.name).plain_codec(row)
     return made

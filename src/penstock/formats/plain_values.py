@@ -1,4 +1,4 @@
-"""Objects of the user's classes as dicts and lists. The way back: ``penstock.serde.from_json``."""
+"""From objects of the user's classes to dicts and lists. Back: ``penstock.serde.from_json``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """Return a value whose dataclasses, named tuples and pydantic models are dicts, all the way in.
+    """Return a value with dicts in place of dataclasses, named tuples and pydantic models.
+
+    This is done at all levels.
 
     Dates, decimals and bytes stay what they are, sets become lists, enums their values.
     """

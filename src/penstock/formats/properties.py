@@ -22,7 +22,7 @@ _WRITTEN = {
 
 @dataclass(frozen=True, slots=True)
 class FormatProperties:
-    """What was said about one side of a source; None where nothing was said.
+    """The properties of the key or the value; None for those that are not given.
 
     ``delimiter`` is the character itself, not its name.
     """
@@ -34,7 +34,7 @@ class FormatProperties:
 
     @staticmethod
     def of(options: Mapping[str, Any], *, is_key: bool) -> FormatProperties:
-        r"""Reads the properties of one side out of a WITH clause's, which are upper case.
+        r"""Read the properties of the key or the value from those of a WITH clause (upper case).
 
         >>> FormatProperties.of({"VALUE_DELIMITER": "TAB"}, is_key=False).delimiter
         '\t'
@@ -49,7 +49,7 @@ class FormatProperties:
         )
 
     def given(self) -> dict[str, Any]:
-        """Gives the properties that were said, by the end of their written name."""
+        """Return the properties that are given, by name without ``KEY_`` or ``VALUE_``."""
         return {
             _WRITTEN[field.name]: getattr(self, field.name)
             for field in fields(self)

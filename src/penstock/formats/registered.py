@@ -1,4 +1,4 @@
-"""Formats whose bytes name a schema of the registry: a zero byte, the schema's id, the payload."""
+"""Rows whose bytes begin with the id of a schema: a zero byte, four bytes of id, the payload."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.formats.wire import Wire
 
 Row = tuple[Any, ...]
-#: Texts of the schemas that a schema imports, by the names it knows them under.
+#: Texts of the schemas that a schema imports, by the names in its import statements.
 Imports = dict[str, str]
 
 #: The first byte of every record.
@@ -33,29 +33,29 @@ class SchemaLanguage(Protocol):
     kind: SchemaKind
 
     def check(self, schema: Schema, imports: Imports) -> None:
-        """Raises ValueError, KeyError or TypeError when the text is no schema."""
+        """Raise ValueError, KeyError or TypeError if the text is not a schema."""
 
     def serialized(self, schema: Schema, imports: Imports) -> Schema:
-        """Gives the schema in its language's binary form, if it has one, as base64."""
+        """Return the schema in its language's binary form, if it has one, as base64."""
 
     def wire(self, schema: Schema, imports: Imports, full_name: str | None) -> Wire:
-        """Gives what the schema says; ``full_name`` picks one of several messages."""
+        """Return the wire type of the schema; ``full_name`` chooses one of several messages."""
 
     def values(self, schema: Schema, imports: Imports) -> Callable[[bytes], Any]:
-        """Gives the function from a payload to its wire value."""
+        """Return the function from a payload to its wire value."""
 
     def decoder(self, schema: Schema, imports: Imports, row: RowFormat) -> Callable[[bytes], Row]:
-        """Gives the function from a payload to a row; ValueError if the schema does not fit."""
+        """Return the function from a payload to a row; raise ValueError if the schema is unfit."""
 
     def encoder(self, schema: Schema, imports: Imports, row: RowFormat) -> Callable[[Row], bytes]:
-        """Gives the function from a row to a payload; ValueError if the schema does not fit."""
+        """Return the function from a row to a payload; raise ValueError if the schema is unfit."""
 
     def schema_of(self, row: RowFormat) -> Schema:
-        """Gives the schema to register for a row."""
+        """Return the schema to register for a row."""
 
 
 def imports_of(schema: Schema, registry: SchemaRegistry) -> Imports:
-    """Collects what a schema imports, and what that imports."""
+    """Collect the schemas that a schema imports, directly or not."""
     found: Imports = {}
     for reference in schema.references:
         registered = registry.version(reference.subject, reference.version)
@@ -70,7 +70,7 @@ def imports_of(schema: Schema, registry: SchemaRegistry) -> Imports:
 
 
 def schema_id_of(data: bytes) -> int:
-    """Reads the id of the schema that a record was written with."""
+    """Read the id of the schema that a record was written with."""
     if len(data) < PREFIX_SIZE or data[0] != MAGIC:
         raise ValueError(
             "the record does not begin with a zero byte and a schema id:"
@@ -87,7 +87,7 @@ def payload_of(data: bytes) -> bytes:
 def registered_codec(
     language: SchemaLanguage, row: RowFormat
 ) -> tuple[Callable[[Row], bytes | None], Callable[[bytes], Row]]:
-    """Gives the functions of a row whose schemas are in its registry.
+    """Return the functions of a row whose schemas are in its registry.
 
     Records are read by the schema they were written with. Rows are written with the schema that
     VALUE_SCHEMA_ID or KEY_SCHEMA_ID names, or with their own, which is registered first.
@@ -123,7 +123,7 @@ def _written_with(registry: SchemaRegistry, schema_id: int) -> Schema:
     except RegistryError as error:
         if error.code != "unknown-schema":
             raise
-        # The record is at fault; a registry that cannot be asked is something else.
+        # The record is wrong. If the registry is away, the error is another one, and stays.
         raise ValueError(error.message) from None
 
 

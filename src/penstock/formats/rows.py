@@ -1,4 +1,4 @@
-"""Serdes of rows: what a source's key and value columns are on its topic."""
+"""Serdes of rows: the key or value columns of a SQL source as bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_PROPERTIES = FormatProperties()
 
 
 class Codec(NamedTuple):
-    """Two functions made for one schema. ``encode`` may give None for a row that is only NULL."""
+    """Two functions for one schema. ``encode`` may return None for a row of one NULL."""
 
     encode: Callable[[Row], bytes | None]
     decode: Callable[[bytes], Row | None]
@@ -46,7 +46,7 @@ class RowFormat:
     properties: FormatProperties
     wrap: bool | None
     registry: SchemaRegistry | None = field(default=None, compare=False)
-    #: Whether somebody wants the values. If not, it is enough to know that they can be read.
+    #: Whether the query uses the values. If not, it is enough to check that they can be read.
     is_read: bool = field(default=True, compare=False)
 
     @property
@@ -67,8 +67,8 @@ class RowFormat:
 class RowSerde(Serde[Row], HasColumnSerde):
     """Rows as tuples with one SQL value per column; None is a record without bytes.
 
-    ``encode`` and ``decode`` of an instance are the functions made for its columns, so that a
-    record costs no further call.
+    ``encode`` and ``decode`` of an instance are the functions made for its columns, which
+    saves a call per record.
     """
 
     row: RowFormat
@@ -81,7 +81,7 @@ class RowSerde(Serde[Row], HasColumnSerde):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The functions are closures; what they were made from says it all.
+        # The functions are closures, which do not pickle. They are made again from the format.
         return type(self), (self.row,)
 
     @property
@@ -97,7 +97,7 @@ class RowSerde(Serde[Row], HasColumnSerde):
 
 
 class NullableRowSerde(RowSerde):
-    """A row serde whose format has no bytes for some rows: a lone NULL, or no columns at all."""
+    """A row serde that writes no bytes for a single NULL, or for a row without columns."""
 
     def serialize(self, topic: str, value: Row | None, headers: Headers = ()) -> bytes | None:
         return None if value is None else self.encode(value)
@@ -114,7 +114,7 @@ def serde_for(
     wrap: bool | None = None,
     is_read: bool = True,
 ) -> RowSerde:
-    """Gives the serde of some columns on a topic.
+    """Return the serde of some columns on a topic.
 
     Raises:
         FormatError: when the format cannot hold the columns, see ``Format.validate``.
@@ -143,7 +143,7 @@ def row_format(
     registry: SchemaRegistry | None = None,
     wrap: bool | None = None,
 ) -> RowFormat:
-    """Gives what ``serde_for`` makes its serde from, checked."""
+    """Return the checked format that ``serde_for`` makes its serde from."""
     chosen = format_named(format) if isinstance(format, str) else format
     chosen.validate(columns, is_key=is_key, properties=properties, wrap=wrap)
     return RowFormat(
@@ -158,7 +158,7 @@ def row_format(
 
 
 def codec_of(row: RowFormat) -> Codec:
-    """Makes the two functions of a row's format."""
+    """Make the two functions of a row's format."""
     match row.format.name:
         case "JSON":
             return Codec(*json_codec(row.columns, is_unwrapped=row.is_unwrapped))
@@ -171,7 +171,7 @@ def codec_of(row: RowFormat) -> Codec:
         case "KAFKA" if row.columns:
             return Codec(*kafka_codec(row.columns[0].type))
         case _:
-            # No columns, no bytes: NONE says so, and the others have nothing to write.
+            # Without columns there are no bytes, in format NONE and in all others.
             return Codec(*void_codec())
 
 

@@ -31,7 +31,7 @@ def _whole(text: str, low: int, high: int, type_: str) -> int:
 
 
 def read_double(text: str) -> float:
-    """Reads what ``Double.parseDouble`` does, a type suffix and special values included."""
+    """Read what ``Double.parseDouble`` does, a type suffix and special values included."""
     digits = text.strip()
     if _NUMBER.fullmatch(digits):
         return float(digits)
@@ -49,7 +49,7 @@ def read_decimal(text: str) -> Decimal:
 
 
 def fitter(precision: int, scale: int) -> Callable[[Decimal], Decimal]:
-    """Gives the function that sets a decimal's scale and refuses to round or to cut.
+    """Return the function that sets a decimal's scale and refuses to round or to cut.
 
     >>> fitter(4, 2)(Decimal("1.5"))
     Decimal('1.50')

@@ -111,7 +111,7 @@ _SQL_TYPES: dict[WireScalar, SqlType] = {
 
 
 def sql_type(wire: Wire, *, keep_case: bool) -> SqlType:
-    """Gives the SQL type of a wire type; names become upper case unless they keep theirs."""
+    """Return the SQL type of a wire type; names become upper case unless they keep theirs."""
     match wire:
         case WireScalar():
             return _SQL_TYPES[wire]
@@ -152,7 +152,7 @@ _ACCEPTED: dict[SqlType, tuple[WireScalar, ...]] = {
 
 
 def _float_text(value: float) -> str:
-    """Writes a number that had 32 bits with the fewest digits that tell it apart."""
+    """Write a number that had 32 bits with the fewest digits that tell it apart."""
     for digits in range(1, 10):
         text = f"{value:.{digits}g}"
         if struct.pack(">f", float(text)) == struct.pack(">f", value):
@@ -168,7 +168,7 @@ _TEXTS: dict[WireScalar, Convert] = {
 
 
 def converter(wire: Wire, type_: SqlType, path: str = "") -> Convert | None:
-    """Gives the function from a wire value, not None, to a value of the SQL type.
+    """Return the function from a wire value, not None, to a value of the SQL type.
 
     None means that the value is right as it is.
 
@@ -196,7 +196,7 @@ def converter(wire: Wire, type_: SqlType, path: str = "") -> Convert | None:
 
 
 def row_converter(wire: Wire, columns: Sequence[Field], *, is_unwrapped: bool) -> Convert:
-    """Gives the function from a record's value to the row of some columns."""
+    """Return the function from a record's value to the row of some columns."""
     if is_unwrapped:
         single = converter(wire, columns[0].type) or _same
         return lambda value: (None if value is None else single(value),)
@@ -220,7 +220,7 @@ def _struct(wire: WireStruct, fields: Sequence[Field], path: str) -> Convert:
 def _field_values(
     wire: WireStruct, fields: Sequence[Field], path: str
 ) -> Callable[[dict[str, Any]], Sequence[Any]]:
-    """Gives the function from a struct to the values of the fields, NULL for those it lacks.
+    """Return the function from a struct to the values of the fields, NULL for those it lacks.
 
     A schema's field is the one of the same name, or else of the name in upper case.
     """

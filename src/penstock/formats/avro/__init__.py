@@ -1,1 +1,1 @@
-"""Avro: its schemas, its bytes, and both behind the protocol of schema languages."""
+"""Avro: schemas, bytes, and the serde of the DSL."""

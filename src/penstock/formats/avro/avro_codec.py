@@ -1,4 +1,4 @@
-"""Avro's bytes: records of a schema to wire values, and rows to records."""
+"""Reads Avro records as wire values, and writes rows as Avro records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Convert = Callable[[Any], Any]
 
 
 def avro_reader(schema: AvroSchema) -> Callable[[bytes], Any]:
-    """Gives the function from bytes to a wire value of the schema."""
+    """Return the function from bytes to a wire value of the schema."""
     parsed = _parsed(schema)
     convert = _from_avro(schema, schema.root) or _same
 
@@ -49,12 +49,12 @@ def avro_reader(schema: AvroSchema) -> Callable[[bytes], Any]:
 
 
 def _parsed(schema: AvroSchema) -> Any:
-    """Gives the schema as fastavro wants it, without logical types: those are read here."""
+    """Return the schema for fastavro, without logical types: this module converts them."""
     return parse_schema(_inlined(schema, schema.root, set(), ""))
 
 
 def _inlined(schema: AvroSchema, node: Node, seen: set[str], namespace: str) -> Node:
-    """Writes every named type out where it is first used, so that one text says all."""
+    """Return the schema with every named type written out where it is first used."""
     if isinstance(node, str):
         if node in seen or schema.resolved(node) is node:
             return node
@@ -84,7 +84,7 @@ def _inlined(schema: AvroSchema, node: Node, seen: set[str], namespace: str) -> 
 
 
 def _from_avro(schema: AvroSchema, node: Node) -> Convert | None:
-    """Gives the function from fastavro's value to the wire's; None if they are the same."""
+    """Return the function from fastavro's value to the wire's; None if they are the same."""
     node = schema.resolved(node)
     if isinstance(node, list):
         return _union_reader(schema, node)
@@ -162,7 +162,7 @@ _CLASSES: dict[str, type] = {
 
 
 def _python_test(schema: AvroSchema, node: Node) -> Callable[[Any], bool]:
-    """Gives the test whether fastavro's value of a union is one of this branch."""
+    """Return the function that tells whether a value of a union belongs to this branch."""
     node = schema.resolved(node)
     kind = node if isinstance(node, str) else node["type"]
     if kind == "record":
@@ -175,10 +175,11 @@ def _python_test(schema: AvroSchema, node: Node) -> Callable[[Any], bool]:
 def avro_writer(
     schema: AvroSchema, columns: Sequence[Field], *, is_unwrapped: bool
 ) -> Callable[[Any], bytes]:
-    """Gives the function from rows to bytes.
+    """Return the function from rows to bytes.
 
     Raises:
-        ValueError: when the schema has no place for a column, or wants a field that none fills.
+        ValueError: when the schema has no field for a column, or has a required field without
+            a column.
     """
     parsed = _parsed(schema)
     if is_unwrapped:
@@ -188,7 +189,7 @@ def avro_writer(
     if isinstance(root, list):
         root = schema.resolved(next(b for b in root if b != "null"))
     if not isinstance(root, dict) or root["type"] != "record":
-        raise ValueError("the schema is no record, so it cannot hold columns")
+        raise ValueError("the schema is not a record, so it cannot hold columns")
     return _written(parsed, _row_writer(schema, root, columns))
 
 
@@ -206,7 +207,7 @@ def _written(parsed: Any, prepare: Convert) -> Callable[[Any], bytes]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a column goes in a record; ``keeps_null`` is False when NULL means the default."""
+    """The field of a column in a record. If not ``keeps_null``, NULL is written as the default."""
 
     name: str
     convert: Convert | None
@@ -237,7 +238,7 @@ def _record_writer(places: Sequence[_Place]) -> Callable[[Sequence[Any]], dict[s
 
 
 def _places(schema: AvroSchema, record: Node, columns: Sequence[Field]) -> list[_Place]:
-    """Finds the place of each column; the fields that are left must do without a value."""
+    """Find the field of each column. Fields without a column must have a default or allow null."""
     fields = {f["name"]: f for f in record["fields"]}
     places = []
     for column in columns:
@@ -272,7 +273,7 @@ _WRITABLE: dict[SqlType, tuple[str, ...]] = {
 
 
 def _to_avro(schema: AvroSchema, node: Node, type_: SqlType) -> Convert | None:
-    """Gives the function from a SQL value to fastavro's; None if they are the same."""
+    """Return the function from a SQL value to fastavro's; None if they are the same."""
     node = schema.resolved(node)
     if isinstance(node, list):
         return _to_branch(schema, node, type_)

@@ -1,4 +1,4 @@
-"""Avro behind the protocol of schema languages."""
+"""Avro for rows of SQL, as a ``SchemaLanguage``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AvroLanguage:
-    """Avro, with the names ksqlDB gives to records."""
+    """Avro, with the names that ksqlDB uses for records."""
 
     kind: SchemaKind = "AVRO"
 
@@ -36,7 +36,7 @@ class AvroLanguage:
 
     def decoder(self, schema: Schema, imports: Imports, row: RowFormat) -> Callable[[bytes], Row]:
         parsed = self._parsed(schema, imports)
-        # Names with dots became others when the schema was made.
+        # The schema has underscores where column names have dots.
         columns = [avro_schema.as_field(column) for column in row.columns]
         read = avro_reader(parsed)
         convert = row_converter(parsed.wire(), columns, is_unwrapped=row.is_unwrapped)

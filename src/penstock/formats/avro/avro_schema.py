@@ -1,4 +1,4 @@
-"""Avro schemas: what columns are registered as, and what a registered schema says."""
+"""Avro schemas: from columns to a schema, and from a schema to wire types."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CONNECT = "org.apache.kafka.connect.data"
 
 
 def key_schema_name(source: str) -> str:
-    """Names the record of a source's key.
+    """Name the record of a source's key.
 
     >>> key_schema_name("ORDERS_BY_USER")
     'io.confluent.ksql.avro_schemas.OrdersByUserKey'
@@ -53,7 +53,7 @@ def key_schema_name(source: str) -> str:
 
 
 def is_map_entry(node: Node) -> bool:
-    """Tells whether a record is one key and value of a map that is written as an array."""
+    """Return whether a record is an entry, with key and value, of a map written as an array."""
     return isinstance(node, Mapping) and (
         node.get("connect.internal.type") == _MAP_ENTRY
         or (node.get("namespace"), node.get("name")) == ("io.confluent.connect.avro", _MAP_ENTRY)
@@ -62,14 +62,14 @@ def is_map_entry(node: Node) -> bool:
 
 @dataclass(slots=True)
 class AvroSchema:
-    """A parsed schema whose named types can be found again."""
+    """A parsed schema, with its named types by name."""
 
     root: Node
     names: dict[str, Node] = field(default_factory=dict)
 
     @staticmethod
     def parse(text: str, imported: Sequence[str] = ()) -> AvroSchema:
-        """Reads a schema's text; ``imported`` are the texts of the schemas that it refers to."""
+        """Read a schema's text; ``imported`` are the texts of the schemas that it refers to."""
         schema = AvroSchema(None)
         for each in (*imported, text):
             schema.root = _plain(json.loads(each))
@@ -99,11 +99,11 @@ class AvroSchema:
         return str(own)
 
     def resolved(self, node: Node) -> Node:
-        """Gives the node that a name stands for."""
+        """Return the node that a name stands for."""
         return self.names.get(node, node) if isinstance(node, str) else node
 
     def wire(self, node: Node = None, above: tuple[int, ...] = ()) -> Wire:
-        """Gives the wire type of a node, or of the whole schema."""
+        """Return the wire type of a node, or of the whole schema."""
         node = self.resolved(self.root if node is None else node)
         if id(node) in above:
             raise ValueError("the schema contains itself, which no SQL type can")
@@ -133,7 +133,10 @@ class AvroSchema:
         return WireArray(self.wire(items, above))
 
     def _union(self, branches: list[Node], above: tuple[int, ...]) -> Wire:
-        """One type beside null is that type; several are a struct with one field for each."""
+        """Return the wire type of a union.
+
+        A type and null is that type. Several types are a struct with one field for each.
+        """
         there = [branch for branch in branches if self.resolved(branch) != "null"]
         if len(there) == 1:
             return self.wire(there[0], above)
@@ -147,7 +150,7 @@ class AvroSchema:
 
 
 def _plain(node: Node) -> Node:
-    """Takes away the shells of ``{"type": {"type": ...}}``."""
+    """Simplify ``{"type": {"type": ...}}`` to the inner type."""
     if isinstance(node, dict) and isinstance(node.get("type"), dict | list):
         return _plain(node["type"])
     if isinstance(node, dict):
@@ -188,10 +191,10 @@ def _scalar(kind: str, node: Mapping[str, Any]) -> Wire:
 
 
 def schema_of_columns(columns: Sequence[Field], name: str, *, is_unwrapped: bool) -> Node:
-    """Gives the schema that rows of these columns are written with.
+    """Return the schema that rows of these columns are written with.
 
-    Everything but the record itself may be null. ``name`` is the record's full name, and what
-    the names of inner records begin with.
+    Everything but the record itself may be null. ``name`` is the full name of the record. Names
+    of inner records begin with it.
     """
     if is_unwrapped:
         return _required(columns[0].type, name)
@@ -234,7 +237,10 @@ def _required(type_: SqlType, name: str) -> Node:
 
 
 def _entry(key: SqlType, value: SqlType, name: str) -> Node:
-    """A map's key may be NULL in SQL, which Avro's maps cannot hold: entries are records."""
+    """Return the record for the entries of a map.
+
+    Avro's own maps cannot hold NULL as a key, and maps of SQL can.
+    """
     entry = _record([], name)
     entry["fields"] = [
         {"name": "key", "type": _optional(key, f"{name}_MapKey"), "default": None},
@@ -283,5 +289,5 @@ _WRITTEN: dict[SqlType, Node] = {
 
 
 def as_field(column: Field) -> Field:
-    """Gives a column under the name that its field has in a schema."""
+    """Return a column under the name that its field has in a schema."""
     return Field(column.name.replace(".", "_"), column.type)

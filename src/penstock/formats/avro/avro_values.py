@@ -1,4 +1,4 @@
-"""Avro's bytes for values of the DSL: what fastavro reads and writes, logical types included."""
+"""Reads and writes Avro for the DSL, with fastavro's values, logical types included."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class AvroCodec:
 
     def reader(self, schema: Schema, imports: Imports) -> Callable[[bytes], Any]:
         written, build = _parsed(schema.text, imports.values()), self._build
-        # Reading without a second schema is faster and gives the same for the same schema.
+        # Without a reader schema, reading is faster. For the same schema the result is the same.
         wanted = None if self._text in (None, schema.text) else self._parsed
 
         def read(data: bytes) -> Any:
@@ -70,7 +70,7 @@ class AvroCodec:
             except _UNWRITABLE as error:
                 if members is not value:
                     raise _unfit(error) from error
-            # A dict may hold objects. Looking for them costs more than most dicts deserve.
+            # The dict may contain objects. Looking for them first would slow down all other dicts.
             try:
                 return _written(parsed, plain(value))
             except _UNWRITABLE as error:
@@ -105,7 +105,7 @@ def _is_instance(value: Any, of: type) -> bool:
     try:
         return isinstance(value, of)
     except TypeError:
-        # A typed dict is a dict; it cannot be asked.
+        # ``isinstance`` refuses a typed dict, whose values are dicts.
         return isinstance(value, dict)
 
 

@@ -1,1 +1,1 @@
-"""JSON and JSON_SR: objects and their columns, one by one and whole columns at a time."""
+"""Formats JSON and JSON_SR, row by row and over columns, and the JSON Schema serde of the DSL."""

@@ -1,9 +1,9 @@
-"""Format JSON over columns whose values nobody looks at: records are checked, and not read.
+"""Format JSON over columns whose values the query does not use: records are only checked.
 
-A record that cannot be read is dropped, whether or not a query wants its values. Records of one
-producer have the same names in the same order, so one regular expression, made for the names of
-the first record, tells of most batches that all of their records can be read: Arrow takes a third
-of the time for it that reading takes. What does not match is read.
+A record that cannot be read is dropped, also if the query does not use its values. Records of one
+producer have the same names in the same order. So one regular expression, made for the names of the
+first record, matches all records of most batches, and proves that they can be read. Arrow needs a
+third of the time of reading for it. A batch that does not match is read.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from penstock.serde.column_serde import Encoded
 Decode = Callable[[Encoded], RowColumns | None]
 
 _TEXT = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*"'
-#: Short enough to be finite.
+#: A number with so few digits is finite.
 _NUMBER = r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,2})?"
 _SCALAR = f"(?:{_TEXT}|{_NUMBER}|true|false|null)"
-#: What a column of the type takes for certain; it may take more than that.
+#: Text that a column of the type can certainly read. It may read more than that.
 _PATTERNS: dict[SqlType, str] = {
     BIGINT: r"(?:0|-?[1-9][0-9]{0,17}|null)",
     BOOLEAN: "(?:true|false|null)",
@@ -48,12 +48,15 @@ _PATTERNS: dict[SqlType, str] = {
 _SPACE = r"[ \t\n\r]*"
 _HAS_SPACE = re.compile(rb"[ \t\n\r]").search
 _IS_PLAIN_NAME = re.compile(r"[A-Za-z0-9_]+").fullmatch
-#: Batches that do not match, one after the other, until nobody tries any more.
+#: After so many batches in a row that do not match, batches are read at once.
 _PATIENCE = 4
 
 
 def checking_decoder(fields: Sequence[Field], decode: Decode) -> Decode:
-    """Gives ``decode``, put off until somebody asks for a column; what it refuses, this refuses."""
+    """Return a decoder that checks records now and decodes them when a column is needed.
+
+    It refuses the records that ``decode`` refuses.
+    """
     if any(field.type not in _PATTERNS for field in fields):
         return decode
     patterns = cache(lambda names, is_spaced: _pattern(fields, names, is_spaced=is_spaced))
@@ -78,13 +81,13 @@ def _layout(record: bytes | None) -> tuple[tuple[str, ...], bool]:
 
 
 def _pattern(fields: Sequence[Field], names: tuple[str, ...], *, is_spaced: bool) -> str | None:
-    """Gives what objects with these names look like; None if that cannot be told."""
+    """Return the pattern of objects with these names; None if there is no exact one."""
     if not names or not all(map(_IS_PLAIN_NAME, names)):
         return None
     sources = sources_of(fields, names)
     types = {s: field.type for s, field in zip(sources, fields, strict=True) if s is not None}
     if len(types) < len(sources) - sources.count(None):
-        # One member is two columns.
+        # Two columns read the same member.
         return None
     parts = ["{"]
     for name in names:
@@ -96,7 +99,7 @@ def _pattern(fields: Sequence[Field], names: tuple[str, ...], *, is_spaced: bool
 
 
 def _all_match(data: Encoded, pattern: str) -> bool:
-    # Arrow refuses bytes that are no UTF-8.
+    # Arrow refuses bytes that are not UTF-8.
     texts = pa.array(data, pa.binary()).cast(pa.string())
     return pc.all(pc.match_substring_regex(texts, pattern)).as_py() is True
 

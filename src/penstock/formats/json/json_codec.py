@@ -33,7 +33,7 @@ _dumps = orjson.dumps
 
 
 def json_codec(columns: Sequence[Field], *, is_unwrapped: bool) -> tuple[Encode, Decode]:
-    """Gives the functions of rows with these columns."""
+    """Return the functions of rows with these columns."""
     if is_unwrapped:
         return _single_encoder(columns[0].type), _single_decoder(columns[0].type)
     return object_encoder(columns), object_decoder(columns)
@@ -52,7 +52,7 @@ def object_decoder(columns: Sequence[Field]) -> Decode:
             return tuple(values(parse_exactly(data)))
         except JSONDecodeError as error:
             raise ValueError(f"not JSON: {error}") from None
-        raise UnfitError("the record is no object")
+        raise UnfitError("the record is not an object")
 
     return decode
 
@@ -79,7 +79,7 @@ def object_encoder(columns: Sequence[Field]) -> Callable[[Row], bytes]:
 
     def encode(row: Row) -> bytes:
         members = dict(zip(names, row if write is None else write(row), strict=True))
-        # A copy: orjson's own keeps the room in which it was begun, as ``json_column`` says.
+        # A copy, because orjson's text keeps its buffer of four kilobytes.
         return b"%b" % _dumps(members, option=option)
 
     if carefully is None or not _has(DOUBLE, columns):
@@ -96,7 +96,10 @@ def object_encoder(columns: Sequence[Field]) -> Callable[[Row], bytes]:
 
 
 def json_option(types: Sequence[SqlType]) -> int | None:
-    """A map's key may be NULL: its name is ``null`` then, as in Java. That costs time elsewhere."""
+    """Return the option that lets a map have NULL as a key, written as ``null`` as in Java.
+
+    It costs time, so only types with maps get it.
+    """
     has_map = any(isinstance(part, MapType) for type_ in types for part in parts(type_))
     return orjson.OPT_NON_STR_KEYS if has_map else None
 
@@ -127,7 +130,7 @@ def _single_encoder(type_: SqlType) -> Encode:
 
 
 def writer(type_: SqlType, *, finite: bool) -> Write | None:
-    """Gives the function that makes a value ready for orjson; None when it is as it is.
+    """Return the function that prepares a value for orjson; None if nothing needs to be done.
 
     ``finite`` promises that doubles are neither NaN nor infinite.
     """
@@ -159,7 +162,7 @@ def _map_writer(each: Write) -> Write:
 
 
 def _struct_writer(fields: Sequence[tuple[str, Write | None]]) -> Write:
-    """Writes all fields in the order of the type: equal keys have to have equal bytes."""
+    """Write all fields in the order of the type: equal keys have to have equal bytes."""
     plan = [(name, write or _same) for name, write in fields]
 
     def write(struct: dict[str, Any]) -> dict[str, Any]:

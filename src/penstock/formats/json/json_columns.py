@@ -1,4 +1,4 @@
-"""Format JSON over columns. One by one: ``json_codec``, which makes the same of every record."""
+"""Format JSON over columns. Row by row: ``json_codec``, whose results are the same."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def json_columns(
 
 
 def _has_decimals(types: Sequence[SqlType]) -> bool:
-    """Whether all digits matter, which ``orjson`` does not keep."""
+    """Return whether a type needs all digits of a number, which ``orjson`` does not keep."""
     return any(isinstance(part, DecimalType) for type_ in types for part in parts(type_))
 
 
@@ -52,7 +52,7 @@ def _object_decoder(fields: Sequence[Field]) -> Callable[[Encoded], RowColumns |
             return None
         names = tuple(objects[0])
         sources = sources_of(fields, names)
-        # A field that is not there under its own name may be there in the next record.
+        # A field that the first record has under another name may have its own name in the next.
         has_others = any(s != f.name for s, f in zip(sources, fields, strict=True))
         if has_others and not _have_names(objects, names):
             return None
@@ -66,9 +66,9 @@ def _object_decoder(fields: Sequence[Field]) -> Callable[[Encoded], RowColumns |
 
 
 def _have_names(objects: list[Any], names: tuple[str, ...]) -> bool:
-    """Whether all objects have the same names, so that a field is where the first one has it."""
+    """Return whether all objects have the same names, so that all have the same fields."""
     if len({name.upper() for name in names}) < len(names):
-        # Then their order decides on which of them is the field.
+        # Two names differ in case only. Then the order of the members decides which is the field.
         return len(set(map(tuple, objects))) == 1
     if set(map(len, objects)) != {len(names)}:
         return False
@@ -96,7 +96,7 @@ def _single_decoder(type_: SqlType) -> Callable[[Encoded], RowColumns | None] | 
 
 
 def _column_reader(type_: SqlType) -> Callable[[Items], Items]:
-    """Gives the function from JSON values to values of the type; it raises as ``reader`` does."""
+    """Return the function from JSON values to values of the type; it raises as ``reader`` does."""
     plain, convert, limits = CLASSES.get(type_), reader(type_), LIMITS.get(type_)
 
     def read(values: Items) -> Items:
@@ -125,7 +125,7 @@ def _object_encoder(fields: Sequence[Field]) -> Callable[[RowColumns], Encoded |
         columns = [_written(c, w) for c, w in zip(rows.columns(), writers, strict=True)]
         data: list[bytes] = dumped(objects(columns), option)
         if has_doubles and b"null" in b"".join(data):
-            # It may stand for a NaN or an infinity, which are written as texts.
+            # ``null`` may stand for NaN or infinity, which the format writes as text.
             return [
                 encode_one(row) if b"null" in each else each
                 for row, each in zip(rows, data, strict=True)
@@ -153,10 +153,10 @@ def _written(column: Items, write: Callable[[Any], Any] | None) -> Items:
 
 
 def _objects(names: tuple[str, ...]) -> Callable[[Sequence[Items]], list[dict[str, Any]]]:
-    """Gives the function from columns to one object per row.
+    """Return the function from columns to one object per row.
 
-    It is made from its text: a dictionary with fixed names takes a third of the time of one that
-    is put together from pairs.
+    Its source code is generated: a dict display with fixed names takes a third of the time of
+    ``dict`` over pairs.
     """
     arguments = "".join(f"v{n}, " for n in range(len(names)))
     members = ", ".join(f"{name!r}: v{n}" for n, name in enumerate(names))

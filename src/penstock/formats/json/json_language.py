@@ -1,4 +1,4 @@
-"""JSON Schema behind the protocol of schema languages."""
+"""JSON Schema for rows of SQL, as a ``SchemaLanguage``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class JsonLanguage:
-    """JSON Schema, with the hints Kafka Connect leaves in it."""
+    """JSON Schema, with Kafka Connect's hints about types."""
 
     kind: SchemaKind = "JSON"
 

@@ -1,4 +1,4 @@
-"""JSON values to SQL values, with the conversions ksqlDB makes. Counterpart: ``json_codec``."""
+"""From JSON values to SQL values, with ksqlDB's conversions. Writing: ``json_codec``."""
 
 from __future__ import annotations
 
@@ -34,17 +34,16 @@ from penstock.model.sql.types import (
     StructType,
 )
 
-# orjson gives floats for fractions. Up to 15 digits a float's text is the one that was read.
+# orjson reads fractions as floats. Up to 15 digits, the text of a float equals what was read.
 _MANY_DIGITS = re.compile(rb"[0-9][0-9.]{15}")
-# Records with ever new names are read without learning anything.
+# Limit: records whose names always differ must not fill the memory.
 _MANY_LAYOUTS = 64
 
 
 def parser(types: Sequence[SqlType]) -> Callable[[bytes], Any]:
-    """Gives the parser of records whose columns have these types; it raises as orjson does.
+    """Return the parser of records whose columns have these types; it raises orjson's errors.
 
-    Decimals need all digits, and a text with many of them is the only one that has to be parsed
-    slowly for that.
+    Decimals need all digits. Only a text with many digits in a row must be parsed slowly for it.
     """
     if not any(isinstance(part, DecimalType) for type_ in types for part in parts(type_)):
         return orjson.loads
@@ -53,9 +52,10 @@ def parser(types: Sequence[SqlType]) -> Callable[[bytes], Any]:
 
 
 def reader(type_: SqlType) -> Read:
-    """Gives the function from a JSON value to a value of the type.
+    """Return the function from a JSON value to a value of the type.
 
-    It raises UnfitError for what does not convert, and Inexact when the text has to be read again.
+    It raises UnfitError for a value that cannot be converted, and Inexact if digits were lost, so
+    that the text must be parsed again.
     """
     match type_:
         case DecimalType(precision, scale):
@@ -71,10 +71,11 @@ def reader(type_: SqlType) -> Read:
 
 
 def fields_reader(fields: Sequence[Field]) -> Callable[[dict[str, Any]], Sequence[Any]]:
-    """Gives the function from a JSON object to the values of some fields.
+    """Return the function from a JSON object to the values of some fields.
 
-    A field is found by its name, or by a name that is its name in upper case; else it is NULL.
-    Records of one producer have the same names in the same order, so that is found out once.
+    A field is the member of the same name, or the one whose name in upper case is the same. If
+    there is none, it is NULL. Records of one producer have the same names in the same order, so
+    the members are looked up once for each list of names.
     """
     plan = [(field.name, _PLAIN.get(field.type), reader(field.type)) for field in fields]
     layouts: dict[tuple[str, ...], list[str | None]] = {}
@@ -113,7 +114,7 @@ def fields_reader(fields: Sequence[Field]) -> Callable[[dict[str, Any]], Sequenc
 
 
 def sources_of(fields: Sequence[Field], names: tuple[str, ...]) -> list[str | None]:
-    """Gives the name under which a record has each field; of several, the last one counts."""
+    """Return the name of the member for each field; of several members, the last one."""
     upper = {name.upper(): name for name in names}
     known = set(names)
     return [field.name if field.name in known else upper.get(field.name) for field in fields]
@@ -122,9 +123,9 @@ def sources_of(fields: Sequence[Field], names: tuple[str, ...]) -> list[str | No
 def _quick_reader(
     fields: Sequence[Field], sources: Sequence[str | None]
 ) -> Callable[[dict[str, Any]], Sequence[Any] | None] | None:
-    """Gives a reader of objects whose values need nothing done; it gives None for all others.
+    """Return a reader for objects whose values need no conversion. It returns None for others.
 
-    None instead of a reader: some field is missing, or always needs something done.
+    Returns None instead of a reader if a field is missing or always needs a conversion.
     """
     classes = tuple(CLASSES.get(field.type) for field in fields)
     if len(fields) < 2 or None in classes or None in sources:
@@ -145,7 +146,7 @@ def _quick_reader(
 
 
 def below(error: ValueError, path: str) -> UnfitError:
-    """Gives the error with the step that leads to its value in front."""
+    """Return the error with one more step at the front of its path."""
     if isinstance(error, UnfitError):
         return UnfitError(error.reason, path + error.path)
     return UnfitError(str(error), path)
@@ -206,7 +207,7 @@ def _struct_reader(fields: Sequence[Field]) -> Read:
     return read
 
 
-# Values of these types are in Python what they are in JSON, once their class is right.
+# Values of these types need no conversion if the JSON parser returned this class.
 _PLAIN: dict[SqlType, type] = {BOOLEAN: bool, DOUBLE: float, STRING: str}
 CLASSES: dict[SqlType, type] = {**_PLAIN, INTEGER: int, BIGINT: int, TIMESTAMP: int}
 LIMITS: dict[SqlType, tuple[int, int]] = {

@@ -1,4 +1,4 @@
-"""JSON Schema: what columns are registered as, and what a registered schema says."""
+"""JSON Schemas: from columns to a schema, and from a schema to wire types."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class JsonSchema:
         return JsonSchema(json.loads(text), others)
 
     def resolved(self, node: Any) -> Node:
-        """Follows ``$ref`` and leaves out null beside the only other alternative."""
+        """Follow ``$ref``, and leave out null if there is one other alternative."""
         if not isinstance(node, Mapping):
             raise ValueError(f"{node!r} says nothing about a type")
         if "$ref" in node:
@@ -94,7 +94,7 @@ class JsonSchema:
         return found
 
     def wire(self, node: Any = None, above: tuple[int, ...] = ()) -> Wire:
-        """Gives the wire type of a node, or of the whole schema."""
+        """Return the wire type of a node, or of the whole schema."""
         node = self.resolved(self.root if node is None else node)
         if id(node) in above:
             raise ValueError("the schema contains itself, which no SQL type can")
@@ -135,7 +135,7 @@ class JsonSchema:
         )
 
     def members(self, node: Node) -> list[tuple[str, Any]]:
-        """Gives the properties of an object in order: ``connect.index``, or as written."""
+        """Return the properties of an object in order: ``connect.index``, or as written."""
         found = dict(node.get("properties", {}))
         for part in node.get("allOf", ()):
             found.update(self.members(self.resolved(part)))
@@ -153,7 +153,7 @@ class JsonSchema:
         )
 
     def branches(self, node: Node) -> list[Node]:
-        """Gives the alternatives that are not null."""
+        """Return the alternatives that are not null."""
         return [self.resolved(a) for a in alternatives(node) if a.get("type") != "null"]
 
 
@@ -177,7 +177,7 @@ def _number(node: Node, default: WireScalar) -> Wire:
 
 
 def schema_of_columns(columns: Sequence[Field], *, is_unwrapped: bool) -> Node:
-    """Gives the schema that rows of these columns are written with; all in it may be null."""
+    """Return the schema that rows of these columns are written with. Everything may be null."""
     if is_unwrapped:
         return _optional(columns[0].type)
     return _object([(column.name, column.type) for column in columns])
@@ -200,7 +200,7 @@ def _required(type_: SqlType) -> Node:
         case ArrayType(element):
             return {"type": "array", "items": _optional(element)}
         case MapType(key, value):
-            # A key may be NULL in SQL, which no name of a JSON object can be.
+            # A key may be NULL in SQL. The name of a JSON member cannot be null.
             entry = {"key": _optional(key, 0), "value": _optional(value, 1)}
             items = {"type": "object", "properties": entry}
             return {"type": "array", "connect.type": "map", "items": items}

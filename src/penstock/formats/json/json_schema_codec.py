@@ -21,7 +21,7 @@ Convert = Callable[[Any], Any]
 
 
 def json_reader(schema: JsonSchema) -> Callable[[bytes], Any]:
-    """Gives the function from JSON text to a wire value of the schema."""
+    """Return the function from JSON text to a wire value of the schema."""
     convert = _reader(schema, schema.root)
     load = parse_exactly if _has_decimal(schema.wire()) else parse
 
@@ -79,7 +79,7 @@ def _object_reader(schema: JsonSchema, node: Node) -> Convert:
 
 
 def _map_reader(schema: JsonSchema, node: Node) -> Convert:
-    """Gives the reader of a map: an object, or an array of entries when keys may be null."""
+    """Return the reader of a map: an object, or an array of entries when keys may be null."""
     if node.get("type") == "object":
         each = _reader(schema, node["additionalProperties"])
         return _checked(
@@ -92,7 +92,7 @@ def _map_reader(schema: JsonSchema, node: Node) -> Convert:
         found = {}
         for each in entries:
             if not isinstance(each, dict) or each.keys() != {"key", "value"}:
-                raise ValueError("an entry of a map is no object with key and value")
+                raise ValueError("an entry of a map is not an object with key and value")
             key, value = each["key"], each["value"]
             found[None if key is None else of_key(key)] = None if value is None else of_value(value)
         return found
@@ -121,7 +121,7 @@ def _union_reader(schema: JsonSchema, node: Node) -> Convert:
     return read
 
 
-# A value of a scalar's class fits at once; of several objects, the one with most known members.
+# A scalar fits by its class. Of several object schemas, the one with most known members fits.
 _AT_ONCE = 1_000_000
 
 
@@ -202,7 +202,7 @@ _SCALARS: dict[WireScalar, Convert] = {
 def json_writer(
     schema: JsonSchema, columns: Sequence[Field], *, is_unwrapped: bool
 ) -> Callable[[Any], bytes]:
-    """Gives the function from rows to JSON text of the schema.
+    """Return the function from rows to JSON text of the schema.
 
     Raises:
         ValueError: when the schema has no place for a column.

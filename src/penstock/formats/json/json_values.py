@@ -1,4 +1,4 @@
-"""JSON texts to values, and single JSON values to SQL's scalars. Objects: ``json_read``."""
+"""From JSON text to values, and from JSON values to scalars of SQL. Objects: ``json_read``."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from penstock.model.sql.types import (
     SqlType,
 )
 
-#: Takes a JSON value that is not null.
+#: From a JSON value that is not null to a SQL value.
 Read = Callable[[Any], Any]
 
 _EXACT_FLOATS = 2**53
 
 
 class UnfitError(ValueError):
-    """A value that its column cannot take; ``path`` is where in the record."""
+    """A value does not fit its column. ``path`` is its place in the record."""
 
     def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(f"{reason}, path: ${path}")
@@ -49,11 +49,11 @@ class UnfitError(ValueError):
 
 
 class Inexact(Exception):  # noqa: N818 - a signal, never shown
-    """The digits of a number matter, and a float has lost them: parse again, exactly."""
+    """A float has lost digits that matter: the text must be parsed again, exactly."""
 
 
 def parse(data: bytes) -> Any:
-    """Parses JSON quickly; fractions are floats."""
+    """Parse JSON quickly; fractions are floats."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -61,7 +61,7 @@ def parse(data: bytes) -> Any:
 
 
 def parse_exactly(data: bytes) -> Any:
-    """Parses JSON with fractions as ``Decimal`` and whole numbers of any size."""
+    """Parse JSON with fractions as ``Decimal`` and whole numbers of any size."""
     try:
         return json.loads(data, parse_float=Decimal, parse_constant=_no_constant)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -73,13 +73,13 @@ def _no_constant(name: str) -> Any:
 
 
 def decimal_reader(precision: int, scale: int) -> Read:
-    """Gives the reader of decimals, which have to fit without rounding."""
+    """Return the reader of decimals, which must fit without rounding."""
     fit = fitter(precision, scale)
 
     def read(value: Any) -> Decimal:
         kind = type(value)
         if kind is float:
-            # The caller has made sure that the text had no more digits than this.
+            # The caller has checked that the text has no more digits than this.
             return fit(Decimal(repr(value)))
         if kind is int:
             return fit(Decimal(value))
@@ -152,7 +152,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _text(value: Any) -> str:
-    """Writes any JSON value as text: objects as JSON, arrays as ``[a, b]``."""
+    """Write any JSON value as text: objects as JSON, arrays as ``[a, b]``."""
     if type(value) is str:
         return value
     if type(value) is list:

@@ -1,1 +1,1 @@
-"""Protobuf: the text of its schemas, its messages, with and without a registry."""
+"""Protobuf: schemas, messages, and the serde of the DSL."""

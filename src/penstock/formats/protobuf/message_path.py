@@ -1,4 +1,4 @@
-"""The bytes before a Protobuf message: the message's place in its schema, as Confluent writes it.
+"""The bytes before a Protobuf message: its place in the schema, in Confluent's format.
 
 A place is the index at each level of nesting. It is written as a count and the indexes, each as a
 number of variable length with its sign in the lowest bit.

@@ -1,4 +1,4 @@
-"""Protobuf's bytes for values of the DSL: messages of generated classes, and dicts."""
+"""Reads and writes Protobuf for the DSL: messages of generated classes, or dicts."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _reader(
 
 
 def _file_schema(file: Any, refer: Refer) -> Schema:
-    """Return the schema of a generated file: its descriptor, as Confluent's Python client does."""
+    """Return the schema of a generated file: its descriptor, as in Confluent's Python client."""
     references = tuple(
         refer(needed.name, _file_schema(needed, refer))
         for needed in file.dependencies

@@ -1,4 +1,4 @@
-"""Protobuf schemas with all they import, as the descriptors that Protobuf's runtime works with."""
+"""Parses Protobuf schemas, with the files they import, to descriptors of Protobuf's runtime."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STANDARD: dict[str, Any] = {
         timestamp_pb2, wrappers_pb2,
     )
 }  # fmt: skip
-#: Files that every registry knows without being told.
+#: Files that every registry has built in.
 _KNOWN: dict[str, str] = {
     "google/type/date.proto": 'syntax = "proto3"; package google.type;'
     " message Date { int32 year = 1; int32 month = 2; int32 day = 3; }",
@@ -51,13 +51,13 @@ _KNOWN: dict[str, str] = {
 
 
 def is_built_in(name: str) -> bool:
-    """Whether a file can be imported without the registry having it."""
+    """Return whether a file can be imported without being in the registry."""
     return name in _STANDARD or name in _KNOWN
 
 
 @dataclass(slots=True)
 class ProtoFile:
-    """The messages of a schema in the order of its text, and what it says about their fields."""
+    """The messages of a schema in the order of its text, and what the text says about fields."""
 
     messages: list[Descriptor]
     #: Parameters that Kafka Connect left at a field, by message and field name.
@@ -67,10 +67,10 @@ class ProtoFile:
 
     @staticmethod
     def parse(text: str, imports: Mapping[str, str]) -> ProtoFile:
-        """Reads a schema's text.
+        """Read a schema's text.
 
         Raises:
-            ValueError: when it is no schema, or something it imports is missing.
+            ValueError: when it is not a schema, or a file that it imports is missing.
         """
         reader = _Reader(imports)
         root = reader.add(ROOT, text)
@@ -81,7 +81,7 @@ class ProtoFile:
         )
 
     def message(self, full_name: str | None) -> Descriptor:
-        """Finds a message by its full name; the first one when no name is given."""
+        """Find a message by its full name; the first one when no name is given."""
         if not self.messages:
             raise ValueError("the schema has no message")
         if full_name is None:
@@ -93,7 +93,7 @@ class ProtoFile:
         raise ValueError(f"the schema has no message {full_name!r}, only {names}")
 
     def at(self, path: Iterable[int]) -> Descriptor:
-        """Finds a message by its place: the index at each level of nesting."""
+        """Find a message by its place: the index at each level of nesting."""
         first, *rest = path
         try:
             found = self.messages[first]
@@ -104,7 +104,7 @@ class ProtoFile:
         return found
 
     def path_of(self, message: Descriptor) -> list[int]:
-        """Gives the place of a message, as ``at`` takes it."""
+        """Return the place of a message, as ``at`` takes it."""
         above = message.containing_type
         if above is None:
             return [[m.full_name for m in self.messages].index(message.full_name)]
@@ -140,7 +140,7 @@ class _Reader:
         return self._added(file)
 
     def _learn(self, file: FileDescriptorProto) -> None:
-        """Notes what the descriptors of a file say about their fields."""
+        """Note what the descriptors of a file say about their fields."""
         nested = [(file.package, message) for message in file.message_type]
         while nested:
             scope, message = nested.pop()
@@ -188,7 +188,7 @@ message Meta { map<string, string> params = 2; }
 
 
 def _decoded(text: str) -> FileDescriptorProto | None:
-    """Reads a schema that is a descriptor in base64, as Confluent's Python client writes it."""
+    """Read a schema that is a descriptor in base64, as Confluent's Python client writes it."""
     if not _BASE64.fullmatch(text):
         return None
     try:
@@ -198,7 +198,7 @@ def _decoded(text: str) -> FileDescriptorProto | None:
 
 
 def encoded(text: str, imports: Mapping[str, str]) -> str:
-    """Gives a schema as a descriptor in base64."""
+    """Return a schema as a descriptor in base64."""
     reader = _Reader(imports)
     reader.add(ROOT, text)
     return b64encode(reader.files[ROOT].SerializeToString()).decode()

@@ -1,4 +1,4 @@
-"""Protobuf behind the protocol of schema languages; and Protobuf without a registry."""
+"""Protobuf for rows of SQL, as a ``SchemaLanguage``, and without a registry."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ProtobufLanguage:
 
 
 def plain_codec(row: RowFormat) -> tuple[Callable[[Row], bytes | None], Callable[[bytes], Row]]:
-    """Gives the functions of format PROTOBUF_NOSR: the message alone, its schema is the columns."""
+    """Return the functions of format PROTOBUF_NOSR: a message whose fields are the columns."""
     columns = _message_fields(row)
     file = ProtoFile.parse(schema_text(columns, None, row.properties.nullable), {})
     message = file.message(None)
@@ -84,7 +84,7 @@ def plain_codec(row: RowFormat) -> tuple[Callable[[Row], bytes | None], Callable
 
 
 def _message_fields(row: RowFormat) -> tuple[Field, ...]:
-    """Gives the fields of the message: the columns, a lone struct's fields, or a lone value."""
+    """Return the fields of the message: the columns, those of a single struct, or one value."""
     if not row.is_unwrapped:
         return row.columns
     type_ = row.columns[0].type
@@ -122,7 +122,7 @@ def _value_reader(file: ProtoFile, message: Descriptor) -> Callable[[bytes], Any
 def _by_place(
     file: ProtoFile, reader: Callable[[Descriptor], Callable[[bytes], Any]]
 ) -> Callable[[bytes], Any]:
-    """Gives the function that reads which message a payload is, and then the message."""
+    """Return the function that reads the place of a message, and then the message."""
     known: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
 
     def read(data: bytes) -> Any:

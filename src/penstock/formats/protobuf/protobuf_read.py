@@ -1,4 +1,4 @@
-"""Protobuf messages to wire values, and the wire types of messages."""
+"""Reads Protobuf messages as wire values, and finds their wire types."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _LOGICAL = {DATE: WireScalar.DATE, TIME: WireScalar.TIME, TIMESTAMP: WireScalar.
 
 
 def is_wrapper(message: Descriptor) -> bool:
-    """Tells whether a message stands for one scalar that may be missing."""
+    """Return whether a message is a wrapper: one scalar that may be unset."""
     return (
         message.full_name.startswith(_WRAPPERS)
         and message.name.endswith("Value")
@@ -62,7 +62,7 @@ def is_wrapper(message: Descriptor) -> bool:
 
 
 def is_map(field: FieldDescriptor) -> bool:
-    """Tells whether a field is a map: repeated messages with a key and a value."""
+    """Return whether a field is a map: repeated messages with a key and a value."""
     if not field.is_repeated or field.message_type is None:
         return False
     entry = field.message_type
@@ -74,19 +74,19 @@ def is_map(field: FieldDescriptor) -> bool:
 
 
 def entry_of(field: FieldDescriptor) -> Descriptor:
-    """Gives the message of a map's entries."""
+    """Return the message of a map's entries."""
     assert field.message_type is not None
     return field.message_type
 
 
 def _owner(field: FieldDescriptor) -> str:
-    """Gives the full name of the message that a field belongs to."""
+    """Return the full name of the message that a field belongs to."""
     assert field.containing_type is not None
     return field.containing_type.full_name
 
 
 def real_oneofs(message: Descriptor) -> list[OneofDescriptor]:
-    """Gives the oneofs of the schema's text, without those of optional fields."""
+    """Return the oneofs of the schema's text, without those of optional fields."""
     return [
         oneof
         for oneof in message.oneofs
@@ -99,13 +99,13 @@ def oneof_field_name(oneof: OneofDescriptor) -> str:
 
 
 class Messages:
-    """Wire types of the messages of a file, and what takes values out of them."""
+    """Finds wire types of the messages of a file, and functions that extract their values."""
 
     def __init__(self, file: ProtoFile) -> None:
         self._file = file
 
     def wire(self, message: Descriptor, above: tuple[str, ...] = ()) -> Wire:
-        """Gives the wire type of a message. Oneofs are structs, in front of all other fields."""
+        """Return the wire type of a message. Each oneof is a struct, before all other fields."""
         if is_wrapper(message):
             return _KINDS[message.fields[0].type]
         if message.full_name in above:
@@ -145,7 +145,7 @@ class Messages:
         return _LOGICAL.get(message.full_name) or self.wire(message, above)
 
     def extractor(self, message: Descriptor) -> Extract:
-        """Gives the function from a message to its wire value."""
+        """Return the function from a message to its wire value."""
         if is_wrapper(message):
             return lambda value: value.value
         oneofs = real_oneofs(message)
@@ -168,7 +168,7 @@ class Messages:
         return extract
 
     def _of_field(self, field: FieldDescriptor) -> Extract:
-        """Gives the function from the message that has the field to the field's value."""
+        """Return the function from the message that has the field to the field's value."""
         name, convert = field.name, self._of_value(field)
         if is_map(field):
             return self._of_map(field)
@@ -196,7 +196,7 @@ class Messages:
         return lambda message: {from_key(e): from_value(e) for e in getattr(message, name)}
 
     def _of_value(self, field: FieldDescriptor) -> Extract:
-        """Gives the function from one item of the field to its wire value."""
+        """Return the function from one item of the field to its wire value."""
         message = field.message_type
         if message is not None:
             return _SPECIAL.get(message.full_name) or self.extractor(message)

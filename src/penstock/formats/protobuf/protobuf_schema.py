@@ -1,4 +1,4 @@
-"""Columns to the text of the Protobuf schema that they are registered as."""
+"""From columns to the text of the Protobuf schema to register."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _MESSAGES: dict[SqlType, tuple[str, str]] = {
 
 
 def check_nesting(type_: SqlType, column: str) -> None:
-    """Refuses arrays of arrays or maps, and maps of them: Protobuf has no repeated repeats."""
+    """Refuse arrays and maps directly inside arrays or maps: Protobuf cannot repeat them."""
     match type_:
         case ArrayType(inner) | MapType(_, inner):
             if isinstance(inner, ArrayType | MapType):
@@ -69,13 +69,13 @@ def check_nesting(type_: SqlType, column: str) -> None:
 
 
 def schema_text(columns: Sequence[Field], full_name: str | None, nullable: Nullable | None) -> str:
-    """Gives the schema of a message with these columns as fields, numbered from 1."""
+    """Return the schema of a message with these columns as fields, numbered from 1."""
     return _Text(nullable).file(columns, full_name)
 
 
 @dataclass(slots=True)
 class _Text:
-    """Writes one file; messages without a name get a number."""
+    """Writes one file. Messages without a name are numbered."""
 
     nullable: Nullable | None
     imports: set[str] = field(default_factory=set)
@@ -121,7 +121,7 @@ class _Text:
         return self._message(name, [Field("key", key), Field("value", value)], indent)
 
     def _type(self, column: Field, indent: str) -> tuple[str, str, list[str]]:
-        """Gives a single value's type, the field's options and the messages it needs."""
+        """Return a single value's type, the field's options and the messages it needs."""
         match column.type:
             case StructType(fields):
                 name = self._new_name()

@@ -1,4 +1,4 @@
-"""The text of ``.proto`` files to file descriptors, one file at a time."""
+"""From the text of a ``.proto`` file to its descriptor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LABELS = {
 
 @dataclass(slots=True)
 class TextReader:
-    """Reads texts, and notes what descriptors have no place for: by message and field name."""
+    """Reads files, and keeps what descriptors cannot hold, by message and field name."""
 
     #: Parameters that Kafka Connect left at a field.
     parameters: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class TextReader:
     optional: set[tuple[str, str]] = field(default_factory=set)
 
     def read(self, text: str) -> FileDescriptorProto:
-        """Gives the descriptor of a file; ValueError when the text is no schema."""
+        """Return the descriptor of a file; raise ValueError if the text is not a schema."""
         file = FileDescriptorProto()
         parsed = _parsed(text)
         file.syntax = parsed.syntax or "proto2"
@@ -79,7 +79,7 @@ class TextReader:
                     pass
         for made in target.field:
             if made.proto3_optional:
-                # Protobuf tells an unset field by a oneof of its own, behind all others.
+                # An optional field of proto3 has a oneof of its own, after all others.
                 made.oneof_index = len(target.oneof_decl)
                 target.oneof_decl.add(name=f"_{made.name}")
 
@@ -110,11 +110,11 @@ def _parsed(text: str) -> ast.File:
 
 
 class _SyntaxProblem(Exception):  # noqa: N818 - becomes a ValueError
-    """What the parser complains about."""
+    """A syntax error that the parser reports."""
 
 
 class _Listener:
-    """Raises what ANTLR would print."""
+    """Raises the errors that ANTLR would print."""
 
     def syntaxError(  # noqa: N802 - ANTLR's name
         self, recognizer: Any, symbol: Any, line: int, column: int, message: str, error: Any
@@ -141,7 +141,7 @@ def _fill_enum(target: EnumDescriptorProto, source: ast.Enum) -> None:
 
 
 def _fill_map(target: DescriptorProto, source: ast.MapField) -> None:
-    """A map is short for repeated entries of a message of its own."""
+    """Add a map field: Protobuf writes it as repeated entries, with a message for the entry."""
     words = source.name.split("_")
     name = "".join(word[:1].upper() + word[1:] for word in words) + "Entry"
     entry = target.nested_type.add(name=name)

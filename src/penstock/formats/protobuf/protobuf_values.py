@@ -22,7 +22,7 @@ _JSON = ("google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.Lis
 
 def dict_maker(message: Descriptor) -> Convert:
     """Return the function from a message to a dict with all of its fields."""
-    # A message may hold itself: what it holds is looked at when it is first met.
+    # A message may contain itself, so its fields are looked up with the first message.
     plan: list[tuple[str, bool, Convert]] = []
 
     def to_dict(value: Any) -> dict[str, Any]:

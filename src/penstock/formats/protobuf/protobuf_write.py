@@ -1,4 +1,4 @@
-"""Rows to Protobuf messages."""
+"""Writes rows as Protobuf messages."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from penstock.model.sql.types import (
 from penstock.model.time.calendar import from_days
 
 Convert = Callable[[Any], Any]
-#: Puts the members that a value has into the arguments of a message's constructor.
+#: Adds the members of a value to the arguments of a message's constructor.
 Fill = Callable[[dict[str, Any], Any], None]
 
 
 def message_maker(message: Descriptor, fields: Sequence[Field]) -> Callable[[Sequence[Any]], Any]:
-    """Gives the function from the values of some fields to a message.
+    """Return the function from the values of some fields to a message.
 
     Raises:
         ValueError: when the message has no place for a field.
@@ -89,7 +89,7 @@ def _oneof_filler(message: Descriptor, type_: StructType) -> Fill:
 
 
 def _writer(target: FieldDescriptor, type_: SqlType) -> Convert:
-    """Gives the function from a SQL value to what the message's constructor takes."""
+    """Return the function from a SQL value to what the message's constructor takes."""
     match type_:
         case MapType(key, value) if is_map(target):
             return _map_writer(entry_of(target), key, value)
@@ -189,7 +189,7 @@ def _message_writer(target: FieldDescriptor, message: Descriptor, type_: SqlType
 def _enum_writer(numbers: dict[str, int], enum: str) -> Convert:
     def write(name: str) -> int:
         if name not in numbers:
-            raise ValueError(f"{name!r} is no value of enum {enum!r}")
+            raise ValueError(f"{name!r} is not a value of enum {enum!r}")
         return numbers[name]
 
     return write
