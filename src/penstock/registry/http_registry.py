@@ -1,4 +1,4 @@
-"""A registry elsewhere, through Confluent's client."""
+"""A registry that is reached over HTTP, with Confluent's client."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from penstock.registry.registry_state import schema_to_json
 from penstock.registry.schemas import RegistryUnavailableError
 
 _NOT_FOUND = 404
-# The login is wrong or lacks a right. No record is at fault then.
+# The login is wrong, or it lacks a right. That is not the fault of a record.
 _LOGIN = (401, 403)
-# From here on, the server says that it is not the request that is wrong.
+# Statuses from here on mean that the server failed, and not that the request is wrong.
 _OWN_FAULT = 500
 
 
 class HttpRegistry:
-    """A schema registry that is reached by its URL. A copy of it in a worker connects anew.
+    """A schema registry with a URL. A pickled copy on a worker opens its own connections.
 
     Args:
         url: such as ``http://localhost:8081``.
@@ -36,7 +36,7 @@ class HttpRegistry:
     def __init__(self, url: str, settings: Mapping[str, Any] | None = None) -> None:
         self._settings = {**(settings or {}), "url": url}
         self._client = _new_client(self._settings)
-        # Copies in workers have no owner who would close their connections.
+        # Copies on workers are not closed explicitly.
         self._finalizer = finalize(self, self._client.close)
         self._known: dict[int, Schema] = {}
 
@@ -65,7 +65,7 @@ class HttpRegistry:
         return known
 
     def latest(self, subject: str) -> RegisteredSchema | None:
-        # Others may have registered a newer one since; the client would not look again.
+        # Another program may have registered a newer version. The client would return the old one.
         self._client.clear_latest_caches()
         return self._registered(lambda: self._client.get_latest_version(subject))
 
@@ -79,7 +79,7 @@ class HttpRegistry:
         return list(self._asked(lambda: self._client.delete_subject(subject), missing=[]))
 
     def close(self) -> None:
-        """Closes the connections; a registry that nobody holds any more does so by itself."""
+        """Close the connections. This also happens when the object is garbage-collected."""
         self._finalizer()
 
     def _registered(self, ask: Callable[[], Any]) -> RegisteredSchema | None:
@@ -90,8 +90,8 @@ class HttpRegistry:
         return RegisteredSchema(found.subject, found.version, found.schema_id, schema)
 
     def _asked(self, ask: Callable[[], Any], **otherwise: Any) -> Any:
-        """Gives the answer, or what ``missing`` says when the registry has no such thing."""
-        # The package belongs to an extra: it is there once a client could be made.
+        """Return the answer, or ``missing`` if it is given and the registry answers "not found"."""
+        # The package belongs to an extra. It is installed, since there is a client.
         from confluent_kafka.schema_registry import SchemaRegistryError  # noqa: PLC0415
 
         try:
@@ -100,7 +100,7 @@ class HttpRegistry:
             if error.http_status_code == _NOT_FOUND and "missing" in otherwise:
                 return otherwise["missing"]
             raise _refused(error.http_status_code, error.error_message) from None
-        # Each of the client's own libraries has its own errors for a server that is away.
+        # The libraries of the client have different errors for a server that is away.
         except Exception as error:
             raise RegistryUnavailableError(
                 "registry-unavailable",

@@ -28,13 +28,13 @@ TOPIC = "_schemas"
 
 
 class KafkaLog:
-    """The log in a compacted topic with one partition, which is made if it is not there.
+    """The log in a compacted topic with one partition, which is created if it is missing.
 
-    Whoever changes it takes the topic's one transactional id: a change that began before can no
-    longer be committed, and is decided again. So ids are never given twice, however many
-    processes share the topic.
+    Every change is a transaction with the same transactional id. So a change that another
+    process has overtaken cannot be committed, and is decided again. No id is assigned twice,
+    however many processes share the topic.
 
-    Connects when it is first used; a pickled copy connects anew and reads from the beginning.
+    It connects when it is first used. A pickled copy connects again and reads from the start.
 
     Args:
         settings: librdkafka's, at least ``bootstrap.servers``.
@@ -46,9 +46,9 @@ class KafkaLog:
         self, settings: Mapping[str, Any], topic: str = TOPIC, *, timeout_s: float = 30.0
     ) -> None:
         self._settings, self._topic, self._timeout_s = dict(settings), topic, timeout_s
-        # How far the topic has been read, holes of compaction and markers of transactions included.
+        # The offset up to which the topic has been read. Compaction and transactions leave gaps.
         self._place = 0
-        # Behind our own last record: right after a commit, readers may not be shown it yet.
+        # The offset after our last record: right after a commit, a reader may not see it yet.
         self._written = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -62,11 +62,11 @@ class KafkaLog:
         return new_consumer(
             {
                 **self._settings,
-                # librdkafka wants a group; nobody joins it.
+                # librdkafka needs a group id. The consumer assigns its partition itself.
                 "group.id": f"penstock-registry-{self._topic}",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
-                # The topic is small: an answer at once is worth more than a large one.
+                # The topic is small, so do not wait for more records.
                 "fetch.wait.max.ms": 10,
                 "isolation.level": "read_committed",
             }
@@ -84,7 +84,7 @@ class KafkaLog:
                     raise _unavailable(
                         f"cannot write to topic {self._topic!r}: {error.str()}"
                     ) from None
-            # Two who overtake each other all the time should not do so at the same pace.
+            # A random pause, so that two processes do not overtake each other again and again.
             time.sleep(random.uniform(0.01, 0.2))
 
     def _change(self, decide: Callable[[], Iterable[LogRecord]]) -> None:
@@ -104,7 +104,7 @@ class KafkaLog:
             producer.produce(self._topic, value, key, partition=0, on_delivery=delivered)
         producer.commit_transaction(self._timeout_s)
         self._written = max(ends, default=0)
-        # The broker answers before it has marked the records: until then others do not see them.
+        # The commit returns before all readers can see the records: wait until they can.
         deadline = time.monotonic() + self._timeout_s
         while self._visible_end(deadline) < self._written and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -122,7 +122,7 @@ class KafkaLog:
         try:
             yield from self._read_to(end, deadline)
         finally:
-            # Nothing is fetched while nobody asks.
+            # Fetch nothing until the next call.
             self._consumer.unassign()
 
     def _read_to(self, end: int, deadline: float) -> Iterator[LogRecord]:
@@ -141,7 +141,7 @@ class KafkaLog:
                 yield key, message.value()
 
     def _visible_end(self, deadline: float) -> int:
-        """Where what anyone can read ends; a new topic may have no leader for a moment."""
+        """Return the end of the committed records; wait for a leader if the topic is new."""
         partition = TopicPartition(self._topic, 0)
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Chooses the registry that settings ask for: elsewhere, in the same cluster, or in memory."""
+"""Chooses the registry by the settings: over HTTP, in a Kafka topic, or in memory."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from penstock.settings.schema_registry import LOGIN, REGISTRY_PREFIX, REGISTRY_U
 
 URL = "ksql.schema.registry.url"
 _PREFIX = "ksql.schema.registry."
-# Java's clients are told where the login is; this one finds it by its name.
+# Java's clients need it. This client looks for the login by its name.
 _ONLY_JAVA = ("basic.auth.credentials.source",)
 _MOCK = "mock://"
 _CLUSTER = ("bootstrap.servers", "security.protocol", "ssl.", "sasl.")
 
 
 def registry_for(settings: Mapping[str, Any], topic: str = TOPIC) -> SchemaRegistry:
-    """Gives the registry of an engine.
+    """Return the registry of an engine.
 
-    That is the one at ``ksql.schema.registry.url``, whose client gets all other settings with
-    that prefix; without a URL one whose schemas are in a topic of the cluster at
-    ``bootstrap.servers``; and without a cluster one in memory.
+    It is the one at ``ksql.schema.registry.url``, whose client gets all other settings with that
+    prefix. Without a URL, the schemas are in a topic of the cluster at ``bootstrap.servers``.
+    Without a cluster, they are in memory.
     """
     if settings.get(URL):
         return HttpRegistry(str(settings[URL]), _client_settings(settings))

@@ -35,45 +35,45 @@ __all__ = [
 
 
 class SchemaRegistry(Protocol):
-    """What formats ask of a registry. Ids are unique, the same schema has one id everywhere."""
+    """What formats need from a registry. Ids are unique; the same schema has one id everywhere."""
 
     def register(self, subject: str, schema: Schema) -> int:
-        """Adds a version unless the subject has that schema already; gives the schema's id."""
+        """Add a version unless the subject has that schema already, and return the schema's id."""
 
     def lookup(self, subject: str, schema: Schema) -> RegisteredSchema | None:
         """Return the version of a subject that is this schema; None if there is none."""
 
     def by_id(self, schema_id: int) -> Schema:
-        """Gives a schema; raises RegistryError ``unknown-schema`` if there is none."""
+        """Return a schema; raise RegistryError ``unknown-schema`` if there is none."""
 
     def latest(self, subject: str) -> RegisteredSchema | None:
-        """Gives a subject's newest version, None for an unknown subject."""
+        """Return a subject's newest version, None for an unknown subject."""
 
     def version(self, subject: str, version: int) -> RegisteredSchema | None:
-        """Gives one version of a subject, None if there is none."""
+        """Return one version of a subject, None if there is none."""
 
     def subjects(self) -> list[str]:
-        """Gives the names of all subjects, in order."""
+        """Return the names of all subjects, in order."""
 
     def delete(self, subject: str) -> list[int]:
-        """Forgets a subject; gives the versions it had."""
+        """Delete a subject, and return the versions it had."""
 
 
 class SchemaLog(Protocol):
     """An ordered log of records that several registries may share."""
 
     def change(self, decide: Callable[[], Iterable[LogRecord]]) -> None:
-        """Adds the records that ``decide`` gives, and returns when they are kept.
+        """Add the records that ``decide`` returns; return when they are stored.
 
-        ``decide`` looks at all ``news`` first; nobody else adds anything between that and its own
-        records. It may be called several times, and only the last one counts.
+        ``decide`` reads all ``news`` first. No other process adds a record between that and its
+        own records. It may be called several times; only the records of the last call are added.
         """
 
     def news(self) -> Iterator[LogRecord]:
-        """Gives the records since the last call, up to the end as it is now."""
+        """Return the records that were added since the last call."""
 
     def close(self) -> None:
-        """Lets go of what the log holds open."""
+        """Close the connections of the log."""
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class MemoryLog:
         return MemoryLog, (self.records,)
 
     def change(self, decide: Callable[[], Iterable[LogRecord]]) -> None:
-        # Those who share a list in one process hold no lock on it: they are tests.
+        # No lock: only tests share a list between registries.
         self.records.extend(decide())
 
     def news(self) -> Iterator[LogRecord]:
@@ -96,31 +96,31 @@ class MemoryLog:
             yield self.records[self._read - 1]
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Do nothing: the log has no connections."""
 
 
 class LogRegistry:
-    """A registry whose contents are a log. Safe to share between threads.
+    """A registry whose contents are in a log. Threads may share it.
 
-    Before every answer it reads what others have added in the meantime.
+    Before every answer it reads what other processes have added.
     """
 
     def __init__(self, log: SchemaLog) -> None:
         self._log, self._state, self._lock = log, RegistryState(), threading.RLock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy reads the log for itself.
+        # A copy reads the log from the start.
         return LogRegistry, (self._log,)
 
     def state(self) -> RegistryState:
-        """Gives the contents as they are now; not to be changed."""
+        """Return the current contents. The caller must not change them."""
         with self._lock:
             for key, value in self._log.news():
                 self._state.apply(key, value)
             return self._state
 
     def register(self, subject: str, schema: Schema, schema_id: int | None = None) -> int:
-        """Adds a version; ``schema_id`` asks for an id, as an import from elsewhere does."""
+        """Add a version. ``schema_id`` asks for that id, as for a schema of another registry."""
         with self._lock:
             known = self._registered(subject, schema, schema_id)
             if known is None:
@@ -158,7 +158,7 @@ class LogRegistry:
     def delete(
         self, subject: str, version: int | None = None, *, permanent: bool = False
     ) -> list[int]:
-        """Forgets a subject or one version; ``permanent`` also forgets what was deleted before."""
+        """Delete a subject or one version. ``permanent`` also removes versions deleted before."""
         with self._lock:
             known = self.state().versions(subject, deleted=permanent)
             self._log.change(
@@ -171,7 +171,7 @@ class LogRegistry:
 
 
 class MemoryRegistry(LogRegistry):
-    """A registry inside this process. A pickled copy knows what was there by then."""
+    """A registry in this process. A pickled copy has the schemas of that moment."""
 
     def __init__(self) -> None:
         super().__init__(MemoryLog())

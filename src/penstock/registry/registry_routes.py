@@ -1,4 +1,4 @@
-"""What the registry's HTTP interface answers: one function for each route."""
+"""The answers of the registry's HTTP interface: one function for each route."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEVEL = "NONE"
 
 
 class ApiError(Exception):
-    """A refusal: the HTTP status, the interface's own code, and why."""
+    """A request is refused: the HTTP status, the code of the interface, and the reason."""
 
     def __init__(self, status: int, code: int, message: str) -> None:
         super().__init__(status, code, message)
@@ -24,7 +24,7 @@ class ApiError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request, its path cut at the slashes."""
+    """A request, with its path split at the slashes."""
 
     method: str
     path: tuple[str, ...]
@@ -36,7 +36,7 @@ class Request:
 
 
 def answer(registry: LogRegistry, request: Request) -> Any:
-    """Gives the JSON answer to a request.
+    """Return the JSON answer to a request.
 
     Raises:
         ApiError: when the request is refused.
@@ -53,7 +53,7 @@ def answer(registry: LogRegistry, request: Request) -> Any:
         case "GET", ("mode", *_):
             return {"mode": "READWRITE"}
         case "POST", ("compatibility", "subjects", _, "versions", *_):
-            # No level but NONE is known here: whatever can be read is compatible.
+            # The only level is NONE: every schema that can be parsed is compatible.
             _checked_schema(registry, request.body)
             return {"is_compatible": True}
         case _:
@@ -108,14 +108,14 @@ def _schemas(registry: LogRegistry, request: Request, rest: list[str]) -> Any:
 
 
 def _shown(registry: LogRegistry, request: Request, schema: Schema) -> Schema:
-    """Gives a schema in the form a request asks for: Protobuf's may be ``serialized``."""
+    """Return a schema in the form that the request asks for: Protobuf may be ``serialized``."""
     if request.query.get("format") != "serialized":
         return schema
     return language_of(_FORMATS[schema.kind]).serialized(schema, imports_of(schema, registry))
 
 
 def _config(request: Request) -> Any:
-    """The level of compatibility is NONE, everywhere and always; others are refused."""
+    """Return the level of compatibility, which is NONE; refuse to set another."""
     if request.method == "PUT":
         level = str(request.body.get("compatibility", "")).upper()
         if level != _LEVEL:
@@ -127,7 +127,7 @@ def _config(request: Request) -> Any:
 
 
 def _checked_schema(registry: LogRegistry, body: dict[str, Any]) -> Schema:
-    """Reads a schema and refuses one that its language cannot parse."""
+    """Read a schema; refuse one that its language cannot parse."""
     schema = schema_from_json(body)
     try:
         language_of(_FORMATS[schema.kind]).check(schema, imports_of(schema, registry))
@@ -160,7 +160,7 @@ def _version(
     if version in ("latest", "-1"):
         return versions[-1]
     if not version.isdigit():
-        raise ApiError(422, 42202, f"{version!r} is no version: give a number or latest")
+        raise ApiError(422, 42202, f"{version!r} is not a version: use a number or latest")
     for each in versions:
         if each.version == int(version):
             return each

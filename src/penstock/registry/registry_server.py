@@ -1,4 +1,4 @@
-"""A schema registry over HTTP, with the routes of Confluent's, for those who have none."""
+"""A server with the routes of Confluent's schema registry."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 
 
 class RegistryServer:
-    """Serves a registry on loopback, unless another host is named. Start it with ``with``.
+    """Serves a registry over HTTP, on loopback unless another host is named. Use it with ``with``.
 
     Args:
-        registry: whose schemas it serves.
-        port: 0 takes any free one.
-        host: only loopback is reachable from this machine alone; there is no login.
+        registry: the registry to serve.
+        port: 0 means any free port.
+        host: the address to listen on. There is no login, so keep it on loopback.
     """
 
     def __init__(self, registry: LogRegistry, port: int = 0, host: str = "127.0.0.1") -> None:
@@ -42,7 +42,7 @@ class RegistryServer:
         return self
 
     def stop(self) -> None:
-        """Stops serving; does nothing the second time."""
+        """Stop serving. A second call does nothing."""
         if self._thread.is_alive():
             self._server.shutdown()
             self._thread.join()
@@ -62,7 +62,7 @@ class RegistryServer:
 
 def _handler(registry: LogRegistry) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Turns HTTP into requests of ``registry_routes`` and answers into HTTP."""
+        """Passes HTTP requests to ``registry_routes`` and sends the answers."""
 
         protocol_version = "HTTP/1.1"
 
@@ -81,7 +81,7 @@ def _handler(registry: LogRegistry) -> type[BaseHTTPRequestHandler]:
         do_GET = do_POST = do_PUT = do_DELETE = _serve  # noqa: N815 - http.server's names
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Keeps standard error for errors."""
+            """Write no line per request."""
 
     return Handler
 
@@ -93,7 +93,7 @@ def _answered(registry: LogRegistry, method: str, url: str, body: bytes) -> tupl
     try:
         said = json.loads(body) if body else {}
         if not isinstance(said, dict):
-            raise ApiError(422, 42201, "the request's body is no JSON object")
+            raise ApiError(422, 42201, "the body of the request is not a JSON object")
         return 200, answer(registry, Request(method, path, query, said))
     except ApiError as error:
         return error.status, {"error_code": error.code, "message": error.message}

@@ -1,7 +1,7 @@
-"""The contents of a registry as its log tells them: records in, subjects and ids out.
+"""The contents of a registry, built from the records of its log.
 
-Keys and values are those of Confluent's registry in its topic ``_schemas``, so that one can read
-what the other wrote.
+The records are those of Confluent's registry in its topic ``_schemas``, so that each can read what
+the other has written.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ LogRecord = tuple[bytes, bytes | None]
 
 
 def canonical(schema: Schema) -> Schema:
-    """Gives a schema in the form that decides whether two are the same.
+    """Return a schema in a form in which equal schemas have equal text.
 
     Raises:
-        RegistryError: ``invalid-schema`` when the text is not JSON where it must be.
+        RegistryError: ``invalid-schema`` when the text must be JSON and is not.
     """
     if schema.kind == "PROTOBUF":
         return Schema(schema.kind, schema.text.strip(), schema.references)
@@ -45,7 +45,7 @@ def canonical(schema: Schema) -> Schema:
 
 @dataclass(slots=True)
 class RegistryState:
-    """Everything a registry knows. Changes only by ``apply``."""
+    """All subjects and schemas. Only ``apply`` changes them."""
 
     _versions: dict[str, dict[int, RegisteredSchema]] = field(default_factory=dict)
     _deleted: set[tuple[str, int]] = field(default_factory=set)
@@ -53,10 +53,10 @@ class RegistryState:
     _ids: dict[Schema, int] = field(default_factory=dict)
 
     def apply(self, key: bytes, value: bytes | None) -> None:
-        """Takes in one record of the log; records of kinds that are not kept here change nothing.
+        """Apply one record of the log. Records of other kinds are ignored.
 
         Raises:
-            ValueError: when a record is not of this log at all.
+            ValueError: when the record does not belong to such a log.
         """
         said = json.loads(key)
         if said.get("keytype") == "SCHEMA":
@@ -92,16 +92,16 @@ class RegistryState:
         return sorted(s for s in self._versions if self.versions(s, deleted=deleted))
 
     def versions(self, subject: str, *, deleted: bool = False) -> list[RegisteredSchema]:
-        """Gives a subject's versions in order, deleted ones only when asked for."""
+        """Return a subject's versions in order, without deleted ones unless ``deleted`` is set."""
         known = self._versions.get(subject, {})
         return [known[v] for v in sorted(known) if deleted or (subject, v) not in self._deleted]
 
     def uses(self, schema_id: int) -> list[RegisteredSchema]:
-        """Gives every version that has the schema."""
+        """Return every version that has the schema."""
         return [v for s in self.subjects() for v in self.versions(s) if v.id == schema_id]
 
     def same(self, subject: str, schema: Schema) -> RegisteredSchema | None:
-        """Finds the version of a subject that has the same schema."""
+        """Find the version of a subject that has the same schema."""
         wanted = canonical(schema)
         versions = self.versions(subject)
         return next((v for v in versions if canonical(v.schema) == wanted), None)
@@ -109,7 +109,7 @@ class RegistryState:
     def registration(
         self, subject: str, schema: Schema, schema_id: int | None = None
     ) -> RegisteredSchema:
-        """Gives the version that registering would add."""
+        """Return the version that a registration adds."""
         version = max(self._versions.get(subject, {}), default=0) + 1
         known = self._ids.get(canonical(schema))
         number = schema_id or known or max(self._schemas, default=0) + 1
@@ -124,7 +124,7 @@ class RegistryState:
     def deletion(
         self, subject: str, version: int | None, *, permanent: bool
     ) -> Iterator[LogRecord]:
-        """Gives the records that delete a subject or one version of it."""
+        """Return the records that delete a subject or one version of it."""
         for known in self.versions(subject, deleted=permanent):
             if version in (None, known.version):
                 key, value = schema_record(known, deleted=True)
@@ -132,7 +132,7 @@ class RegistryState:
 
 
 def schema_record(known: RegisteredSchema, *, deleted: bool = False) -> tuple[bytes, bytes]:
-    """Gives the record that stands for a version."""
+    """Return the record of a version."""
     key = {"keytype": "SCHEMA", "subject": known.subject, "version": known.version, "magic": 1}
     value = {
         "subject": known.subject,
@@ -145,7 +145,7 @@ def schema_record(known: RegisteredSchema, *, deleted: bool = False) -> tuple[by
 
 
 def schema_to_json(schema: Schema) -> dict[str, Any]:
-    """Writes a schema as the registry's interface does: AVRO is what is not said."""
+    """Return a schema as the interface has it; a schema without a kind is AVRO."""
     said: dict[str, Any] = {}
     if schema.kind != "AVRO":
         said["schemaType"] = schema.kind
@@ -157,7 +157,7 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
 
 
 def schema_from_json(said: dict[str, Any]) -> Schema:
-    """Reads a schema of the interface or the log.
+    """Read a schema in the form of the interface or of the log.
 
     Raises:
         RegistryError: ``invalid-schema`` when it is incomplete or of an unknown kind.

@@ -1,4 +1,4 @@
-"""Schemas as a registry knows them: plain values, and the error of a registry."""
+"""Schemas of a registry as plain values, and the errors of a registry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class RegistryError(PenstockError):
 
 
 class RegistryUnavailableError(RegistryError, UnavailableError):
-    """The registry cannot be reached; the records that need it are not at fault."""
+    """The registry cannot be used. No record is at fault, so no handler is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class RegisteredSchema:
 
 
 def subject_of(topic: str, *, is_key: bool) -> str:
-    """Names the subject that holds the schema of a topic's keys or values.
+    """Return the subject for the schema of a topic's keys or values.
 
     >>> subject_of("orders", is_key=False)
     'orders-value'
