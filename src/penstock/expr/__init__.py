@@ -1,5 +1,5 @@
-"""Expressions over records: read like pandas or polars, usable wherever a function is.
+"""Expressions over records, in the style of pandas and polars, usable in place of functions.
 
-``col("amount") > 50`` is a function of key and value that also knows its own structure, so that a
-planner can run it over columns.
+``col("amount") > 50`` is a function of key and value. Its structure is known, so that the kernel
+can also evaluate it over columns.
 """

@@ -1,6 +1,6 @@
 """Aggregates over expressions: ``aggregate(total=sum_(col("amount")), payments=count())``.
 
-Each is a fold with a start, a step and, for sessions, a merge. Unknown values are left out.
+Each is a fold with a start, a step and, for sessions, a merge. None is left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Fold = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aggregate:
-    """A fold over one expression. ``merge`` joins the folds of two sessions."""
+    """A fold over one expression. ``merge`` combines the results of two sessions."""
 
     name: str
     of: Expression
@@ -26,48 +26,48 @@ class Aggregate:
 
 
 def count() -> Aggregate:
-    """How many records there are."""
+    """Count the records."""
     return Aggregate("count", lit(1), 0, _plus, _plus)
 
 
 def sum_(of: Any) -> Aggregate:
-    """The sum of what is known; 0 if nothing is."""
+    """Add up the values that are not None; 0 if there are none."""
     return Aggregate("sum", wrapped(of), 0, _plus, _plus)
 
 
 def min_(of: Any) -> Aggregate:
-    """The smallest known value."""
+    """Keep the smallest value that is not None."""
     return Aggregate("min", wrapped(of), None, _smaller, _smaller)
 
 
 def max_(of: Any) -> Aggregate:
-    """The largest known value."""
+    """Keep the largest value that is not None."""
     return Aggregate("max", wrapped(of), None, _larger, _larger)
 
 
 def first(of: Any) -> Aggregate:
-    """The known value that came first."""
+    """Keep the first value that is not None."""
     return Aggregate("first", wrapped(of), None, _keep, _keep)
 
 
 def last(of: Any) -> Aggregate:
-    """The known value that came last."""
+    """Keep the last value that is not None."""
     return Aggregate("last", wrapped(of), None, _take, _take)
 
 
 def collect(of: Any) -> Aggregate:
-    """All known values in the order they came."""
+    """Collect all values that are not None in a list, in their order."""
     return Aggregate("collect", wrapped(of), [], _append, _plus)
 
 
 def avg(of: Any) -> Aggregate:
-    """The mean of what is known, kept with its sum and count: ``{"sum", "count", "avg"}``."""
+    """Keep the mean with sum and count: ``{"sum", "count", "avg"}``. None is left out."""
     start = {"sum": 0, "count": 0, "avg": None}
     return Aggregate("avg", wrapped(of), start, _average, _merge_averages)
 
 
 class NamedAggregates:
-    """Several aggregates side by side: the aggregate is an object with a member for each."""
+    """Several aggregates together: the result is an object with a member for each."""
 
     def __init__(self, named: Mapping[str, Aggregate]) -> None:
         self._named = dict(named)
@@ -95,7 +95,7 @@ class NamedAggregates:
 
 
 class SingleAggregate:
-    """One aggregate without a name: the aggregate is what the fold gives, not an object."""
+    """One aggregate without a name: the result is the value itself, not an object."""
 
     def __init__(self, only: Aggregate) -> None:
         self.only = only
@@ -111,7 +111,7 @@ class SingleAggregate:
         return one if other is None else self.only.merge(one, other)
 
 
-# What ``count()`` of a group does. A planner knows these functions when it sees them.
+# The functions of ``count()``. The planner of columns recognizes them.
 
 
 def count_start() -> int:

@@ -1,7 +1,7 @@
-"""The expression tree. Each expression is a function ``(key, value)``; None means unknown.
+"""The expression tree. Each expression is a function ``(key, value)``.
 
-As in SQL, arithmetic and comparisons with an unknown operand are unknown, and a filter keeps only
-what is true.
+As in standard SQL, arithmetic and comparisons with None are None. A filter keeps a record only if its
+condition is true.
 """
 
 from __future__ import annotations
@@ -101,11 +101,11 @@ class Expression:
         return Not(IsNull(self))
 
     def is_in(self, choices: Any) -> Expression:
-        """True for a value among the choices."""
+        """Whether the value is one of the choices."""
         return IsIn(self, tuple(choices))
 
     def fill_null(self, other: Any) -> Expression:
-        """The value, or ``other`` where it is unknown."""
+        """The value, or ``other`` if it is None."""
         return FillNull(self, wrapped(other))
 
     def lower(self) -> Expression:
@@ -205,7 +205,7 @@ class Field(Expression):
 
 
 def field_of(item: Any, name: Any) -> Any:
-    """The field, or None where the item is unknown or has no such field."""
+    """Return the field; None if the item is None or does not have it."""
     if item is None:
         return None
     if isinstance(item, dict):
@@ -224,7 +224,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binary(Expression):
-    """Arithmetic or a comparison; unknown if either side is. Division by zero is unknown."""
+    """Arithmetic or a comparison; None if either side is None. Division by zero is None."""
 
     sign: str
     left: Expression
@@ -244,7 +244,7 @@ class Binary(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Logical(Expression):
-    """``and`` or ``or``: an unknown side matters only if the other leaves the result open."""
+    """``and`` or ``or``. The result is None if a side is None and the other does not decide."""
 
     sign: str
     left: Expression
@@ -266,7 +266,7 @@ class Logical(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Not(Expression):
-    """The opposite; unknown stays unknown."""
+    """The opposite; None stays None."""
 
     of: Expression
 
@@ -280,7 +280,7 @@ class Not(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class IsNull(Expression):
-    """Whether the operand is unknown."""
+    """Whether the operand is None."""
 
     of: Expression
 
@@ -306,7 +306,7 @@ class IsIn(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FillNull(Expression):
-    """The operand, or something else where it is unknown."""
+    """The operand, or another expression if it is None."""
 
     of: Expression
     other: Expression
@@ -335,7 +335,7 @@ class Text(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Length(Expression):
-    """How long the operand is."""
+    """The length of the operand."""
 
     of: Expression
 
@@ -348,7 +348,7 @@ class Length(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Struct(Expression):
-    """A new object out of named expressions."""
+    """A new object made of named expressions."""
 
     members: tuple[tuple[str, Expression], ...]
 
@@ -361,7 +361,7 @@ class Struct(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class WithFields(Expression):
-    """An object with some members added or replaced; unknown if the object is."""
+    """An object with some members added or replaced; None if the object is None."""
 
     of: Expression
     members: tuple[tuple[str, Expression], ...]
@@ -413,7 +413,7 @@ class Split(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Choice(Expression):
-    """One of two expressions; an unknown condition chooses like a false one."""
+    """One of two expressions. A condition that is None counts as false."""
 
     condition: Expression
     yes: Expression
@@ -438,7 +438,7 @@ class When:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Then:
-    """A choice that lacks its other side."""
+    """A choice without its ``otherwise``."""
 
     condition: Expression
     yes: Expression
@@ -460,7 +460,7 @@ class Left(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Right(Expression):
-    """The table's value in a join, None where a left join found no partner."""
+    """The table's value in a join; None if a left join found no partner."""
 
     def __call__(self, left: Any, right: Any) -> Any:
         return right
@@ -489,7 +489,7 @@ def col(name: Any) -> Expression:
 
 
 def lit(constant: Any) -> Expression:
-    """A constant where an expression is wanted."""
+    """A constant as an expression."""
     return Literal(constant)
 
 
@@ -499,7 +499,7 @@ def struct(**members: Any) -> Expression:
 
 
 def when(condition: Any) -> When:
-    """Chooses between two expressions.
+    """Choose between two expressions.
 
     >>> size = when(col("n") > 9).then("many").otherwise("few")
     >>> size("k", {"n": 10}), size("k", {"n": None})

@@ -1,1 +1,1 @@
-"""What user code implements or is handed: processors, contexts, extractors, error handlers."""
+"""What user code implements or receives: processors, contexts, extractors, error handlers."""

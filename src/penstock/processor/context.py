@@ -1,4 +1,4 @@
-"""What a processor may do while it runs. The kernel's side: ``penstock.kernel.context``."""
+"""What a processor can do while it runs. The implementation: ``penstock.kernel.context``."""
 
 from __future__ import annotations
 

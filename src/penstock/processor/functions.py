@@ -1,4 +1,4 @@
-"""The shapes of user functions that are not processors: extractors and partitioners."""
+"""Types of user functions that are not processors: extractors and partitioners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ StreamPartitioner = Callable[[str, Any, Any, int], Iterable[int] | int | None]
 
 
 class FailOnInvalidTimestamp:
-    """Takes the record's own timestamp and fails when it is negative: the default."""
+    """Uses the record's own timestamp and fails if it is negative. This is the default."""
 
     def __call__(self, record: ConsumerRecord[Any, Any], partition_time: int) -> int:
         if record.timestamp < 0:
@@ -36,7 +36,7 @@ class FailOnInvalidTimestamp:
 
 
 class LogAndSkipOnInvalidTimestamp:
-    """Takes the record's own timestamp; a record with a negative one is logged and dropped."""
+    """Uses the record's own timestamp; logs and drops a record with a negative one."""
 
     def __call__(self, record: ConsumerRecord[Any, Any], partition_time: int) -> int:
         if record.timestamp < 0:
@@ -48,7 +48,7 @@ class LogAndSkipOnInvalidTimestamp:
 
 
 class UsePartitionTimeOnInvalidTimestamp:
-    """Takes the record's own timestamp, or the partition's time so far when it is negative."""
+    """Uses the record's own timestamp or, if that is negative, the partition's time."""
 
     def __call__(self, record: ConsumerRecord[Any, Any], partition_time: int) -> int:
         if record.timestamp >= 0:
@@ -64,7 +64,7 @@ class UsePartitionTimeOnInvalidTimestamp:
 
 
 class WallclockTimestampExtractor:
-    """Takes the time of reading: processing time instead of event time."""
+    """Uses the wall clock: processing time instead of event time."""
 
     def __call__(self, record: ConsumerRecord[Any, Any], partition_time: int) -> int:
         return time.time_ns() // 1_000_000

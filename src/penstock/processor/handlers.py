@@ -93,7 +93,7 @@ class ExceptionHandler(Protocol):
 
 
 def dead_letters(context: ErrorHandlerContext, error: Exception) -> tuple[DeadLetter, ...]:
-    """The raw input record with headers that say why, if a dead letter topic is configured."""
+    """Return the raw input record with the reason in its headers; nothing without a topic."""
     if context.dead_letter_topic is None:
         return ()
     stacktrace = "".join(traceback.format_exception(error))
@@ -117,7 +117,7 @@ def dead_letters(context: ErrorHandlerContext, error: Exception) -> tuple[DeadLe
 
 
 class _LogAnd:
-    """Logs the failed record with its position, then takes one fixed decision."""
+    """Logs the failed record with its position. The decision is always the same."""
 
     result = FAIL
 
@@ -133,7 +133,7 @@ class _LogAnd:
 
 
 class LogAndFailExceptionHandler(_LogAnd):
-    """Stops at a record that cannot be decoded: the default for deserialization."""
+    """Stops at a record that cannot be decoded. This is the default for deserialization."""
 
 
 class LogAndContinueExceptionHandler(_LogAnd):
@@ -143,7 +143,7 @@ class LogAndContinueExceptionHandler(_LogAnd):
 
 
 class LogAndFailProcessingExceptionHandler(_LogAnd):
-    """Stops at a record that a node fails on: the default for processing."""
+    """Stops at a record that a node fails on. This is the default for processing."""
 
 
 class LogAndContinueProcessingExceptionHandler(_LogAnd):
@@ -153,11 +153,11 @@ class LogAndContinueProcessingExceptionHandler(_LogAnd):
 
 
 class DefaultProductionExceptionHandler(_LogAnd):
-    """Stops at a record that cannot be written: the default for production."""
+    """Stops at a record that cannot be written. This is the default for production."""
 
 
 def as_response(given: HandlerResult | Response | str | None) -> Response:
-    """Accepts what handlers may return; anything unknown fails, so that nothing is lost."""
+    """Convert the result of a handler to a response. An unknown result fails: nothing is lost."""
     if isinstance(given, Response):
         return given
     if isinstance(given, HandlerResult):

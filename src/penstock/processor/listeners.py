@@ -10,7 +10,7 @@ from penstock.model.topic_partition import TopicPartition
 
 
 class StateRestoreListener(Protocol):
-    """Told when a store has been read back from its changelog, before its task goes on."""
+    """Is called when a store has been restored from its changelog, before its task goes on."""
 
     def on_restore_start(
         self, partition: TopicPartition, store: str, starting_offset: int, ending_offset: int
@@ -31,10 +31,10 @@ class SuspendReason(Enum):
 
 
 class StandbyUpdateListener(Protocol):
-    """Told how a standby copy of a store follows its changelog.
+    """Is called while a standby copy of a store follows its changelog.
 
-    Only copies on other instances are standby copies. Where none are kept, none of these is
-    called; the store of a running task is the business of ``StateRestoreListener``.
+    Only copies on other instances are standby copies. If there are none, no method is called.
+    For the store of a running task there is ``StateRestoreListener``.
     """
 
     def on_update_start(

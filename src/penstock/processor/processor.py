@@ -16,20 +16,20 @@ VOut = TypeVar("VOut")
 class Processor(Generic[KIn, VIn, KOut, VOut]):
     """One instance per task: ``init`` once, ``process`` per record, ``close`` at the end.
 
-    Never called by two threads at once. ``init`` keeps the context in ``self.context``; a
-    subclass that overrides it need not call it, the context is set before.
+    It is never called by two threads at once. ``self.context`` is set before ``init`` is called,
+    so a subclass that overrides ``init`` need not call it.
     """
 
     context: ProcessorContext[KOut, VOut]
 
     def init(self, context: ProcessorContext[KOut, VOut]) -> None:
-        """Looks up state stores and schedules punctuations."""
+        """Look up state stores and schedule punctuations."""
 
     def process(self, record: Record[KIn, VIn]) -> None:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Releases what ``init`` acquired; stores are closed by the runtime."""
+        """Release what ``init`` has acquired. The runtime closes the stores."""
 
 
 class FixedKeyProcessor(Generic[KIn, VIn, VOut]):
@@ -38,25 +38,25 @@ class FixedKeyProcessor(Generic[KIn, VIn, VOut]):
     context: FixedKeyProcessorContext[KIn, VOut]
 
     def init(self, context: FixedKeyProcessorContext[KIn, VOut]) -> None:
-        """Looks up state stores and schedules punctuations."""
+        """Look up state stores and schedule punctuations."""
 
     def process(self, record: FixedKeyRecord[KIn, VIn]) -> None:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Releases what ``init`` acquired; stores are closed by the runtime."""
+        """Release what ``init`` has acquired. The runtime closes the stores."""
 
 
 class ValueTransformer:
-    """Turns a table's values, with state: what ``KTable.transform_values`` is given."""
+    """Transforms values of a table, with state: the argument of ``KTable.transform_values``."""
 
     context: ProcessorContext[Any, Any]
 
     def init(self, context: ProcessorContext[Any, Any]) -> None:
-        """Looks up state stores."""
+        """Look up state stores."""
 
     def transform(self, key: Any, value: Any) -> Any:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Releases what ``init`` acquired."""
+        """Release what ``init`` has acquired."""

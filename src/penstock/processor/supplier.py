@@ -1,4 +1,4 @@
-"""What users may pass where a processor is wanted: a class, a factory, or a bare function."""
+"""What users may pass as a processor: a class, a factory, or a function."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ class _FunctionProcessor(Processor[Any, Any, Any, Any]):
 
 
 def _records(result: Any) -> Iterable[Any]:
-    """What is no record is handed on as one, so that the context says what is wrong with it."""
+    """Return the records that a function returned.
+
+    A value that is not a ``Record`` is returned as it is: the context refuses it with an error.
+    """
     if result is None:
         return ()
     is_many = hasattr(result, "__iter__") and not isinstance(result, str | bytes)
@@ -69,7 +72,7 @@ def _records(result: Any) -> Iterable[Any]:
 
 
 def as_supplier(given: Any, at: str | None = None) -> Supplier:
-    """Gives a factory that makes a new processor each time it is called."""
+    """Return a factory that makes a new processor each time it is called."""
     if given is None:
         raise NullArgumentError(
             "missing-processor",
@@ -103,9 +106,10 @@ def as_supplier(given: Any, at: str | None = None) -> Supplier:
 
 
 def _checked(factory: Supplier, at: str | None) -> Supplier:
-    """Refuses a factory that always gives the same: tasks must not share a processor.
+    """Refuse a factory that returns the same processor twice: tasks must not share one.
 
-    As in Kafka Streams the factory is asked twice. One that fails here may succeed where it runs.
+    As in Kafka Streams, the factory is called twice. If it fails here, it may still succeed on a
+    worker.
     """
     try:
         one, other = factory(), factory()
@@ -123,7 +127,7 @@ def _checked(factory: Supplier, at: str | None) -> Supplier:
 
 
 def supplier_stores(supplier: Any) -> tuple[StoreSpec, ...]:
-    """The store builders that a supplier brings along: its ``stores()``, if it has that."""
+    """Return the store builders of a supplier: those of its method ``stores()``, if it has one."""
     stores = getattr(supplier, "stores", None)
     if not callable(stores):
         return ()

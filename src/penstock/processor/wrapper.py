@@ -1,4 +1,4 @@
-"""What a program implements to see or replace every processor: ``processor.wrapper.class``."""
+"""The base class for ``processor.wrapper.class``, which wraps every processor."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class ProcessorWrapper:
     """
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Receives the settings of the application, before any processor is wrapped."""
+        """Receive the settings of the application, before any processor is wrapped."""
 
     def wrap_processor_supplier(
         self, processor_name: str, processor_supplier: Supplier
     ) -> Supplier:
-        """Return the supplier to use for a processor; unless overridden, the one that is given."""
+        """Return the supplier to use for a processor: here, the given one."""
         return processor_supplier
 
     def wrap_fixed_key_processor_supplier(
