@@ -1,7 +1,7 @@
 """The expression tree. Each expression is a function ``(key, value)``.
 
-As in standard SQL, arithmetic and comparisons with None are None. A filter keeps a record only if its
-condition is true.
+As in standard SQL, arithmetic and comparisons with None are None. A filter keeps a record only if
+its condition is true.
 """
 
 from __future__ import annotations

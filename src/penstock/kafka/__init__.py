@@ -1,1 +1,1 @@
-"""Apache Kafka as Penstock sees it: client settings, administration, and a private broker."""
+"""Apache Kafka: client settings, administration, and a private broker."""

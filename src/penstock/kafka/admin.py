@@ -1,4 +1,4 @@
-"""Asks a cluster about topics, offsets and groups, and changes them; every answer is typed."""
+"""Reads and changes topics, offsets and consumer groups of a cluster."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from penstock.kafka.admin_failures import (
 from penstock.kafka.errors import KafkaRequestError, UnknownGroupError, UnknownTopicError
 from penstock.kafka.refusals import Right
 
-#: What a broker says of a partition that it has been told to lead, but does not lead yet.
+#: Errors of a broker for a partition whose leader it will be in a moment.
 _NOT_LEADING_YET = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError.UNKNOWN_LEADER_EPOCH,
@@ -58,12 +58,12 @@ _NOT_LEADING_YET = (
 
 
 class Admin:
-    """A connection that manages one cluster. Safe to share between threads.
+    """A connection that manages one cluster. Threads may share it.
 
-    Changes of topics return when the change can be seen: a client that comes next finds it.
+    A call that changes topics returns when other clients can see the change.
 
     Args:
-        settings: librdkafka's, such as ``admin_settings(config)`` gives.
+        settings: settings of librdkafka, such as ``admin_settings(config)`` returns.
         timeout_s: how long each call waits for an answer.
     """
 
@@ -81,16 +81,16 @@ class Admin:
         return Cluster(metadata.cluster_id, tuple(sorted(brokers, key=lambda b: b.id)))
 
     def topics(self, *, internal: bool = False) -> dict[str, Topic]:
-        """Gives the topics by name, in order; the broker's own only when asked for."""
+        """Return the topics by name, in order, without the broker's own unless asked for."""
         found = (_topic(data) for data in self._calls.metadata("list topics").topics.values())
         chosen = (topic for topic in found if internal or not topic.is_internal)
         return {topic.name: topic for topic in sorted(chosen, key=lambda topic: topic.name)}
 
     def topic(self, name: str) -> Topic:
-        """Gives one topic.
+        """Return one topic.
 
         Raises:
-            UnknownTopicError: with the nearest name there is.
+            UnknownTopicError: if there is no such topic; it suggests the nearest name.
         """
         topics = self.topics(internal=True)
         if name not in topics:
@@ -98,9 +98,9 @@ class Admin:
         return topics[name]
 
     def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the id that the cluster gave each topic when it was made; missing ones left out.
+        """Return the ids of topics, without topics that do not exist.
 
-        A topic that was deleted and made again under its name has another id.
+        A topic that was deleted and created again with the same name has another id.
         """
         wanted = list(names)
         if not wanted:
@@ -122,15 +122,15 @@ class Admin:
         replication: int = -1,
         config: Mapping[str, str] | None = None,
     ) -> bool:
-        """Makes one topic and says whether it was made; see ``create_topics``."""
+        """Create one topic, and return whether it is new; see ``create_topics``."""
         spec = TopicSpec(name, partitions, replication, config or {})
         return name in self.create_topics([spec])
 
     def create_topics(self, specs: Iterable[TopicSpec]) -> set[str]:
-        """Makes topics and gives the names of those that were not there yet.
+        """Create topics, and return the names of those that are new.
 
         Raises:
-            TopicExistsError: a topic exists with another number of partitions.
+            TopicExistsError: if a topic exists with another number of partitions.
         """
         wanted = {spec.name: spec for spec in specs}
         if not wanted:
@@ -155,7 +155,7 @@ class Admin:
                     raise self._calls.explained(failure, f"create topic {name!r}", needs) from None
                 present.add(name)
         for name in made:
-            # A user may have the right to make a topic and not to see it.
+            # A user may have the right to create a topic and not to see it.
             self._calls.check_visible(name, f"see the new topic {name!r}")
         self._await(lambda topics: all(_is_led(topics.get(name)) for name in made), made)
         self._await_leaders([(name, n) for name in made for n in range(wanted[name].partitions)])
@@ -166,7 +166,7 @@ class Admin:
         return made
 
     def delete_topics(self, names: Iterable[str], *, missing_ok: bool = False) -> None:
-        """Deletes topics with all their records.
+        """Delete topics with all their records.
 
         Raises:
             UnknownTopicError: one does not exist and ``missing_ok`` was not given.
@@ -186,7 +186,7 @@ class Admin:
         self._await(lambda topics: not any(name in topics for name in gone), gone)
 
     def add_partitions(self, name: str, total: int) -> None:
-        """Gives a topic more partitions, up to ``total``; keys then move to other partitions."""
+        """Add partitions to a topic, up to ``total``. Keys then move to other partitions."""
         self.topic(name)
         request = [NewPartitions(name, total)]
         self._calls.answer(
@@ -197,7 +197,7 @@ class Admin:
         self._await(lambda topics: len(topics[name].partitions) >= total, [name])
 
     def topic_config(self, name: str) -> dict[str, ConfigValue]:
-        """Gives all settings of a topic, those of its own and the broker's defaults."""
+        """Return all settings of a topic: its own and the broker's defaults."""
         self.topic(name)
         resource = ConfigResource(ResourceType.TOPIC, name)
         entries = self._calls.answer(
@@ -211,7 +211,7 @@ class Admin:
         }
 
     def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """Sets settings of a topic; None puts one back to the broker's default."""
+        """Change settings of a topic; None restores the broker's default."""
         self.topic(name)
         entries = [
             ConfigEntry(
@@ -229,8 +229,8 @@ class Admin:
             f"change the settings of topic {name!r}",
             Right("AlterConfigs", "topic", name),
         )
-        # The broker that answers questions learns of it a moment later. It may write a value in
-        # another way than it was given, so this waits for a while only.
+        # The broker that is asked learns of the change a moment later. It may return a value in
+        # another form than it was given, so the wait has a limit.
         deadline = time.monotonic() + min(2.0, self._timeout_s)
         while not self._has_config(name, changes) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -241,21 +241,21 @@ class Admin:
         return all(own.get(key) == value for key, value in changes.items())
 
     def begin_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """Gives the first offset of each partition that still has a record."""
+        """Return the first offset of each partition that still has a record."""
         return self._offsets(partitions, OffsetSpec.earliest())
 
     def end_offsets(
         self, partitions: Iterable[Partition], *, committed: bool = False
     ) -> dict[Partition, int]:
-        """Gives the offset after the last record; ``committed`` stops at open transactions."""
+        """Return the offset after the last record; ``committed`` stops at open transactions."""
         return self._offsets(partitions, OffsetSpec.latest(), committed=committed)
 
     def offsets_at(self, partitions: Iterable[Partition], time_ms: int) -> dict[Partition, int]:
-        """Gives the first offset with this event time or a later one; -1 where there is none."""
+        """Return the first offset with this event time or a later one; -1 if there is none."""
         return self._offsets(partitions, OffsetSpec.for_timestamp(time_ms))
 
     def delete_records(self, before: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Deletes what lies before the offsets (-1: everything); gives the new first offsets."""
+        """Delete the records before the offsets (-1: all), and return the new first offsets."""
         request = [TopicPartition(topic, number, at) for (topic, number), at in before.items()]
         if not request:
             return {}
@@ -267,7 +267,7 @@ class Admin:
         return first
 
     def groups(self) -> list[Group]:
-        """Gives the consumer groups there are, without their members."""
+        """Return the consumer groups, without their members."""
         listed = self._calls.answer(
             lambda: self._client.list_consumer_groups(**self._limit),
             "list groups",
@@ -277,7 +277,7 @@ class Admin:
         return sorted(groups, key=lambda group: group.id)
 
     def group(self, group_id: str) -> Group:
-        """Gives one group; a group that does not exist has the state ``dead``."""
+        """Return one group; a group that does not exist has the state ``dead``."""
         try:
             found = self._calls.answer(
                 lambda: self._client.describe_consumer_groups([group_id], **self._limit)[group_id],
@@ -292,7 +292,7 @@ class Admin:
     def group_offsets(
         self, group_id: str, partitions: Iterable[Partition] | None = None
     ) -> dict[Partition, int]:
-        """Gives the committed offsets of a group; partitions without one are left out."""
+        """Return the committed offsets of a group; partitions without one are left out."""
         if partitions is None:
             topics = self.topics().values()
             partitions = [(t.name, number) for t in topics for number in range(len(t.partitions))]
@@ -307,7 +307,7 @@ class Admin:
         return {(p.topic, p.partition): p.offset for p in found if p.offset >= 0}
 
     def alter_group_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> None:
-        """Moves a group that has no members to the given offsets."""
+        """Move a group that has no members to the given offsets."""
         moved = [TopicPartition(topic, number, at) for (topic, number), at in offsets.items()]
         if not moved:
             return
@@ -323,7 +323,7 @@ class Admin:
                 raise self._calls.explained(KafkaException(partition.error), what, needs)
 
     def delete_groups(self, group_ids: Iterable[str], *, missing_ok: bool = False) -> None:
-        """Deletes groups without members, and with them what they committed.
+        """Delete groups without members, and their committed offsets.
 
         Raises:
             UnknownGroupError: one does not exist and ``missing_ok`` was not given.
@@ -349,7 +349,7 @@ class Admin:
         if not asked:
             return {}
         if not self._known_partitions.issuperset(asked):
-            # Not with every call: a large cluster has very many topics, and a batch asks often.
+            # Only when needed: a large cluster has very many topics, and every batch calls this.
             self._check_partitions(asked)
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         request = {TopicPartition(*partition): spec for partition in asked}
@@ -358,7 +358,7 @@ class Admin:
             return {(p.topic, p.partition): self._offset(p, f) for p, f in futures.items()}
         except KafkaRequestError as error:
             if error.code in ("kafka-refused", "kafka-not-ready"):
-                # A topic may have been deleted since it was seen: that is the better reason.
+                # If the topic has been deleted meanwhile, that is the better reason.
                 self._check_partitions(asked)
             raise
 
@@ -366,12 +366,12 @@ class Admin:
         what = f"read offsets of {part.topic!r}"
         found = self._calls.result(answer, what, Right("Describe", "topic", part.topic))
         if found.offset == OFFSET_INVALID:
-            # A broker that dies while it is asked leaves the answer empty, without an error.
+            # If the broker dies during the request, the answer is empty and there is no error.
             raise unreachable(what, self._calls.bootstrap, "the answer is empty")
         return int(found.offset)
 
     def _missing(self, name: str, known: Iterable[str]) -> KafkaRequestError:
-        """Return the error for a topic that is not listed: it is hidden, or there is none."""
+        """Return the error for a topic that is not listed: it is hidden, or it does not exist."""
         try:
             self._calls.check_visible(name, f"use topic {name!r}")
         except KafkaRequestError as hidden:
@@ -389,7 +389,7 @@ class Admin:
             self._known_partitions.add((name, number))
 
     def _await(self, is_done: Callable[[dict[str, Topic]], bool], names: Iterable[str]) -> None:
-        """Waits until a change of topics has reached the broker that answers questions."""
+        """Wait until the broker that is asked has learned of a change of topics."""
         deadline = time.monotonic() + self._timeout_s
         while not is_done(self.topics(internal=True)):
             if time.monotonic() > deadline:
@@ -398,10 +398,10 @@ class Admin:
             time.sleep(0.02)
 
     def _await_leaders(self, partitions: Iterable[Partition]) -> None:
-        """Waits until the leaders answer; a broker names them a moment before they are ready.
+        """Wait until the leaders of partitions answer: they are named before they are ready.
 
-        A producer that writes in that moment can lose records: the first batch is refused, the
-        next one taken, and the first, sent again, is then taken for a duplicate.
+        A producer that writes in between can lose records. The leader refuses the first batch and
+        accepts the second. When the first is sent again, it counts as a duplicate.
         """
         request = {TopicPartition(*each): OffsetSpec.latest() for each in partitions}
         if request:
@@ -429,7 +429,7 @@ def _is_led(topic: Topic | None) -> bool:
 
 
 def _source(entry: ConfigEntry) -> ConfigSource:
-    # The client gives a bare number here, whatever its type says.
+    # The client returns a plain number here, unlike its type hint.
     return ConfigSource(entry.source)
 
 

@@ -1,4 +1,4 @@
-"""What an ``Admin`` asks with and answers with: plain values, none of them a client's."""
+"""Arguments and results of ``Admin``, as plain values without types of the client."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """A topic to be made. ``replication`` of -1 leaves it to the broker."""
+    """A topic to create. With a ``replication`` of -1, the broker decides."""
 
     name: str
     partitions: int = 1
@@ -38,7 +38,7 @@ class TopicSpec:
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """Where one partition lives. ``leader`` is -1 while there is none."""
+    """The brokers of one partition. ``leader`` is -1 while there is none."""
 
     id: int
     leader: int
@@ -59,13 +59,13 @@ class Topic:
 
     @property
     def is_internal(self) -> bool:
-        """Whether it is one of the broker's own topics."""
+        """Return whether it is one of the broker's own topics."""
         return self.name.startswith("__")
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
-    """A setting of a topic; ``is_own`` says that it was set on the topic itself."""
+    """A setting of a topic. ``is_own`` means that it was set for this topic."""
 
     value: str | None
     is_own: bool

@@ -1,4 +1,4 @@
-"""How the calls of an ``Admin`` wait for the cluster, and how their failures are explained."""
+"""The calls behind ``Admin``: waiting for answers, and errors that explain failures."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from penstock.kafka.refusals import Right, refused, user_of
 
 T = TypeVar("T")
 
-#: How long a call waits before it looks whether the client has reported a wrong password.
+#: How long a call waits before it checks whether the client has reported a wrong password.
 _FIRST_LOOK_S = 1.0
 
 
 class AdminCalls:
-    """One admin client. Every failure leaves as an error with what was tried and who tried it."""
+    """One admin client. Every error says what was tried, and by which user."""
 
     def __init__(self, settings: Mapping[str, Any], timeout_s: float) -> None:
         self.client = new_admin_client(settings)
@@ -34,7 +34,7 @@ class AdminCalls:
         self._reported = reported_errors(self.client)
 
     def metadata(self, what: str) -> ClusterMetadata:
-        # Reports of earlier calls are taken first: they are not the reason if this one fails.
+        # Remove reports of earlier calls: they are not the reason if this call fails.
         self._reports()
         self._reported.clear()
         return self._patiently(
@@ -42,10 +42,10 @@ class AdminCalls:
         )
 
     def committed(self, group_id: str, asked: list[TopicPartition]) -> list[TopicPartition]:
-        """Return what a group has committed, as a consumer of this group sees it.
+        """Return a group's committed offsets, read by a consumer of the group.
 
-        librdkafka's admin client crashes the process when a coordinator is only just coming up
-        (its issue 5040); a consumer asks the same question and waits for it.
+        librdkafka's admin client crashes the process while a coordinator starts (its issue 5040).
+        A consumer waits for the coordinator instead.
         """
         consumer = new_consumer({**self._settings, "group.id": group_id})
         what, needs = (
@@ -63,10 +63,10 @@ class AdminCalls:
             consumer.close()
 
     def check_visible(self, topic: str, what: str) -> None:
-        """Raises ``not-allowed`` for a topic that the cluster hides from this user.
+        """Raise ``not-allowed`` for a topic that the cluster hides from this user.
 
-        The cluster leaves such topics out of its list, and answers the same about a topic that
-        does not exist: who may not see a topic may not learn whether it exists either.
+        The cluster does not list such topics, and answers as for a topic that does not exist: a
+        user without the right must not learn whether the topic exists.
         """
         asked = TopicCollection([topic])
         try:
@@ -91,7 +91,7 @@ class AdminCalls:
         passing: tuple[int, ...] = (),
         needs: Right | None = None,
     ) -> T:
-        """Asks again while the broker says that it is not ready yet, or a passing error."""
+        """Repeat a request while the broker is not ready, or answers with a passing error."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
@@ -117,10 +117,10 @@ class AdminCalls:
         what: str,
         needs: Right | None = None,
     ) -> T:
-        """Asks for as long as ``timeout_s``, but no longer than until the client is refused.
+        """Wait for an answer up to ``timeout_s``, or until the login is refused.
 
-        librdkafka tries a wrong password again and again, and the call waits to its end. So the
-        call waits for a second, then for two and so on, and looks for the reason in between.
+        librdkafka repeats a wrong password until the call times out. So this waits for a second,
+        then for two, and so on, and looks for a reported refusal in between.
         """
         deadline, patience_s = time.monotonic() + self._timeout_s, _FIRST_LOOK_S
         while True:
@@ -142,7 +142,7 @@ class AdminCalls:
 
 
 def _refusal(consumer: Consumer) -> KafkaError | None:
-    """Polls a consumer without partitions: all that it can return are errors."""
+    """Poll a consumer without partitions, which can return nothing but errors."""
     message = consumer.poll(0)
     error = None if message is None else message.error()
     if error is not None and verdict(error) is Verdict.FORBIDDEN:

@@ -1,4 +1,4 @@
-"""What a cluster's refusals mean, and what to do about them; raised by ``penstock.kafka.admin``."""
+"""Errors of a cluster in plain words, with a fix. ``penstock.kafka.admin`` raises them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from penstock.kafka.errors import (
 )
 from penstock.kafka.refusals import Right, refused
 
-#: Errors that mean that no broker answered at all.
+#: Errors that mean that no broker has answered.
 _UNREACHABLE = frozenset({
     KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN,
     KafkaError._RESOLVE, KafkaError.REQUEST_TIMED_OUT,
 })  # fmt: skip
 
-#: A running application waits for these. To a question about a topic they are the answer.
+#: A running application waits after these errors. A request about a topic raises them.
 _ANSWERS = frozenset({
     KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID, KafkaError._UNKNOWN_TOPIC,
     KafkaError._UNKNOWN_PARTITION, KafkaError._NOENT,
@@ -53,13 +53,13 @@ def explained(
     user: str | None = None,
     needs: Right | None = None,
 ) -> KafkaRequestError:
-    """Turns a client's exception into an error that says what was tried and what to do.
+    """Return an error that says what was tried and what to do, for an exception of a client.
 
     Args:
         what: what was tried, such as ``create topic 'orders'``.
-        reported: what the client reported beside the call: the real reason why a call timed out.
+        reported: the error that the client reported separately: the real reason of a timeout.
         user: who the client logs in as, see ``user_of``.
-        needs: the right that the request takes.
+        needs: the right that the request needs.
     """
     error = failure.args[0]
     code = error.code()
@@ -90,14 +90,14 @@ def explained(
 
 
 def is_transient(failure: KafkaException) -> bool:
-    """Whether the same request is likely to succeed in a moment."""
+    """Return whether the same request is likely to succeed in a moment."""
     error = failure.args[0]
     waits = verdict(error) is Verdict.WAIT and error.code() not in _ANSWERS
     return waits or bool(error.retriable())
 
 
 def verdict_of(error: KafkaException | KafkaRequestError) -> Verdict:
-    """Return what a running application does about a failed request of an ``Admin`` or a client."""
+    """Return what a running application does after a failed request."""
     if isinstance(error, KafkaException):
         return verdict(error.args[0])
     return _VERDICTS.get(error.code, Verdict.FATAL)

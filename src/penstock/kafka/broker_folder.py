@@ -1,8 +1,7 @@
-"""One broker's folder: its files, who uses it, and what has to be in it before a start.
+"""The folder of one broker: its files, its lock, and what a start needs in it.
 
-``data/`` is Kafka's storage, ``broker.log`` what the broker says, ``port`` where it listens for
-clients and ``internal-port`` for itself, ``pid`` who it is, and ``lock`` is held by the
-broker itself for as long as it lives.
+``data/`` is Kafka's storage and ``broker.log`` its log. ``port`` and ``internal-port`` are its ports
+for clients and for itself. ``pid`` is its process id. It holds ``lock`` as long as it lives.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from penstock.kafka.broker_listener import (
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
 
-# Below the range that systems give to outgoing connections: a client that reconnects to a broker
-# that is down would otherwise, sooner or later, be given the broker's port and meet itself.
+# Below the range of ports for outgoing connections. Otherwise a client that tries to reach a broker
+# that is down could get the broker's port for its own end, and connect to itself.
 _PORTS = range(20_000, 30_000)
 
 _LOG_LIMIT_BYTES = 10_000_000
@@ -38,7 +37,7 @@ _PROPERTIES = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
-    # One node: a replica more would never come.
+    # There is one node, so there can be one replica.
     "default.replication.factor": "1",
     "min.insync.replicas": "1",
     "offsets.topic.replication.factor": "1",
@@ -46,22 +45,22 @@ _PROPERTIES = {
     "transaction.state.log.min.isr": "1",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
-    # Fifty partitions each would be made, and waited for, at the first commit.
+    # With the default of fifty partitions, the first commit would wait for all of them.
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
     "share.coordinator.state.topic.num.partitions": "1",
     "auto.create.topics.enable": "false",
-    # Retention goes by event time: records of last year would be deleted as they arrive.
+    # Retention goes by event time: records of last year would be deleted at once.
     "log.retention.ms": "-1",
-    # Event times of tests lie in the future too.
+    # Tests also have event times in the future.
     "log.message.timestamp.after.max.ms": str(2**63 - 1),
     "group.initial.rebalance.delay.ms": "0",
-    # What a killed producer left open blocks readers of committed records until it is aborted.
+    # An open transaction of a killed producer blocks readers until it is aborted.
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
-    # After a crash the node has to wait until its own last session is over; nine seconds, else.
+    # After a crash the node waits for the end of its last session: nine seconds by default.
     "broker.session.timeout.ms": "2000",
     "broker.heartbeat.interval.ms": "500",
-    # A small heap: the cleaner alone would take a quarter of it.
+    # The heap is small. By default, the log cleaner would use a quarter of it.
     "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
     "num.network.threads": "2",
     "num.io.threads": "4",
@@ -70,7 +69,7 @@ _PROPERTIES = {
 
 @dataclass(frozen=True, slots=True)
 class BrokerFolder:
-    """The files of one broker. ``root`` is absolute; a broker that is locked out never starts."""
+    """The files of one broker. ``root`` is absolute. A broker starts only with the lock."""
 
     root: Path
 
@@ -96,7 +95,7 @@ class BrokerFolder:
 
     @property
     def internal_port(self) -> int | None:
-        """Where the broker takes plain connections; the port, unless clients have their own."""
+        """Return the port for plain connections: the only one, unless clients have their own."""
         return _number(self.root / "internal-port") or self.port
 
     @property
@@ -112,9 +111,9 @@ class BrokerFolder:
         return None
 
     def is_in_use(self) -> bool:
-        """Whether a broker runs in this folder, or is being started or ended there.
+        """Return whether a broker runs, starts or stops in this folder.
 
-        A lock, unlike a process id in a file, cannot outlive its holder or pass to a stranger.
+        This asks for the lock: a process id in a file may belong to another process by now.
         """
         try:
             with open(self.root / "lock", "rb") as lock:
@@ -126,7 +125,7 @@ class BrokerFolder:
         return False
 
     def lock(self) -> int:
-        """Takes the folder and gives the open file to hand to the broker.
+        """Lock the folder, and return the open file, which the broker inherits.
 
         Raises:
             BrokerError: ``broker-folder-in-use``.
@@ -152,13 +151,13 @@ class BrokerFolder:
         extra: Mapping[str, str],
         listener: ClientListener | None = None,
     ) -> None:
-        """Formats new storage and writes what this start needs; the folder must be locked."""
+        """Format new storage and write the files of this start. The folder must be locked."""
         self.pid_file.unlink(missing_ok=True)
         if self.log.is_file() and self.log.stat().st_size > _LOG_LIMIT_BYTES:
             self.log.replace(self.root / "broker.log.1")
         if self.cluster_id is None:
             self._format(distribution)
-        # Compression libraries unpack themselves here; after a kill they would litter /tmp.
+        # Compression libraries are unpacked here. In /tmp they would remain after a kill.
         (self.root / "tmp").mkdir(exist_ok=True)
         controller, internal = free_ports(2, besides=port)
         if listener is None:
@@ -178,7 +177,7 @@ class BrokerFolder:
         (self.root / "internal-port").write_text(str(internal), encoding="utf-8")
 
     def log_tail(self, lines: int = 15) -> str:
-        """Gives the end of the broker's log, indented for an error message."""
+        """Return the end of the broker's log, indented for an error message."""
         try:
             text = self.log.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -198,7 +197,7 @@ class BrokerFolder:
 
 
 def choose_port(wanted: int | None, kept: int | None) -> int:
-    """Takes the port that was asked for, or else the last one, or else any.
+    """Return the port that was asked for, or the last one, or any free one.
 
     Raises:
         BrokerError: ``port-in-use`` for a port that was asked for.
@@ -219,7 +218,7 @@ def free_port() -> int:
 
 
 def free_ports(count: int, besides: int | None = None) -> list[int]:
-    """Finds ports that nobody listens on; somebody else may take one before it is used."""
+    """Find free ports. Another process may take one before it is used."""
     found: list[int] = []
     for port in random.sample(_PORTS, 200):
         if port != besides and is_free(port):
@@ -235,7 +234,7 @@ def free_ports(count: int, besides: int | None = None) -> list[int]:
 
 def is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # As Kafka does: connections of the last run that linger are no obstacle.
+        # As Kafka does: old connections that are still closing do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -245,7 +244,7 @@ def is_free(port: int) -> bool:
 
 
 def _kafka_uuid() -> str:
-    """Writes a UUID as Kafka does; one that starts with a dash would look like an option."""
+    """Return a UUID in Kafka's form that does not start with a dash, as an option would."""
     text = "-"
     while text.startswith("-"):
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
@@ -260,7 +259,7 @@ def _number(file: Path) -> int | None:
 
 
 def escaped(value: str) -> str:
-    r"""Writes a value for a Java properties file, which is read as Latin-1.
+    r"""Escape a value for a Java properties file, which is read as Latin-1.
 
     >>> print(escaped("/home/müller"))
     /home/m\u00fcller

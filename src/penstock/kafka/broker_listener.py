@@ -1,4 +1,4 @@
-"""Where a broker listens, for clients and for itself, as settings of the broker."""
+"""Listeners of a broker, for clients and for itself, as settings of the broker."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class ClientListener:
-    """How clients reach a broker that wants a login or TLS, or that stands behind a proxy.
+    """How clients reach a broker with a login or TLS, or behind a proxy.
 
-    The broker keeps a second, plain listener on loopback for itself. An administrator who may do
-    everything reaches it there: the first users and ACLs have to come from somewhere.
+    The broker has a second, plain listener on loopback for itself. An administrator with all
+    rights uses it to create the first users and ACLs.
 
     Args:
-        protocol: the ``security.protocol`` of clients. What it needs, such as a key store or
-            ``sasl.enabled.mechanisms``, are properties of the broker.
-        advertised_port: the port that clients are told, such as a proxy's; None is the broker's.
+        protocol: the ``security.protocol`` of clients. A key store, ``sasl.enabled.mechanisms``
+            and so on are properties of the broker.
+        advertised_port: the port for clients, such as that of a proxy; None is the broker's.
     """
 
     protocol: str = "PLAINTEXT"
@@ -25,7 +25,7 @@ class ClientListener:
 
 
 def plain_listeners(port: int, controller: int) -> dict[str, str]:
-    """Return the settings of a broker that everybody on this machine can use."""
+    """Return the settings of a broker without login, for all programs on this machine."""
     return {
         "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",

@@ -27,7 +27,7 @@ JAVA_OPTIONS = (
 
 
 def java_command(java: Java, distribution: Distribution, folder: BrokerFolder) -> list[str]:
-    """Gives the command line of the broker that ``folder`` was prepared for."""
+    """Return the command line of the broker that ``folder`` was prepared for."""
     archive = distribution.class_archive(java)
     quick = [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if _is_usable(archive) else []
     return [
@@ -42,7 +42,10 @@ def java_command(java: Java, distribution: Distribution, folder: BrokerFolder) -
 def launch_owned(
     command: list[str], folder: BrokerFolder, lock: int, *, is_scratch: bool
 ) -> subprocess.Popen[bytes]:
-    """Starts the broker under a watchdog, which is returned: its standard input is the leash."""
+    """Start the broker under a watchdog, and return the watchdog.
+
+    The broker ends when the standard input of the watchdog is closed.
+    """
     parent = [
         sys.executable, "-I", "-S", str(Path(watchdog.__file__)), str(os.getpid()), str(lock),
         str(folder.pid_file), str(folder.root) if is_scratch else "",
@@ -51,7 +54,7 @@ def launch_owned(
 
 
 def launch_detached(command: list[str], folder: BrokerFolder, lock: int) -> subprocess.Popen[bytes]:
-    """Starts the broker on its own: it runs until somebody stops it."""
+    """Start the broker without a watchdog: it runs until it is stopped."""
     process = _launch(command, folder, lock, stdin=subprocess.DEVNULL)
     folder.pid_file.write_text(str(process.pid), encoding="utf-8")
     return process
@@ -68,13 +71,13 @@ def _launch(
             stderr=log,
             cwd=folder.root,
             pass_fds=(lock,),
-            # Its own session: a Ctrl-C in the terminal is for the owner.
+            # A session of its own: Ctrl-C in the terminal must reach only the owner.
             start_new_session=True,
         )
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], folder: BrokerFolder) -> None:
-    """Returns when the broker has answered a client.
+    """Return when the broker has answered a client.
 
     Raises:
         BrokerError: ``broker-failed`` or ``broker-slow``, with the end of the broker's log.
@@ -93,8 +96,8 @@ def wait_until_ready(process: subprocess.Popen[bytes], folder: BrokerFolder) -> 
 
 
 def answers(bootstrap: str, timeout_s: float = 5.0) -> bool:
-    """Whether a broker behind this address is registered and ready for work."""
-    # librdkafka would write every refused connection to standard error.
+    """Return whether the broker at this address is ready."""
+    # Otherwise librdkafka writes every refused connection to standard error.
     client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     try:
         return bool(client.list_topics(timeout=timeout_s).brokers)

@@ -1,4 +1,4 @@
-"""Brokers that outlive the program that starts them: one per folder, found again by its files."""
+"""Brokers that outlive the program that starts them. There is one per folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STOP_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """One broker's folder as found: ``is_running`` goes by its lock, not by its process id."""
+    """The state of a broker's folder. ``is_running`` is read from the lock, not the process id."""
 
     folder: Path
     is_running: bool
@@ -45,7 +45,7 @@ class BrokerStatus:
 
 
 def find_project_broker(start: Path | None = None) -> BrokerFolder | None:
-    """Finds the broker folder of the project: that of the nearest folder upwards that has one."""
+    """Find the broker folder of the project, in this folder or the nearest one above."""
     here = (start or Path.cwd()).absolute()
     for folder in (here, *here.parents):
         if (folder / PROJECT_BROKER / "server.properties").is_file():
@@ -54,7 +54,7 @@ def find_project_broker(start: Path | None = None) -> BrokerFolder | None:
 
 
 def running_project_broker() -> str | None:
-    """The address of the broker that ``penstock broker start`` started here, if it still runs."""
+    """Return the address of the broker that ``penstock broker start`` started, if it runs."""
     folder = find_project_broker()
     if folder is None or folder.port is None or not folder.is_in_use():
         return None
@@ -62,7 +62,7 @@ def running_project_broker() -> str | None:
 
 
 def status(folder: Path) -> BrokerStatus:
-    """Says whether a broker runs in the folder; a broker that crashed or was killed does not."""
+    """Return the state of a folder. A broker that crashed or was killed does not run."""
     broker = BrokerFolder(folder.absolute())
     if not broker.is_in_use():
         return BrokerStatus(broker.root, is_running=False, cluster_id=broker.cluster_id)
@@ -73,7 +73,7 @@ def status(folder: Path) -> BrokerStatus:
 def start(
     folder: Path, *, port: int | None = None, progress: Progress | None = None
 ) -> BrokerStatus:
-    """Starts a broker that keeps running, with its data in the folder, and waits until it answers.
+    """Start a broker that keeps running, with its data in the folder; wait until it answers.
 
     Raises:
         BrokerError: ``broker-folder-in-use`` when it runs already, or it does not start.
@@ -93,13 +93,13 @@ def start(
             raise
     finally:
         os.close(lock)
-    # It is nobody's child from here on; without this, Python would warn that it still runs.
+    # The broker outlives this process. Without this line, Python warns that it still runs.
     process.returncode = 0
     return status(folder)
 
 
 def stop(folder: Path) -> bool:
-    """Ends the broker of the folder and keeps its data; says whether one was running.
+    """Stop the broker of the folder, keep its data, and return whether one was running.
 
     Raises:
         BrokerError: ``broker-stuck`` when it cannot be ended.
@@ -119,7 +119,7 @@ def stop(folder: Path) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Deletes a broker's folder with all data; the broker must not run."""
+    """Delete a broker's folder with all data; the broker must not run."""
     os.close(BrokerFolder(folder.absolute()).lock())
     shutil.rmtree(folder, ignore_errors=True)
 

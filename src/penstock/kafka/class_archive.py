@@ -1,6 +1,6 @@
-"""An archive of the classes a starting broker loads: it halves the work of a start.
+"""An archive of the classes that a broker loads, which halves the work of a start.
 
-Made once per Java by running a broker for a moment. A broker starts without it just as well.
+It is made once per Java by running a broker for a moment. A broker also starts without it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DUMP_TIMEOUT_S = 120.0
 
 
 def ensure_class_archive(java: Java, distribution: Distribution, report: Progress) -> None:
-    """Makes the archive for this Java, unless it is there, failed before or is being made."""
+    """Make the archive for this Java, unless it exists, has failed before or is being made."""
     archive = distribution.class_archive(java)
     if archive.exists():
         return
@@ -45,12 +45,12 @@ def _make(java: Java, distribution: Distribution, archive: Path) -> None:
     fresh = archive.with_suffix(".new")
     with tempfile.TemporaryDirectory(prefix="penstock-classes-") as scratch:
         classes = Path(scratch) / "classes"
-        # Some runtimes cannot write archives; the broker runs without one.
+        # Some Java runtimes cannot write archives. The broker then runs without one.
         with suppress(BrokerError, OSError, subprocess.SubprocessError):
             _list_classes(java, distribution, BrokerFolder(Path(scratch).resolve()), classes)
             _dump(java, distribution, classes, fresh)
     if not fresh.is_file():
-        # An empty archive says not to try again at every start.
+        # An empty file: do not try again at every start.
         fresh.touch()
     fresh.replace(archive)
 
@@ -58,14 +58,14 @@ def _make(java: Java, distribution: Distribution, archive: Path) -> None:
 def _list_classes(
     java: Java, distribution: Distribution, folder: BrokerFolder, classes: Path
 ) -> None:
-    """Starts a broker that writes down the classes it loads, and ends it."""
+    """Start a broker that lists the classes it loads, and stop it."""
     lock = folder.lock()
     with open(lock, "rb"):
         folder.prepare(distribution, free_port(), {})
         command = java_command(java, distribution, folder)
         command.insert(1, f"-XX:DumpLoadedClassList={classes}")
         process = launch_owned(command, folder, lock, is_scratch=False)
-    # Leaving the block closes the watchdog's input, which ends the broker.
+    # The end of the block closes the watchdog's input, which stops the broker.
     with process:
         wait_until_ready(process, folder)
 

@@ -1,7 +1,7 @@
-"""What each of an application's Kafka clients is configured with, out of one ``StreamsConfig``.
+"""The settings of each Kafka client of an application, taken from one ``StreamsConfig``.
 
-Precedence as in Kafka Streams: what stands alone, then ``consumer.``, then ``main.consumer.``
-and its siblings; what the processing guarantee rests on cannot be changed.
+Precedence is as in Kafka Streams: names without a prefix, then ``consumer.``, then
+``main.consumer.`` and so on. Settings that the processing guarantee needs cannot be changed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from penstock.config import (
 from penstock.kafka.java_settings import Kind, for_librdkafka
 from penstock.setting import Setting
 
-#: What a consumer is for: the group's input, the restoring of stores, or global tables.
+#: The purpose of a consumer: input of the group, restoring stores, or global tables.
 Role = Literal["main", "restore", "global"]
 
 _log = logging.getLogger(__name__)
@@ -54,19 +54,18 @@ _FOR_CLIENTS: tuple[Setting[Any], ...] = (
     SESSION_TIMEOUT_MS,
 )  # fmt: skip
 
-#: Sent even when the user is silent: librdkafka's own default would wait ten seconds, so that an
-#: application stood still for as long after its broker was back.
+#: Set unless the user sets it: with librdkafka's default, an application would wait up to ten
+#: seconds after its broker is back.
 _KAFKAS_DEFAULT = (RECONNECT_BACKOFF_MAX_MS, RECONNECT_BACKOFF_MS)
 
 
 def consumer_settings(
     config: StreamsConfig, role: Role = "main", client_id: str | None = None
 ) -> dict[str, Any]:
-    """Gives the settings of a consumer for confluent-kafka.
+    """Return the settings of a consumer for confluent-kafka.
 
-    A main consumer is a member of the group ``application.id``. The others only ever read the
-    partitions they are told to, from the offsets they are told: librdkafka wants a group name of
-    them too, but nobody joins it.
+    A main consumer is a member of the group ``application.id``. The others read partitions that
+    are assigned to them. They never join a group, but librdkafka needs a group id for them, too.
     """
     own = config.with_prefix("consumer.") | config.with_prefix(f"{role}.consumer.")
     application = config[APPLICATION_ID]
@@ -99,9 +98,9 @@ def global_consumer_settings(config: StreamsConfig, client_id: str | None = None
 
 
 def producer_settings(config: StreamsConfig, client_id: str | None = None) -> dict[str, Any]:
-    """Gives the settings of a producer for confluent-kafka; a transactional id is the caller's.
+    """Return the settings of a producer for confluent-kafka, without a transactional id.
 
-    Keys go to the partitions that Java's clients choose, whatever librdkafka's own default is.
+    Keys go to the partitions that Java's clients choose, which is not librdkafka's default.
     """
     given: dict[str, Any] = {"linger.ms": 100, "partitioner": "murmur2_random", "acks": "all"}
     fixed: dict[str, Any] = {}
@@ -114,7 +113,7 @@ def producer_settings(config: StreamsConfig, client_id: str | None = None) -> di
 
 
 def admin_settings(config: StreamsConfig, client_id: str | None = None) -> dict[str, Any]:
-    """Gives the settings of an admin client for confluent-kafka."""
+    """Return the settings of an admin client for confluent-kafka."""
     return _client(config, "admin", {}, config.with_prefix("admin."), {}, client_id)
 
 
@@ -144,13 +143,13 @@ def _client(
 
 
 def _growing_pauses(settings: dict[str, Any]) -> dict[str, Any]:
-    """Lets the longest pause be at least the first: Java allows less, librdkafka does not."""
+    """Make the longest pause at least as long as the first, as librdkafka demands."""
     first, longest = RECONNECT_BACKOFF_MS.name, RECONNECT_BACKOFF_MAX_MS.name
     return settings | {longest: max(int(settings[first]), int(settings[longest]))}
 
 
 def _within_transaction(settings: dict[str, Any]) -> dict[str, Any]:
-    """Shortens waits that are longer than a transaction: Java allows them, librdkafka does not."""
+    """Shorten timeouts that are longer than a transaction, which librdkafka does not allow."""
     limit = settings.get("transaction.timeout.ms")
     if limit is not None:
         for name in ("socket.timeout.ms", "delivery.timeout.ms", "message.timeout.ms"):

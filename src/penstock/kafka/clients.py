@@ -1,6 +1,6 @@
-"""Makes confluent-kafka's clients, with errors that name the setting and logs that are Python's.
+"""Creates confluent-kafka's clients. Errors name the wrong setting; logs go to Python's logging.
 
-A client also reports errors beside the calls that fail for them; ``reported_errors`` has them.
+A client also reports errors in the background; ``reported_errors`` returns them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _log = logging.getLogger("penstock.kafka.client")
 
 
 class ReportedErrors:
-    """What a client reported since ``clear``: its last error, and the last refusal.
+    """The errors that a client reported since ``clear``: the last one, and the last refusal.
 
     A wrong password is reported as ``_AUTHENTICATION`` here, while the calls of the client only
     time out. Reports arrive while the client is polled.
@@ -38,7 +38,7 @@ class ReportedErrors:
     def __call__(self, error: KafkaError) -> None:
         _log.debug("reported: %s", error)
         if error.code() != KafkaError._ALL_BROKERS_DOWN or self.last is None:
-            # "All brokers are down" follows every reason and says less.
+            # "All brokers are down" follows every other error and says less.
             self.last = error
         if verdict(error) is Verdict.FORBIDDEN:
             self.refusal = error
@@ -81,7 +81,7 @@ def new_admin_client(settings: Mapping[str, Any]) -> AdminClient:
 
 
 def reported_errors(client: Consumer | Producer | AdminClient) -> ReportedErrors:
-    """Return what a client that was made here has reported; poll the client first."""
+    """Return the errors that a client of this module has reported. Poll the client first."""
     reported = getattr(client, "reported", None)
     return reported if isinstance(reported, ReportedErrors) else ReportedErrors()
 

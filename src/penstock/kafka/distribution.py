@@ -1,4 +1,4 @@
-"""The broker's files: fetched once per user, then found in the user's cache folder."""
+"""Kafka's files, downloaded once per user into the user's cache folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.kafka.java import Java
 from penstock.kafka.machine import cache_folder
 
 KAFKA_VERSION = "4.3.1"
-#: Kafka's own pom names no logger, and without one the broker's log stays empty.
+#: Kafka does not depend on a logger, and without one the broker's log stays empty.
 _MODULES = [
     ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
     ("org.slf4j", "slf4j-simple", "1.7.36"),
@@ -27,34 +27,34 @@ _MODULES = [
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """One version of Kafka in the cache. Exists only complete: it appears by one rename."""
+    """One version of Kafka in the cache. It is never incomplete: a rename puts it there."""
 
     folder: Path
 
     @property
     def class_path(self) -> str:
-        """Lists every jar: an archive of loaded classes is valid for one spelling only."""
+        """Return every jar by name: an archive of classes is valid for one spelling of the path."""
         return os.pathsep.join(str(jar) for jar in sorted((self.folder / "jars").glob("*.jar")))
 
     @property
     def checkpoint(self) -> Path:
-        """The first metadata of a cluster of this version, equal for all clusters."""
+        """Return the file with the first metadata of a cluster, which is equal for all clusters."""
         return self.folder / "bootstrap.checkpoint"
 
     def class_archive(self, java: Java) -> Path:
-        """Names the archive that lets this Java start the broker faster; see ``class_archive``."""
+        """Return the path of the archive for faster starts with this Java."""
         return self.folder / f"classes-{java.version}.jsa"
 
 
 def installed() -> Distribution | None:
-    """Gives the cached distribution without fetching anything."""
+    """Return the cached distribution without downloading anything."""
     found = Distribution(cache_folder() / f"kafka-{KAFKA_VERSION}")
     broker = found.folder / "jars" / f"kafka_2.13-{KAFKA_VERSION}.jar"
     return found if found.checkpoint.is_file() and broker.is_file() else None
 
 
 def ensure_distribution(java: Java, report: Progress) -> Distribution:
-    """Gives the distribution, fetching it when it is not there yet (44 MB, about a minute)."""
+    """Return the distribution; download it if it is missing (44 MB, about a minute)."""
     present = installed()
     if present is not None:
         return present
@@ -82,7 +82,7 @@ def _install(java: Java, report: Progress) -> Distribution:
 
 
 def _write_checkpoint(java: Java, fresh: Distribution, work: Path) -> None:
-    """Formats one storage folder with Kafka's own tool; later ones copy the part that matters."""
+    """Format one storage folder with Kafka's tool. Other brokers copy the result."""
     properties, data = work / "format.properties", work / "data"
     properties.write_text(
         "process.roles=broker,controller\nnode.id=1\n"

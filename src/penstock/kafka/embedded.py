@@ -1,4 +1,4 @@
-"""A real Kafka broker that belongs to one process, on loopback, ended with its owner."""
+"""A real Kafka broker on loopback that belongs to one process and ends with it."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _TRIES = 3
 
 
 class EmbeddedBroker:
-    """A single-node Kafka cluster of this process; its log and storage lie in ``folder``.
+    """A Kafka cluster with one node for this process. Log and storage are in ``folder``.
 
-    It ends with ``stop()``, with the block, or with the process, even a killed one. Without
-    ``data_dir`` its folder goes with it. With one, the next broker there has the same cluster
-    id, data and (when still free) port.
+    It ends with ``stop()``, with the ``with`` block, or with the process, even if that is killed.
+    Without ``data_dir``, its folder is deleted. With ``data_dir``, the next broker there has the
+    same cluster id, the same data and, if it is free, the same port.
 
     Args:
         data_dir: where the data is kept; None keeps nothing.
-        port: the port to listen on; None takes the folder's last port, or any free one.
+        port: the port to listen on; None is the last port of the folder, or any free one.
         properties: settings of the broker that replace or extend Penstock's.
         listener: how clients reach it, if not by a plain connection; see ``ClientListener``.
-        progress: is told about a first-time download; None shows it on the terminal.
+        progress: receives messages about the first download; None shows them on the terminal.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class EmbeddedBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where clients reach the broker; with a proxy, the proxy's address."""
+        """The address for clients; with a proxy, that of the proxy."""
         advertised = self._listener.advertised_port if self._listener is not None else None
         return f"{HOST}:{advertised or self.port}"
 
     @property
     def internal_servers(self) -> str:
-        """Where plain clients reach the broker, whatever its listener for clients wants."""
+        """The address for plain connections, which need no login and no TLS."""
         return f"{HOST}:{self.folder.internal_port}"
 
     @property
@@ -108,13 +108,13 @@ class EmbeddedBroker:
         return self._watchdog is not None and self._watchdog.poll() is None
 
     def start(self) -> EmbeddedBroker:
-        """Starts the broker and returns when it answers; does nothing when it runs.
+        """Start the broker, and return when it answers. If it runs already, do nothing.
 
         After ``kill()`` it starts again with the same data and port.
 
         Raises:
             JavaError: no Java was found.
-            BrokerError: the broker cannot be had or does not start; the end of its log is shown.
+            BrokerError: Kafka cannot be downloaded or does not start; the message has the log.
         """
         if self.is_running:
             return self
@@ -133,7 +133,7 @@ class EmbeddedBroker:
                     break
                 except BrokerError:
                     self._leave()
-                    # Somebody took the port after it was found free.
+                    # Another process has taken the port.
                     if not left or "Address already in use" not in folder.log_tail(60):
                         raise
         except BaseException:
@@ -141,21 +141,21 @@ class EmbeddedBroker:
             self._forget()
             raise
         finally:
-            # The broker holds the lock by now; a copy kept here would outlive it.
+            # The broker has the lock now. A copy here would be held longer than the broker lives.
             os.close(lock)
         _log.info("broker %s runs in %s", self.bootstrap_servers, folder.root)
         return self
 
     def stop(self) -> None:
-        """Ends the broker and, without ``data_dir``, removes its folder."""
+        """Stop the broker. Without ``data_dir``, delete its folder."""
         if self._owner != os.getpid():
-            # A forked child has this object too, but the broker is its parent's.
+            # A forked child has a copy of this object, but the broker belongs to its parent.
             return
         self._leave()
         self._forget()
 
     def kill(self) -> None:
-        """Ends the broker at once, as a crash would; data and folder stay for ``start()``."""
+        """Kill the broker, as a crash would. Data and folder remain for ``start()``."""
         watchdog, pid = self._watchdog, self.pid
         if watchdog is None or watchdog.poll() is not None or pid is None:
             return
@@ -180,7 +180,7 @@ class EmbeddedBroker:
         return self._data_dir is None
 
     def _leave(self) -> None:
-        """Closes the watchdog's input, upon which it ends the broker and then itself."""
+        """Close the watchdog's input, so that it stops the broker and ends."""
         if self._watchdog is None:
             return
         assert self._watchdog.stdin is not None
@@ -205,7 +205,7 @@ class EmbeddedBroker:
         self._folder = None
 
     def _let_go(self) -> None:
-        """In a forked child: closes its copy of the pipe, so that the parent's death shows."""
+        """Close the copy of the pipe in a forked child, so that the parent's end is noticed."""
         if self._watchdog is not None and self._watchdog.stdin is not None:
             with suppress(OSError):
                 self._watchdog.stdin.close()
@@ -217,7 +217,7 @@ _shared_lock = threading.Lock()
 
 
 def shared_broker() -> EmbeddedBroker:
-    """Gives the one broker of this process, started by the first call and kept to the end."""
+    """Return the broker of this process, which the first call starts."""
     global _shared  # noqa: PLW0603
     with _shared_lock:
         if _shared is None:

@@ -1,7 +1,7 @@
-"""The one table of Kafka's errors: for each error code, what Penstock does about it and why.
+"""The table of Kafka's errors: what Penstock does about each error code, and why.
 
-``docs/reference/kafka-errors.md`` is written from it. The texts of errors that reach the user are
-made in ``penstock.kafka.admin_failures``.
+``docs/reference/kafka-errors.md`` is generated from it. The texts for users are in
+``penstock.kafka.admin_failures``.
 """
 
 from __future__ import annotations
@@ -271,9 +271,9 @@ _BY_CODE = {row.code: row for row in ROWS}
 def verdict(error: KafkaError | int) -> Verdict:
     """Return what Penstock does about an error or an error code.
 
-    An error object can say more than its code. A client that has met a fatal error answers every
-    later call with an error, so waiting with it would never end: WAIT becomes RENEW. A code that
-    the table does not have comes from a newer librdkafka; its flags decide.
+    After a fatal error, every call of the client fails, so waiting would never end: WAIT becomes
+    RENEW. A code that is not in the table comes from a newer librdkafka; the flags of the error
+    decide then.
 
     >>> verdict(KafkaError.NOT_COORDINATOR)
     <Verdict.WAIT: 'waits, then runs the batch again'>

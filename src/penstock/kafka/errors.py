@@ -1,4 +1,4 @@
-"""What can go wrong with Kafka; every class is a ``PenstockError`` with code, values and a fix."""
+"""Errors about Kafka. Every class is a ``PenstockError`` with a code and a fix."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class JavaError(PenstockError):
 
 
 class BrokerError(PenstockError):
-    """The private broker cannot be had, started or stopped."""
+    """The private broker cannot be downloaded, started or stopped."""
 
 
 class KafkaRequestError(PenstockError):
@@ -18,7 +18,7 @@ class KafkaRequestError(PenstockError):
 
 
 class TopicExistsError(KafkaRequestError):
-    """The topic exists, with other properties than the ones asked for."""
+    """The topic exists with other properties."""
 
 
 class UnknownTopicError(KafkaRequestError):

@@ -1,4 +1,4 @@
-"""All that starting a broker takes: a Java, Kafka's files, and the archive for quick starts."""
+"""Installs what a broker needs: Java, Kafka's files, and the archive for quick starts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from penstock.kafka.java import Java, find_java
 
 
 def ensure_installed(progress: Progress | None = None) -> tuple[Java, Distribution]:
-    """Finds Java and Kafka, fetching Kafka when the user's cache does not have it.
+    """Find Java and Kafka; download Kafka if it is not in the user's cache.
 
     Args:
-        progress: is told what happens; None shows it on the terminal, if there is one.
+        progress: receives messages; None shows them on the terminal, if there is one.
 
     Raises:
         JavaError: no Java was found.
-        BrokerError: Kafka cannot be fetched.
+        BrokerError: Kafka cannot be downloaded.
     """
     java = find_java()
     with _shown(progress) as report:
@@ -31,7 +31,7 @@ def ensure_installed(progress: Progress | None = None) -> tuple[Java, Distributi
 
 @contextmanager
 def _shown(progress: Progress | None) -> Iterator[Progress]:
-    """Reports to the caller, or on one line of the terminal that is cleared at the end."""
+    """Show messages to the caller, or on one line of the terminal that is cleared at the end."""
     if progress is not None:
         yield progress
     elif sys.stderr is not None and sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""Fetches jars through the Ivy that pyspark ships, by the repository settings of the user."""
+"""Downloads jars with pyspark's Ivy and the repository settings of the user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
 from penstock.kafka.machine import proxy_options
 
-#: Receives one short line about what is being done, again and again.
+#: Receives short messages about the progress.
 Progress = Callable[[str], None]
 
 _TIMEOUTS = [
@@ -28,11 +28,11 @@ _MAVEN_CENTRAL = frozenset({"*", "external:*", "central"})
 def fetch_jars(
     java: Java, modules: list[tuple[str, str, str]], folder: Path, progress: Progress
 ) -> None:
-    """Puts the modules and all they depend on into ``folder``; checksums are verified by Ivy.
+    """Download modules and their dependencies into ``folder``. Ivy verifies checksums.
 
     Args:
         modules: organisation, name and revision of each.
-        folder: is made. Its parent, a scratch folder, takes what Ivy needs besides.
+        folder: is created. Its parent is a temporary folder, which Ivy also uses.
 
     Raises:
         BrokerError: ``kafka-download-failed``, with the last lines that Ivy wrote.
@@ -57,7 +57,7 @@ def fetch_jars(
 
 
 def ivy_jar() -> Path:
-    """Finds Ivy among pyspark's jars, without importing pyspark."""
+    """Find Ivy among pyspark's jars, without importing pyspark."""
     package = find_spec("pyspark")
     if package is not None and package.origin:
         found = sorted((Path(package.origin).parent / "jars").glob("ivy-*.jar"))
@@ -71,7 +71,7 @@ def ivy_jar() -> Path:
 
 
 def _run(command: list[str], progress: Progress) -> str | None:
-    """Gives None, or the last lines of what went wrong."""
+    """Run Ivy. Return None, or the last lines of its output if it failed."""
     tail: deque[str] = deque(maxlen=15)
     found = loaded = 0
     with subprocess.Popen(
@@ -104,7 +104,7 @@ def _description(modules: list[tuple[str, str, str]]) -> str:
 
 
 def _settings(work: Path) -> list[str]:
-    """Names the settings to use: the user's for Ivy, else the user's Maven mirror, else Ivy's."""
+    """Return the settings file: the user's for Ivy, or the user's Maven mirror, or Ivy's own."""
     own = Path.home() / ".ivy2" / "ivysettings.xml"
     if own.is_file():
         return ["-settings", str(own)]
@@ -117,7 +117,7 @@ def _settings(work: Path) -> list[str]:
 
 
 def _mirror_settings(maven: Path) -> Iterator[str]:
-    """Writes Maven's mirror of the central repository in Ivy's words, when there is one."""
+    """Write Maven's mirror of the central repository as settings of Ivy, if there is one."""
     if not maven.is_file():
         return
     try:
@@ -125,7 +125,7 @@ def _mirror_settings(maven: Path) -> Iterator[str]:
     except ElementTree.ParseError:
         return
     for mirror in root.iterfind("{*}mirrors/{*}mirror"):
-        # "*,!internal" and "central,snapshots" cover the central repository too.
+        # "*,!internal" and "central,snapshots" include the central repository, too.
         covered = {part.strip() for part in _text(mirror, "mirrorOf").split(",")}
         url = _text(mirror, "url")
         if url and covered & _MAVEN_CENTRAL and "!central" not in covered:

