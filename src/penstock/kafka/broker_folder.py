@@ -1,7 +1,8 @@
 """The folder of one broker: its files, its lock, and what a start needs in it.
 
-``data/`` is Kafka's storage and ``broker.log`` its log. ``port`` and ``internal-port`` are its ports
-for clients and for itself. ``pid`` is its process id. It holds ``lock`` as long as it lives.
+``data/`` is Kafka's storage and ``broker.log`` its log. ``port`` and ``internal-port`` are the
+ports for clients and for the broker itself. ``pid`` is its process id. The broker holds ``lock`` as
+long as it lives.
 """
 
 from __future__ import annotations

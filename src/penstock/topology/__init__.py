@@ -1,1 +1,1 @@
-"""The topology: nodes as data, the graph they form, its parts, its names and its pictures."""
+"""The topology: nodes as data, the graph they form, its sub-topologies, and its descriptions."""

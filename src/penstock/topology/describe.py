@@ -1,4 +1,4 @@
-"""``describe()``: the parts of a topology, and their text in the words of Kafka Streams."""
+"""``describe()``: the parts of a topology, and the text that Kafka Streams prints for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.topology.subtopology import SubTopology, subtopologies
 
 @dataclass(frozen=True, slots=True)
 class NodeDescription:
-    """One node as ``describe()`` shows it: neighbours and stores in the order they are printed."""
+    """One node as ``describe()`` shows it, with neighbours and stores in the printed order."""
 
     name: str
     kind: str
@@ -72,7 +72,7 @@ class TopologyDescription:
 
 
 def describe(graph: Graph) -> TopologyDescription:
-    """Describes the whole graph."""
+    """Describe the whole graph."""
     plain, global_ = [], []
     for part in subtopologies(graph):
         if part.is_global:
@@ -88,7 +88,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 @dataclass(slots=True, eq=False)
 class _Drawn:
-    """A node while its neighbours are being collected; ``size`` counts it and what follows it."""
+    """A node while the description is built. ``size`` counts the node and all nodes after it."""
 
     node: Node
     size: int = 1
@@ -110,7 +110,7 @@ def _larger_first(one: _Drawn, other: _Drawn) -> int:
 
 
 def _describe_part(part: SubTopology, graph: Graph) -> SubTopologyDescription:
-    # Java walks a hash map of names here, and sizes grow on the way.
+    # As in Java: the nodes are visited in the order of a hash map, while sizes still grow.
     order = hash_order(hash_order(part.nodes))
     drawn = {name: _Drawn(graph.nodes[name]) for name in order}
     for item in drawn.values():

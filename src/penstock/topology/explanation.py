@@ -1,4 +1,4 @@
-"""How the parts of a topology run: over columns, or record by record and why."""
+"""How each sub-topology runs: over columns, or record by record, and why."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Explanation:
 
     @property
     def is_vectorised(self) -> bool:
-        """Whether everything runs over columns."""
+        """Return whether everything runs over columns."""
         return all(part.is_vectorised for part in self.parts)
 
     def __str__(self) -> str:

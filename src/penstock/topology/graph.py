@@ -1,4 +1,4 @@
-"""The graph of a topology: built step by step, then frozen. Its face: ``topology.topology``."""
+"""The graph of a topology: built step by step, then frozen. Users see ``topology.topology``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.topology.validate import (
 
 @dataclass(frozen=True, slots=True)
 class GlobalStore:
-    """A store that every task can read: fed from ``source`` through ``processor``."""
+    """A store that every task can read. ``processor`` fills it from ``source``."""
 
     spec: StoreSpec
     source: str
@@ -30,12 +30,12 @@ class GlobalStore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """All nodes and stores of a topology, in the order they were added. Never changes.
+    """All nodes and stores of a topology, in the order in which they were added. Immutable.
 
     ``internal_topics`` maps repartition topics (without the application's prefix) to the number
     of partitions asked for. ``source_changelogs`` maps stores to the source topic that serves as
-    their changelog. ``copartitioned`` are groups of sources that need equal partition counts, and
-    ``copartition_sites`` the user's lines that made it so.
+    their changelog. ``copartitioned`` are groups of sources that need equal partition counts;
+    ``copartition_sites`` are the lines of the user's program that need it.
     """
 
     nodes: Mapping[str, Node]
@@ -47,7 +47,7 @@ class Graph:
     copartition_sites: Mapping[frozenset[str], str]
 
     def children(self, name: str) -> list[str]:
-        """The nodes that have this one as a parent, in the order they were added."""
+        """Return the nodes that have this one as a parent, in the order they were added."""
         return [node.name for node in self.nodes.values() if name in node.parents]
 
     def is_global(self, name: str) -> bool:
@@ -56,7 +56,7 @@ class Graph:
 
 @dataclass(slots=True)
 class GraphBuilder:
-    """Collects nodes and stores, and refuses each wrong one when it is added."""
+    """Collects nodes and stores. A wrong one is refused when it is added."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     stores: dict[str, StoreSpec] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class GraphBuilder:
         )
 
     def copy(self) -> GraphBuilder:
-        """Gives a builder that can go on without changing this one."""
+        """Return a copy; changes of the copy do not change this builder."""
         return GraphBuilder(
             dict(self.nodes),
             dict(self.stores),
@@ -90,7 +90,7 @@ class GraphBuilder:
         )
 
     def add_node(self, node: Node) -> None:
-        """Adds a node below its parents; connects it to the stores it names."""
+        """Add a node below its parents, and connect it to the stores it names."""
         check_new_name(node, self.nodes)
         if isinstance(node, Source):
             self._check_topics(node)
@@ -101,7 +101,7 @@ class GraphBuilder:
             self._connect(node.name, store)
 
     def add_store(self, spec: StoreSpec, *processors: str) -> None:
-        """Adds a store and connects processors to it; the same spec again only connects."""
+        """Add a store and connect processors to it; an equal spec is only connected."""
         if not isinstance(spec, StoreSpec):
             raise InvalidArgumentError(
                 "not-a-store",
@@ -122,7 +122,7 @@ class GraphBuilder:
             self._connect(processor, spec.name)
 
     def connect_stores(self, processor: str, *stores: str) -> None:
-        """Lets a processor use stores that have been added."""
+        """Connect a processor to stores that have been added."""
         if not stores:
             raise TopologyError(
                 "no-stores",
@@ -134,7 +134,7 @@ class GraphBuilder:
             self._connect(processor, store)
 
     def add_global_store(self, spec: StoreSpec, source: Source, processor: Node) -> None:
-        """Adds a store that is fed from a topic of its own and readable in every task."""
+        """Add a store that is filled from a topic of its own and that every task can read."""
         check_new_name(source, self.nodes)
         check_new_name(processor, self.nodes)
         if source.name == processor.name:
@@ -164,7 +164,7 @@ class GraphBuilder:
         self.internal_topics[name] = partitions
 
     def connect_source_store_and_topic(self, store: str, topic: str) -> None:
-        """Lets the source topic serve as the store's changelog."""
+        """Let the source topic serve as the store's changelog."""
         if store in self.source_changelogs:
             raise TopologyError(
                 "duplicate-store",

@@ -1,4 +1,4 @@
-"""The iteration orders of Java's hash and tree sets, which ``describe()`` texts depend on."""
+"""Iteration orders of Java's hash and tree sets. The text of ``describe()`` depends on them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def string_hash(text: str) -> int:
-    """Java's ``String.hashCode`` as an unsigned 32-bit number."""
+    """Return Java's ``String.hashCode`` as an unsigned 32-bit number."""
     value = 0
     units = text.encode("utf-16-be")
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -19,9 +19,9 @@ def string_hash(text: str) -> int:
 
 
 def hash_order(names: Iterable[str], *, presized: bool = False) -> list[str]:
-    """Orders names as a ``HashSet`` does that received them one by one.
+    """Return names in the order of a ``HashSet`` to which they were added one by one.
 
-    ``presized`` is the copy constructor, which makes room for all of them at once.
+    ``presized`` is for the copy constructor, which allocates room for all of them at once.
     """
     distinct = list(dict.fromkeys(names))
     capacity = 16
@@ -48,10 +48,10 @@ class _Entry(Generic[T]):
 
 
 class TreeOrder(Generic[T]):
-    """A ``TreeSet`` whose comparison may change its mind between insertions.
+    """A ``TreeSet`` whose elements may compare differently at each insertion.
 
-    Java compares node sizes while they still grow, so the resulting order depends on the shape of
-    the red-black tree at each insertion; sorting at the end would give another text.
+    Java compares node sizes while they still grow. So the order depends on the shape of the
+    red-black tree at each insertion, and sorting at the end would give another text.
     """
 
     def __init__(self, compare: Callable[[T, T], int]) -> None:

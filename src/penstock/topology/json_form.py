@@ -1,6 +1,7 @@
-"""The graph as JSON: for tools, for comparing two versions, and for stored plans.
+"""The graph as JSON, for tools, for comparing two versions, and for stored plans.
 
-Functions appear by name and line; a kind carries a version, and a changed meaning is a new one.
+Functions appear by name and line. Each kind of node has a version; a change of its meaning is a new
+version.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _NODE_FIELDS = ("name", "parents", "stores", "site")
 
 
 def to_json(graph: Graph) -> str:
-    """Gives the whole graph, cut into sub-topologies, as indented JSON."""
+    """Return the whole graph, cut into sub-topologies, as indented JSON."""
     return json.dumps(to_dict(graph), indent=2, ensure_ascii=False)
 
 
@@ -44,7 +45,7 @@ def to_dict(graph: Graph) -> dict[str, Any]:
 
 
 def node_to_dict(node: Node) -> dict[str, Any]:
-    """Gives one node; what has its default value is left out."""
+    """Return one node as a dict, without fields that have their default value."""
     given = {
         field.name: _plain(getattr(node, field.name))
         for field in fields(node)
@@ -61,7 +62,7 @@ def node_to_dict(node: Node) -> dict[str, Any]:
 
 
 def _is_default(value: Any) -> bool:
-    # By identity: an expression answers == with another expression.
+    # By identity: == of an expression returns another expression.
     return value is None or value is False or (isinstance(value, tuple) and not value)
 
 

@@ -1,4 +1,4 @@
-"""A topology to look at: Mermaid text for documents, SVG for notebooks and pages."""
+"""A topology as a picture: Mermaid text for documents, SVG for notebooks and pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLOURS = {"source": "#d7ecd9", "sink": "#f6e2c8", "processor": "#dfe7f5", "sto
 
 
 def to_mermaid(graph: Graph) -> str:
-    """Gives a Mermaid flow chart: a box per sub-topology, topics and stores beside it."""
+    """Return a Mermaid flow chart: a box per sub-topology, topics and stores beside it."""
     ids = {name: f"n{number}" for number, name in enumerate(graph.nodes)}
     lines = ["flowchart TD"]
     for part in subtopologies(graph):
@@ -71,7 +71,7 @@ class _Box:
 
 
 def to_svg(graph: Graph) -> str:
-    """Gives a picture that needs nothing but a browser; each sub-topology is one panel."""
+    """Return an SVG picture with a panel for each sub-topology."""
     panels, top, width = [], _PAD, 0
     for part in subtopologies(graph):
         panel, panel_width, panel_height = _panel(part, graph, top)
@@ -105,7 +105,7 @@ def _panel(part: SubTopology, graph: Graph, top: int) -> tuple[str, int, int]:
 
 
 def _place(part: SubTopology, graph: Graph, top: int) -> dict[str, _Box]:
-    """Puts each node one row below its lowest parent, side by side within a row."""
+    """Put each node one row below its lowest parent, side by side within a row."""
     rows: dict[str, int] = {}
     filled: dict[int, int] = {}
     boxes = {}

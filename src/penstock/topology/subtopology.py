@@ -1,4 +1,4 @@
-"""The cut of a graph into sub-topologies: nodes that share a path or a store run in one task."""
+"""Divides a graph into sub-topologies: nodes with a common path or store run in one task."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.topology.nodes import Sink, Source
 
 @dataclass(frozen=True, slots=True)
 class SubTopology:
-    """Nodes that are always processed together; a global one only feeds a global store."""
+    """Nodes that are always processed together. A global one only fills a global store."""
 
     id: int
     nodes: tuple[str, ...]
@@ -23,12 +23,12 @@ class SubTopology:
         return [node for name in self.nodes if isinstance(node := graph.nodes[name], Sink)]
 
     def stores(self, graph: Graph) -> list[str]:
-        """The stores of these nodes, in the order in which they were first connected."""
+        """Return the stores of these nodes, in the order in which they were first connected."""
         return list(dict.fromkeys(s for name in self.nodes for s in graph.nodes[name].stores))
 
 
 def subtopologies(graph: Graph) -> tuple[SubTopology, ...]:
-    """Cuts the graph; numbers follow the first node of each part, as in Kafka Streams."""
+    """Divide the graph. The first node of a part decides its number, as in Kafka Streams."""
     groups = _Groups(graph)
     members: dict[str, list[str]] = {}
     for name in graph.nodes:
@@ -41,7 +41,7 @@ def subtopologies(graph: Graph) -> tuple[SubTopology, ...]:
 
 
 class _Groups:
-    """Disjoint sets of node names, united along edges and over shared stores."""
+    """Disjoint sets of node names, merged along edges and shared stores."""
 
     def __init__(self, graph: Graph) -> None:
         self._parent = {name: name for name in graph.nodes}

@@ -1,4 +1,4 @@
-"""``Topology``: the face of a graph, for the Processor API and for everything that reads it."""
+"""``Topology``: the public class of a graph, also for the Processor API."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from penstock.topology.picture import to_mermaid, to_svg
 
 
 class Topology:
-    """A graph of sources, processors, stores and sinks: a description, nothing runs yet.
+    """A graph of sources, processors, stores and sinks. It is a description; nothing runs yet.
 
     Build one with ``StreamsBuilder``, or node by node:
 
@@ -57,7 +57,7 @@ class Topology:
 
     @property
     def graph(self) -> Graph:
-        """The frozen graph as it is now; adding to the topology makes a new one."""
+        """Return the frozen graph. After an addition, the next call returns another one."""
         if self._graph is None:
             self._graph = self._builder.freeze()
         return self._graph
@@ -71,7 +71,7 @@ class Topology:
         timestamp_extractor: TimestampExtractor | None = None,
         offset_reset: str | None = None,
     ) -> Topology:
-        """Adds a source that reads the topics, or all topics that match one pattern."""
+        """Add a source that reads the topics, or all topics that match one pattern."""
         site = caller_site()
         patterns = [topic for topic in topics if isinstance(topic, re.Pattern)]
         if patterns and len(topics) > 1:
@@ -95,7 +95,7 @@ class Topology:
         )
 
     def add_processor(self, name: str, supplier: Any, *parents: str) -> Topology:
-        """Adds a processor below its parents, with the stores that the supplier brings along."""
+        """Add a processor below its parents, with the stores of the supplier."""
         site = caller_site()
         self._add(
             Process(name=name, supplier=as_supplier(supplier, site), parents=parents, site=site)
@@ -113,7 +113,7 @@ class Topology:
         value_serde: Any = None,
         partitioner: StreamPartitioner | None = None,
     ) -> Topology:
-        """Adds a sink to a topic, or to the one that ``topic(key, value, context)`` names."""
+        """Add a sink to a topic, or to the topic that ``topic(key, value, context)`` returns."""
         is_fixed = isinstance(topic, str)
         return self._add(
             Sink(
@@ -129,7 +129,7 @@ class Topology:
         )
 
     def add_state_store(self, store: StoreSpec, *processors: str) -> Topology:
-        """Adds a state store and connects it to processors that have been added."""
+        """Add a state store, and connect it to processors that have been added."""
         self._graph = None
         self._builder.add_store(store, *processors)
         return self
@@ -146,7 +146,7 @@ class Topology:
         value_serde: Any = None,
         timestamp_extractor: TimestampExtractor | None = None,
     ) -> Topology:
-        """Adds a store that mirrors a topic: the topic itself serves as the store's changelog."""
+        """Add a store with the contents of a topic, which is also the changelog of the store."""
         self.add_source(
             source_name,
             topic,
@@ -171,7 +171,7 @@ class Topology:
         value_serde: Any = None,
         timestamp_extractor: TimestampExtractor | None = None,
     ) -> Topology:
-        """Adds a store that every task can read, kept up to date by ``processor``."""
+        """Add a store that every task can read. ``processor`` keeps it up to date."""
         site = caller_site()
         self._graph = None
         self._builder.add_global_store(
@@ -189,13 +189,13 @@ class Topology:
         return self
 
     def connect_processor_and_state_stores(self, processor: str, *stores: str) -> Topology:
-        """Lets a processor use stores that have been added."""
+        """Connect a processor to stores that have been added."""
         self._graph = None
         self._builder.connect_stores(processor, *stores)
         return self
 
     def describe(self, format: str = "text") -> TopologyDescription | str:  # noqa: A002
-        """Describes the topology: as an object whose text is Java's, or as a picture.
+        """Describe the topology, as an object with the same text as in Java, or as a picture.
 
         Args:
             format: ``"text"`` (default), ``"mermaid"``, ``"svg"`` or ``"json"``.
@@ -213,13 +213,13 @@ class Topology:
         return writers[format](self.graph)
 
     def to_json(self) -> str:
-        """Gives the graph as JSON, with a version per kind of node."""
+        """Return the graph as JSON, with a version per kind of node."""
         return to_json(self.graph)
 
     def explain(self, config: Mapping[str, Any] | None = None) -> Explanation:
-        """Says which sub-topologies run over columns, and what keeps the others from it.
+        """Return which sub-topologies run over columns, and why the others do not.
 
-        Nothing runs. Settings are of interest where they name serdes or handlers.
+        Nothing runs. ``config`` matters if it names serdes or handlers.
 
         >>> import penstock as ps
         >>> builder = ps.StreamsBuilder()
@@ -228,7 +228,7 @@ class Topology:
         >>> builder.build().explain()
         sub-topology 0: over columns
         """
-        # The planner belongs to a layer above, and is loaded only if somebody asks.
+        # The planner belongs to a higher layer, so it is imported only here.
         planner = importlib.import_module("penstock.runtime.local.column_forms")
         found: Explanation = planner.explained(self, config)
         return found
@@ -246,7 +246,7 @@ class Topology:
 
 
 def check_runnable(graph: Graph) -> None:
-    """Refuses a topology without any source: nothing would ever happen."""
+    """Refuse a topology without a source: it would do nothing."""
     if not any(isinstance(node, Source) for node in graph.nodes.values()):
         raise TopologyError(
             "no-source",

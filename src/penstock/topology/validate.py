@@ -1,4 +1,4 @@
-"""Checks of single steps while a graph is built. What needs a running cluster is checked there."""
+"""Checks of nodes while a graph is built. The runtime checks what needs a cluster."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from penstock.topology.nodes import Node, Sink, Source
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Gives ``; did you mean 'x'?`` for the known name most like this one, or nothing."""
+    """Return ``; did you mean 'x'?`` for the nearest known name, or an empty text."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def check_new_name(node: Node, nodes: Mapping[str, Node]) -> None:
-    """Refuses a missing name and one that another node has already."""
+    """Refuse a name that is missing or that another node has."""
     if node.name is None:
         raise NullArgumentError("missing-name", "a node needs a name", at=node.site)
     if not isinstance(node.name, str):
@@ -36,7 +36,7 @@ def check_new_name(node: Node, nodes: Mapping[str, Node]) -> None:
 
 
 def check_parents(node: Node, nodes: Mapping[str, Node]) -> None:
-    """Refuses a node without parents, with unknown ones (so that no cycle can form) or a sink."""
+    """Refuse missing or unknown parents, and sinks as parents. So there is never a cycle."""
     if not node.parents:
         raise TopologyError(
             "no-parents",
@@ -69,7 +69,7 @@ def check_parents(node: Node, nodes: Mapping[str, Node]) -> None:
 
 
 def check_topic_is_free(topic: str, source: Source, nodes: Mapping[str, Node]) -> None:
-    """A topic feeds one source only: else its records would be read twice."""
+    """Refuse a topic that another source reads: its records would be read twice."""
     if topic is None:
         raise NullArgumentError("missing-topic", "a topic name is None", at=source.site)
     for other in nodes.values():
@@ -86,7 +86,7 @@ def check_topic_is_free(topic: str, source: Source, nodes: Mapping[str, Node]) -
 
 
 def check_pattern_is_free(source: Source, nodes: Mapping[str, Node]) -> None:
-    """A pattern must not match a topic that another source reads by name."""
+    """Refuse a pattern that matches a topic that another source reads by name."""
     pattern = source.pattern
     assert isinstance(pattern, re.Pattern)
     for other in nodes.values():

@@ -43,7 +43,7 @@ from penstock.topology.nodes.topics.source import Source
 from penstock.topology.nodes.topics.table_source import TableSource
 from penstock.topology.nodes.topics.to_spark import ToSpark
 
-#: Run objects of the user's, which may ask for calls as time goes by.
+#: Nodes that run the user's processors, which may schedule punctuations.
 MAY_SCHEDULE = (Process, TableTransformValues)
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The two bases of all nodes. Nodes are frozen data; parents are names, not object links."""
+"""The two base classes of nodes. Nodes are frozen data; parents are given by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Node:
     """A named step of a topology.
 
     ``stores`` are the state stores the node is connected to, in the order they were connected.
-    ``site`` is the line of user code that made the node.
+    ``site`` is the line of the user's program that added the node.
     """
 
     name: str
@@ -23,10 +23,10 @@ class Node:
 class TableNode(Node):
     """A step whose output is a table: it forwards ``Change`` values.
 
-    ``store`` is the store that holds the result, if it is materialized; a table without one is
-    computed from its parent on each read. ``sends_old`` says that a later node needs the old
-    value of each change. ``versioned`` switches to the rules for versioned tables: updates that
-    are not the latest are dropped.
+    ``store`` has the result, if it is materialized. A table without a store is computed from its
+    parent on each read. ``sends_old`` means that a later node needs the old value of each change.
+    ``versioned`` means the rules for versioned tables: updates that are not the latest are
+    dropped.
     """
 
     store: str | None = None

@@ -14,7 +14,7 @@ from penstock.topology.nodes.node import TableNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate(TableNode):
-    """Folds the values of each key into one: ``fn(key, value, aggregate)`` from ``initializer``.
+    """Folds the values of each key with ``fn(key, value, aggregate)``, from ``initializer``.
 
     Records with a null key or value are dropped. ``versioned`` says that the store is versioned.
     """
@@ -25,6 +25,6 @@ class Aggregate(TableNode):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduce(TableNode):
-    """Folds the values of each key into one of the same type; the first value starts it."""
+    """Folds the values of each key into one of the same type. It starts with the first value."""
 
     fn: Callable[[Any, Any], Any]

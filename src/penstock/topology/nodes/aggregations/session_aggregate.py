@@ -15,10 +15,10 @@ from penstock.topology.nodes.node import TableNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionAggregate(TableNode):
-    """Folds the records of one key into one value per burst of activity.
+    """Folds the records of one key into one value per session.
 
-    A record that bridges sessions merges them with ``merger(key, first, second)``; each merged
-    session is forwarded as a tombstone first.
+    A record between two sessions merges them with ``merger(key, first, second)``. For each merged
+    session, a tombstone is forwarded first.
     """
 
     windows: SessionWindows

@@ -15,7 +15,7 @@ from penstock.topology.nodes.node import TableNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlidingAggregate(TableNode):
-    """Folds the records of one key into one value per window of records near each other."""
+    """Folds the records of one key into one value per sliding window."""
 
     windows: SlidingWindows
     initializer: Callable[[], Any]

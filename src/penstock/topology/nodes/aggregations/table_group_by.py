@@ -16,7 +16,7 @@ from penstock.topology.nodes.node import TableNode
 class TableGroupBy(TableNode):
     """Maps old and new row of each change to ``(key, value)`` pairs and forwards them.
 
-    Old and new of the same new key go out as one change, others as two, the old one first.
+    If both have the same new key, they are one change. Otherwise they are two, the old one first.
     """
 
     fn: Callable[[Any, Any], tuple[Any, Any]]

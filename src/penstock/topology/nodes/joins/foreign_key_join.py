@@ -1,8 +1,8 @@
-"""Joins two tables on a foreign key of the left one, as data: five nodes in a ring over two topics.
+"""Joins two tables on a foreign key of the left one, as data: five nodes and two topics.
 
-How it runs: ``penstock.kernel.operators.joins.foreign_key_join``. The topics in the fields are no
-real topics but names that serdes see, one for each kind of bytes, as Java has them:
-``<topic>-pk``, ``-fk``, ``-vh``.
+How it runs: ``penstock.kernel.operators.joins.foreign_key_join``. The topics in the fields are not
+real topics. They are names for serdes, one for each kind of bytes, as in Java: ``<topic>-pk``,
+``-fk``, ``-vh``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.topology.nodes.node import Node, TableNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeySubscribe(TableNode):
-    """Left side, out: tells the right side which left rows want which foreign key."""
+    """Left side, sending: subscribes to the foreign key of each left row."""
 
     foreign_key: Callable[..., Any]
     with_key: bool
@@ -31,7 +31,7 @@ class ForeignKeySubscribe(TableNode):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeyReceive(Node):
-    """Right side, in: keeps the subscriptions in ``store`` and hands them on."""
+    """Right side, receiving: keeps the subscriptions in ``store`` and forwards them."""
 
     store: str
     foreign_key_serde: Serde[Any] | None = None
@@ -42,14 +42,14 @@ class ForeignKeyReceive(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeyLookUp(Node):
-    """Right side: answers a new subscription with the row that ``table`` has now."""
+    """Right side: answers a new subscription with the current row of ``table``."""
 
     table: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeyUpdate(Node):
-    """Right side: tells all subscribers in ``store`` of a changed row.
+    """Right side: sends a changed row to all subscribers in ``store``.
 
     ``versioned`` says that the right table is versioned: out-of-order changes are dropped.
     """
@@ -64,7 +64,7 @@ class ForeignKeyUpdate(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeyResolve(Node):
-    """Left side, in: joins an answer with the left row, unless that row has changed meanwhile."""
+    """Left side, receiving: joins an answer with the left row, unless the row has changed."""
 
     table: str
     joiner: Callable[..., Any]

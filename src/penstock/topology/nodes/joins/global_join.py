@@ -1,4 +1,4 @@
-"""Looks a stream's records up in a global table, as data.
+"""Joins a stream with a global table, as data.
 
 How it runs: ``penstock.kernel.operators.joins.global_join``.
 """
@@ -14,7 +14,7 @@ from penstock.topology.nodes.node import Node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalJoin(Node):
-    """Joins each record with the row under the key that ``key_selector(key, value)`` gives.
+    """Joins each record with the row whose key ``key_selector(key, value)`` returns.
 
     ``store`` is the global table's store. The joiner takes ``(left, right)``, or with
     ``with_key`` the stream's key first.

@@ -15,7 +15,7 @@ from penstock.topology.nodes.node import Node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamJoinWindow(Node):
-    """Keeps one side's records in its window ``store`` for the other side to find."""
+    """Keeps the records of one side in its window ``store``, where the other side finds them."""
 
     store: str
 
@@ -24,9 +24,9 @@ class StreamJoinWindow(Node):
 class StreamJoin(Node):
     """One arm of a stream-stream join: finds partners in the other side's store.
 
-    The joiner always takes the left value first. ``emits_unmatched`` says that records of this
-    side without a partner are emitted once the window has closed (left and outer joins);
-    ``outer_store`` then holds them, for both arms. Both arms share one clock.
+    The joiner always takes the left value first. ``emits_unmatched`` means that records of this
+    side without a partner are emitted when the window has closed (left and outer joins).
+    ``outer_store`` keeps them until then, for both arms. Both arms share one clock.
     """
 
     is_left: bool

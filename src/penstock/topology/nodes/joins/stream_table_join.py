@@ -1,4 +1,4 @@
-"""Looks a stream's records up in a table, as data.
+"""Joins a stream with a table, as data.
 
 How it runs: ``penstock.kernel.operators.joins.stream_table_join``.
 """
@@ -14,9 +14,10 @@ from penstock.topology.nodes.node import Node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamTableJoin(Node):
-    """Joins each record with the row that the table node ``table`` has at that moment.
+    """Joins each record with the current row of the table node ``table``.
 
-    With ``grace_ms`` records wait in ``buffer`` and see the table as of their own timestamp.
+    With ``grace_ms``, records wait in ``buffer`` and are joined with the row that the table had at
+    their timestamp.
     """
 
     table: str

@@ -23,7 +23,7 @@ class JoinKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableJoin(TableNode):
-    """One arm of a table-table join: reacts to changes of its own side, looks up the other.
+    """One arm of a table-table join: for a change of its side, it looks up the other side.
 
     ``this`` and ``other`` are the table nodes of the two sides, seen from this arm. The joiner
     always takes the left table's value first: ``is_left`` says whether this arm is the left one.
@@ -38,18 +38,18 @@ class TableJoin(TableNode):
 
     @property
     def needs_other(self) -> bool:
-        """Whether the arm has no result without a row of the other side."""
+        """Return whether the arm has no result without a row of the other side."""
         return self.kind is JoinKind.INNER or (self.kind is JoinKind.LEFT and not self.is_left)
 
     @property
     def joins_missing(self) -> bool:
-        """Whether a row of the other side has a result though this side has none."""
+        """Return whether a row of the other side has a result without a row of this side."""
         return self.kind is JoinKind.OUTER or (self.kind is JoinKind.LEFT and not self.is_left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableJoinMerge(TableNode):
-    """Where both arms of a table-table join come together; holds the result's store, if any.
+    """Merges the two arms of a table-table join, and has the store of the result, if any.
 
     ``left_arm`` and ``right_arm`` are the names of the two ``TableJoin`` nodes.
     """

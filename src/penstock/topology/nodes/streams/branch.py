@@ -13,7 +13,8 @@ from penstock.topology.nodes.node import Node
 class Branch(Node):
     """Sends a record to the child of the first predicate that holds, else to ``default``.
 
-    ``children`` are node names, one per predicate; ``default`` None drops what no one takes.
+    ``children`` are node names, one per predicate. If ``default`` is None, other records are
+    dropped.
     """
 
     predicates: tuple[Callable[[Any, Any], bool], ...]

@@ -1,4 +1,4 @@
-"""Gives records a new key and value, as data.
+"""Replaces key and value of records, as data.
 
 How it runs: ``penstock.kernel.operators.streams.map``.
 """
@@ -14,6 +14,6 @@ from penstock.topology.nodes.node import Node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Map(Node):
-    """Replaces key and value by the pair that the function returns; None instead is an error."""
+    """Replaces key and value by the pair that the function returns. None is an error."""
 
     fn: Callable[[Any, Any], tuple[Any, Any]]

@@ -1,4 +1,4 @@
-"""Gives records a new value, as data.
+"""Replaces the value of records, as data.
 
 How it runs: ``penstock.kernel.operators.streams.map_values``.
 """

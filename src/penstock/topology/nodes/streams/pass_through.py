@@ -1,4 +1,4 @@
-"""Hands records on unchanged, as data: merged streams and the arms of a split.
+"""Forwards records unchanged, as data: for merged streams and branches.
 
 How it runs: ``penstock.kernel.operators.streams.pass_through``.
 """
@@ -17,4 +17,4 @@ class PassThrough(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablePassThrough(TableNode):
-    """Forwards every change of the table that several aggregations of a cogroup share."""
+    """Forwards every change of the table that the aggregations of a cogroup share."""

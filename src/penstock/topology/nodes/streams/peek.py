@@ -1,4 +1,7 @@
-"""Looks at records in passing, as data. How it runs: ``penstock.kernel.operators.streams.peek``."""
+"""Calls a function for each record, as data.
+
+How it runs: ``penstock.kernel.operators.streams.peek``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from penstock.topology.nodes.node import Node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peek(Node):
-    """Calls the function with each record; forwards the record unless it is a ``foreach``."""
+    """Calls the function with each record, and forwards the record unless it is a ``foreach``."""
 
     fn: Callable[[Any, Any], None]
     forwards: bool = True

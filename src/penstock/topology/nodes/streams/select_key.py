@@ -1,4 +1,4 @@
-"""Gives records a new key, as data.
+"""Replaces the key of records, as data.
 
 How it runs: ``penstock.kernel.operators.streams.select_key``.
 """

@@ -1,4 +1,4 @@
-"""Holds a table's changes back, as data.
+"""Delays changes of a table, as data.
 
 How it runs: ``penstock.kernel.operators.tables.suppress``.
 """

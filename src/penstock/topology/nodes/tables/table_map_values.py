@@ -1,4 +1,4 @@
-"""Gives a table's rows a new value, as data.
+"""Replaces the values of a table, as data.
 
 How it runs: ``penstock.kernel.operators.tables.table_map_values``.
 """

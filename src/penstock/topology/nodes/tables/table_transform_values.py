@@ -1,4 +1,4 @@
-"""Gives a table's rows a new value with the help of state, as data.
+"""Replaces the values of a table with the help of stores, as data.
 
 How it runs: ``penstock.kernel.operators.tables.table_transform_values``.
 """
@@ -14,6 +14,6 @@ from penstock.topology.nodes.node import TableNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableTransformValues(TableNode):
-    """Replaces the value of each row by what a transformer with stores makes of it."""
+    """Replaces the value of each row by the result of a transformer, which may have stores."""
 
     supplier: Callable[[], Any]

@@ -1,4 +1,4 @@
-"""Guards the way into a repartition topic, as data.
+"""Drops records before a repartition topic, as data.
 
 How it runs: ``penstock.kernel.operators.topics.null_key_filter``.
 """
@@ -12,4 +12,4 @@ from penstock.topology.nodes.node import Node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NullKeyFilter(Node):
-    """Drops records without a key: they belong to no partition."""
+    """Drops records without a key: they have no partition."""

@@ -1,4 +1,4 @@
-"""Hands a stream's batches to a function as Spark DataFrames, as data.
+"""Passes batches of a stream to a function as Spark DataFrames, as data.
 
 How it runs: ``penstock.kernel.operators.topics.to_spark`` in a task,
 ``penstock.runtime.spark.driver.to_spark`` on the driver.
@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.topology.nodes.topics.sink import Sink
 
-#: Topics of this form are no topics: what goes there is collected for Spark.
+#: Names of this form are not topics: records sent there are collected for Spark.
 SPARK_TOPIC = "spark:"
 
 
@@ -20,8 +20,8 @@ SPARK_TOPIC = "spark:"
 class ToSpark(Sink):
     """Collects the records of each batch and calls ``fn(dataframe, batch_id)`` with them.
 
-    After a crash the function sees the same batch id again with the same rows: a sink that
-    remembers the last id it wrote is exactly once. ``key_type`` and ``value_type`` are Spark
+    After a crash, the function is called again with the same batch id and the same rows. So a sink
+    that remembers its last batch id is exactly once. ``key_type`` and ``value_type`` are Spark
     types (DDL); None leaves JSON text.
     """
 
