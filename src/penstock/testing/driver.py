@@ -1,4 +1,4 @@
-"""``TopologyTestDriver``: the real kernel in this process, without Kafka, Spark or Java."""
+"""``TopologyTestDriver``: runs the kernel in this process, without Kafka, Spark or Java."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _ENGINES = ("records", "columns")
 
 
 class TopologyTestDriver:
-    """Runs a topology on records that a test pipes in, and gives what comes out.
+    """Runs a topology on records that a test pipes in, and returns its output.
 
-    Each record is processed completely, repartition topics and commit included, before ``pipe``
-    returns. Serdes of topics are taken from the topology where it names them.
+    Each record is processed completely, with repartition topics and commit, before ``pipe``
+    returns. The serdes of a topic are those that the topology names.
 
-    On Spark a large batch runs over columns where that gives the same. ``engine="columns"`` does
-    so here with batches of any size, and with each record of ``pipe`` as a batch of its own.
+    On Spark, a large batch runs over columns if the result is provably the same.
+    ``engine="columns"`` does that with batches of any size. Each record of ``pipe`` is a batch.
 
     >>> from penstock import StreamsBuilder
     >>> builder = StreamsBuilder()
@@ -113,30 +113,29 @@ class TopologyTestDriver:
         self.close()
 
     def close(self) -> None:
-        """Closes processors and stores and removes what the driver kept on disk."""
+        """Close processors and stores, and delete the files of the driver."""
         self._application.close()
 
     # Input
 
     def pipe(self, topic: str, *values: Any, key: Any = None) -> None:
-        """Pipes values (or ``(key, value)`` tuples, ``TestRecord``s, a text table) in order.
+        """Pipe values (or ``(key, value)`` tuples, ``TestRecord``s, a text table) in order.
 
-        Without a time of their own the records of a topic are one millisecond apart.
+        Records without a timestamp are one millisecond apart, for each topic.
         """
         for value in values:
             for record in self._records(topic, value, key):
                 self.pipe_record(topic, record)
 
     def pipe_batch(self, inputs: Mapping[str, Any]) -> None:
-        """Pipes records of one or more topics together, as one batch with one commit.
+        """Pipe records of one or more topics together, as one batch with one commit.
 
-        All records are queued first; then the one with the smallest timestamp among the heads of
-        the topics goes next, as a runtime does it that reads ahead. Caches hold results back
-        until the end of the batch. With ``engine="columns"`` each sub-topology takes all of its
-        records at once and commits, as on Spark.
+        All records are queued first. Then the one with the smallest timestamp among the first
+        records of all topics is processed next, as on Spark. Caches emit at the end of the batch.
+        With ``engine="columns"``, each sub-topology processes all of its records at once.
 
         Args:
-            inputs: For each topic what ``pipe`` takes: a list of values, or a text table.
+            inputs: For each topic, the values or the text table that ``pipe`` takes.
         """
         records = [
             self._input_record(topic, record)
@@ -147,7 +146,7 @@ class TopologyTestDriver:
         self._application.pipe_batch(records)
 
     def pipe_record(self, topic: str, record: TestRecord) -> None:
-        """Pipes one record, encoded with the serdes that the topology reads the topic with."""
+        """Pipe one record, encoded with the serdes that the topology reads the topic with."""
         self.pipe_bytes(*self._input_record(topic, record))
 
     def pipe_bytes(
@@ -159,7 +158,7 @@ class TopologyTestDriver:
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Pipes a record as raw bytes: poison records, say."""
+        """Pipe a record as raw bytes, for instance one that cannot be decoded."""
         self._check_partition(topic, partition)
         record = InputRecord(topic, key, value, timestamp, tuple(headers), partition)
         self._application.pipe_batch([record], commit_every=1)
@@ -173,7 +172,7 @@ class TopologyTestDriver:
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Pipes one record by topic, key and value."""
+        """Pipe one record by topic, key and value."""
         self.pipe_record(topic, TestRecord(key, value, timestamp, headers, partition))
 
     def create_input_topic(
@@ -184,7 +183,7 @@ class TopologyTestDriver:
         start: datetime | int | None = None,
         auto_advance: Duration | None = None,
     ) -> TestInputTopic:
-        """Gives a typed entrance to a topic, with a clock of its own."""
+        """Return an object that pipes records into a topic and has a clock of its own."""
         inferred = self._serdes.of_input(topic, strict=False)
         return TestInputTopic(
             self,
@@ -196,7 +195,7 @@ class TopologyTestDriver:
         )
 
     def advance_wall_clock_time(self, duration: Duration) -> None:
-        """Moves the wall clock and runs the punctuations that are due, each at most once."""
+        """Advance the wall clock, and run the punctuations that are due, each at most once."""
         milliseconds = to_ms(duration)
         if milliseconds < 0:
             raise InvalidArgumentError(
@@ -210,35 +209,35 @@ class TopologyTestDriver:
     # Output
 
     def read(self, topic: str) -> list[Row]:
-        """Takes all records of a topic that have not been read yet, as rows."""
+        """Take all records of a topic that have not been read yet, as rows."""
         return [to_row(record) for record in self.read_records(topic)]
 
     def read_records(self, topic: str) -> list[TestRecord]:
-        """Takes all unread records with key, value, timestamp and headers."""
+        """Take all unread records with key, value, timestamp and headers."""
         serdes = self._serdes.of_output(topic)
         return [self._decode(record, *serdes) for record in self.take_all(topic)]
 
     def read_values(self, topic: str) -> list[Any]:
-        """Takes all unread records and gives their values."""
+        """Take all unread records, and return their values."""
         return [record.value for record in self.read_records(topic)]
 
     def read_key_values(self, topic: str) -> list[tuple[Any, Any]]:
-        """Takes all unread records and gives ``(key, value)`` pairs."""
+        """Take all unread records, and return ``(key, value)`` pairs."""
         return [(record.key, record.value) for record in self.read_records(topic)]
 
     def read_map(self, topic: str) -> dict[Any, Any]:
-        """Takes all unread records and gives the last value of each key."""
+        """Take all unread records, and return the last value of each key."""
         return dict(self.read_key_values(topic))
 
     def read_output(self, topic: str) -> TestRecord | None:
-        """Takes the next unread record of a topic, None when there is none."""
+        """Take the next unread record of a topic; None if there is none."""
         record = self.take_next(topic)
         return None if record is None else self._decode(record, *self._serdes.of_output(topic))
 
     def create_output_topic(
         self, topic: str, key_serde: Any = None, value_serde: Any = None
     ) -> TestOutputTopic:
-        """Gives a typed exit from a topic."""
+        """Return an object that reads the records of a topic."""
         inferred = self._serdes.of_output(topic, strict=False)
         return TestOutputTopic(
             self,
@@ -248,18 +247,18 @@ class TopologyTestDriver:
         )
 
     def outputs(self) -> list[ProducedRecord]:
-        """Everything that was sent so far, in sending order, internal topics included."""
+        """Return all records that were sent so far, in order, with those of internal topics."""
         return list(self._application.produced)
 
     def produced_topic_names(self) -> set[str]:
         return {record.topic for record in self._application.produced}
 
     def is_internal_topic(self, topic: str) -> bool:
-        """Whether the topic is a repartition or changelog topic of this application."""
+        """Return whether the topic is a repartition or changelog topic of this application."""
         return self._application.is_internal_topic(topic)
 
     def take_next(self, topic: str) -> ProducedRecord | None:
-        """Takes the next unread record of a topic as bytes."""
+        """Take the next unread record of a topic as bytes."""
         queue = self._queue(topic)
         return queue.popleft() if queue else None
 
@@ -270,7 +269,7 @@ class TopologyTestDriver:
         return taken
 
     def queue_size(self, topic: str) -> int:
-        """How many records of a topic have not been read yet."""
+        """Return how many records of a topic have not been read yet."""
         return len(self._queue(topic))
 
     # State
@@ -279,9 +278,9 @@ class TopologyTestDriver:
         return list(self._application.stores)
 
     def get_state_store(self, name: str, partition: int | None = None) -> Any:
-        """Gives a store by name; an unknown name is an error that lists the stores.
+        """Return a store by name; an unknown name is an error that lists the stores.
 
-        Where tasks have a store each, ``partition`` says which one is meant.
+        If there are several tasks, ``partition`` chooses the store of one task.
         """
         stores = self._application.stores
         if name not in stores:
@@ -295,47 +294,47 @@ class TopologyTestDriver:
         return self._of_partition(name, stores[name], partition)
 
     def get_all_state_stores(self) -> dict[str, Any]:
-        """Gives all stores by name; with several partitions each is a dict by partition."""
+        """Return all stores by name; with several partitions each is a dict by partition."""
         return dict(self._application.stores)
 
     def get_key_value_store(self, name: str, partition: int | None = None) -> Any:
-        """Gives a key-value store; a timestamped one is seen without its timestamps."""
+        """Return a key-value store. The values of a timestamped store have no timestamps here."""
         kinds = StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE
         return plain_view(self._store_of(name, partition, *kinds))
 
     def get_timestamped_key_value_store(self, name: str, partition: int | None = None) -> Any:
-        """Gives a store of ``ValueAndTimestamp``; headers are not seen."""
+        """Return a store of ``ValueAndTimestamp``, without headers."""
         store = self._store_of(name, partition, StoreKind.TIMESTAMPED_KEY_VALUE)
         return face(store, StoreHeaders.KEPT)
 
     def get_timestamped_key_value_store_with_headers(
         self, name: str, partition: int | None = None
     ) -> Any:
-        """Gives a store of ``ValueTimestampHeaders``, that of a DSL operator too."""
+        """Return a store of ``ValueTimestampHeaders``, also for a DSL operator."""
         return self._with_headers(name, partition, StoreKind.TIMESTAMPED_KEY_VALUE)
 
     def get_window_store(self, name: str, partition: int | None = None) -> Any:
-        """Gives a window store; a timestamped one is seen without its timestamps."""
+        """Return a window store. The values of a timestamped store have no timestamps here."""
         kinds = StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW
         return plain_view(self._store_of(name, partition, *kinds))
 
     def get_timestamped_window_store(self, name: str, partition: int | None = None) -> Any:
-        """Gives a store of ``ValueAndTimestamp``; headers are not seen."""
+        """Return a store of ``ValueAndTimestamp``, without headers."""
         store = self._store_of(name, partition, StoreKind.TIMESTAMPED_WINDOW)
         return face(store, StoreHeaders.KEPT)
 
     def get_timestamped_window_store_with_headers(
         self, name: str, partition: int | None = None
     ) -> Any:
-        """Gives a store of ``ValueTimestampHeaders``, that of a DSL operator too."""
+        """Return a store of ``ValueTimestampHeaders``, also for a DSL operator."""
         return self._with_headers(name, partition, StoreKind.TIMESTAMPED_WINDOW)
 
     def get_session_store(self, name: str, partition: int | None = None) -> Any:
-        """Gives a session store; headers are not seen."""
+        """Return a session store, without headers."""
         return face(self._store_of(name, partition, StoreKind.SESSION), StoreHeaders.KEPT)
 
     def get_session_store_with_headers(self, name: str, partition: int | None = None) -> Any:
-        """Gives a store of ``AggregationWithHeaders``, that of a DSL operator too."""
+        """Return a store of ``AggregationWithHeaders``, also for a DSL operator."""
         return self._with_headers(name, partition, StoreKind.SESSION)
 
     def get_versioned_key_value_store(self, name: str, partition: int | None = None) -> Any:
@@ -343,12 +342,12 @@ class TopologyTestDriver:
 
     @property
     def dropped_records(self) -> Mapping[tuple[str, str], int]:
-        """How many records were dropped, by (node, reason): null keys or late records, say."""
+        """Return how many records were dropped, by node and reason, such as null keys."""
         return self._application.dropped_records
 
     @property
     def batches(self) -> list[BatchReport]:
-        """How each batch so far ran with ``engine="columns"``: over columns, or why not.
+        """Return how each batch ran with ``engine="columns"``: over columns, or why not.
 
         >>> from penstock import StreamsBuilder, col
         >>> builder = StreamsBuilder()
@@ -404,7 +403,7 @@ class TopologyTestDriver:
         return self._unread.setdefault(topic, deque())
 
     def _check_output(self, topic: str) -> None:
-        """Refuses a topic that nothing can have written to: a slip of the pen reads as empty."""
+        """Refuse a topic that the topology does not write: a misspelt name would read as empty."""
         sinks = [n for n in self._application.graph.nodes.values() if isinstance(n, Sink)]
         known = sorted(sink.topic for sink in sinks if sink.topic is not None)
         is_certain = all(sink.topic is not None for sink in sinks)

@@ -1,4 +1,4 @@
-"""A context that records what a processor does: for tests of one processor, without a driver."""
+"""A context that records the calls of a processor, for tests of one processor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from penstock.state.spec import StoreSpec
 
 @dataclass(frozen=True, slots=True)
 class CapturedForward:
-    """A forwarded record, and the child it was meant for; None means all children."""
+    """A forwarded record and its child; None means all children."""
 
     record: Record[Any, Any] | FixedKeyRecord[Any, Any]
     child: str | None = None
@@ -31,17 +31,17 @@ class CapturedForward:
 
 @dataclass(slots=True)
 class CapturedPunctuator:
-    """A punctuation that a processor scheduled. It only runs when the test says so."""
+    """A punctuation that a processor scheduled. It runs only when the test calls it."""
 
     interval_ms: int
     kind: PunctuationType
     callback: Punctuator
     cancelled: bool = False
-    #: Milliseconds since 1970 at which the schedule is anchored, None if it is not.
+    #: The start of the schedule in milliseconds since 1970; None if it has none.
     start_time: int | None = None
 
     def punctuate(self, timestamp: int) -> None:
-        """Calls back as the runtime would at that time; a cancelled punctuation stays silent."""
+        """Call the punctuator as the runtime would at that time, unless it was cancelled."""
         if not self.cancelled:
             self.callback(timestamp)
 
@@ -50,7 +50,7 @@ class CapturedPunctuator:
 
 
 class MockProcessorContext:
-    """A ``ProcessorContext`` and ``FixedKeyProcessorContext`` whose surroundings the test sets.
+    """A ``ProcessorContext`` and ``FixedKeyProcessorContext`` that the test controls.
 
     Example:
         >>> from penstock.processor.processor import Processor
@@ -82,7 +82,7 @@ class MockProcessorContext:
         self._committed = False
 
     def start(self, processor: Any) -> Any:
-        """Hands the processor this context and calls its ``init``; gives the processor back."""
+        """Initialize a processor with this context, and return it."""
         processor.context = self
         processor.init(self)
         return processor
@@ -172,10 +172,10 @@ class MockProcessorContext:
         self._system_time = timestamp
 
     def add_state_store(self, store: Any) -> Any:
-        """Adds an open store, or opens what a builder describes: in memory, without changelog.
+        """Add an open store, or open the store of a builder in memory, without changelog.
 
         Returns:
-            The open store, to fill before the test or to look into after it.
+            The open store, which the test can fill and read.
         """
         if isinstance(store, StoreSpec):
             environment = StoreEnvironment(
@@ -193,7 +193,7 @@ class MockProcessorContext:
     # What the test asks
 
     def forwarded(self, child: str | None = None) -> list[CapturedForward]:
-        """Gives all forwards in order, or only those that reach the child of that name."""
+        """Return all forwards in order, or only those that reach the child of that name."""
         return [
             forward
             for forward in self._forwards
@@ -201,12 +201,12 @@ class MockProcessorContext:
         ]
 
     def scheduled_punctuators(self) -> list[CapturedPunctuator]:
-        """Gives the punctuations scheduled so far, cancelled ones included."""
+        """Return the punctuations scheduled so far, cancelled ones included."""
         return list(self._punctuators)
 
     @property
     def committed(self) -> bool:
-        """Whether ``commit`` was called since the start or since ``reset_commit``."""
+        """Return whether ``commit`` was called since the start or since ``reset_commit``."""
         return self._committed
 
     def reset_forwards(self) -> None:

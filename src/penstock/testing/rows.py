@@ -1,4 +1,4 @@
-"""Text tables in tests: a header line, then one record per line, columns separated by ``|``.
+"""Text tables for tests: a header line, then one record per line, with ``|`` between columns.
 
 Columns: ``key``, ``value``, ``time`` (``1:05`` is minutes and seconds, ``250`` milliseconds),
 ``partition`` and, in expected output, ``window``: its start in the same notation, or start and end
@@ -26,7 +26,7 @@ _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d{2})(?:\.(\d{1,3}))?")
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One record as a test compares it: equal if all columns that both sides have are equal."""
+    """One record for comparison. Two rows are equal if all columns that both have are equal."""
 
     cells: dict[str, Any]
 
@@ -49,7 +49,7 @@ def _same(column: str, one: Any, other: Any) -> bool:
 
 
 def to_row(record: TestRecord) -> Row:
-    """Gives a record as a row; a windowed key is split into key and window start."""
+    """Return a record as a row; a windowed key is split into key and window start."""
     key = record.key
     cells = {"key": key, "value": record.value, "time": record.timestamp}
     if record.partition is not None:
@@ -61,7 +61,7 @@ def to_row(record: TestRecord) -> Row:
 
 
 def rows(text: str) -> list[Row]:
-    """Parses the expected rows of a text table."""
+    """Parse the expected rows of a text table."""
     return [Row(cells) for cells in TextTable(text).cells()]
 
 
@@ -82,7 +82,7 @@ class TextTable:
 
     @staticmethod
     def is_one(value: Any) -> bool:
-        """Whether a piped value is a table rather than a plain text: its first line is a header."""
+        """Return whether a piped text is a table: whether its first line is a header."""
         if not isinstance(value, str) or "\n" not in value:
             return False
         first = next((line for line in value.splitlines() if line.strip()), "")
@@ -99,7 +99,7 @@ class TextTable:
             yield {n: _cell(n, text) for n, text in zip(self._header, cells, strict=True)}
 
     def records(self, key_serde: Serde[Any], value_serde: Serde[Any]) -> Iterator[TestRecord]:
-        """Gives the lines as records, their texts turned into what the serdes take."""
+        """Return the lines as records, with values of the types that the serdes write."""
         for cells in self.cells():
             yield TestRecord(
                 _fitting(cells.get("key"), key_serde),
@@ -139,7 +139,7 @@ def _milliseconds(text: str) -> int:
 
 
 def _fitting(text: str | None, serde: Serde[Any]) -> Any:
-    """A number or JSON where the serde takes no text."""
+    """Return the text itself or, if the serde does not write text, the JSON value in it."""
     if text is None:
         return None
     try:

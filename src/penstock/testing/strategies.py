@@ -23,7 +23,7 @@ class Event(NamedTuple):
 
 
 def keys(count: int = 4, *, nulls: bool = False) -> st.SearchStrategy[str | None]:
-    """Gives one of a few keys, so that records meet; with ``nulls`` sometimes none at all."""
+    """Return a strategy for one of a few keys; with ``nulls``, sometimes None."""
     named: st.SearchStrategy[str | None] = st.sampled_from([f"k{n}" for n in range(count)])
     return named | st.none() if nulls else named
 
@@ -39,20 +39,19 @@ def streams(
     max_step_s: float = 20,
     max_late_s: float = 60,
 ) -> list[Event]:
-    """Gives records of some topics in the order in which they arrive.
+    """Generate records of some topics, in the order of their arrival.
 
-    Time moves on by steps of up to ``max_step_s``; now and then a record is older than the newest
-    before it by up to ``max_late_s``. No two topics share a timestamp, so that which of their
-    records is processed first is always decided by time.
+    Time advances in steps of up to ``max_step_s``. Some records are late by up to ``max_late_s``.
+    No two topics share a timestamp, so timestamps decide which record is processed first.
 
     Args:
-        draw: Given by Hypothesis.
-        topics: Where records may arrive.
-        key: Keys; one of four if not given.
-        value: Values; small numbers and now and then a tombstone if not given.
-        max_size: How many records there are at most.
-        max_step_s: How far time moves between two records at most.
-        max_late_s: How late a record is at most; 0 keeps the stream in order.
+        draw: Comes from Hypothesis.
+        topics: The topics of the records.
+        key: A strategy for keys; by default, one of four.
+        value: A strategy for values; by default, small numbers and some tombstones.
+        max_size: The largest number of records.
+        max_step_s: The largest step of time between two records.
+        max_late_s: The largest delay of a record; with 0, the stream is in order.
     """
     key = keys() if key is None else key
     value = st.integers(0, 9) | st.none() if value is None else value
@@ -65,26 +64,26 @@ def streams(
     events, now = [], 0
     for number, record_key, record_value, (step_ms, late_ms) in records:
         now += step_ms
-        # The remainder says which topic it is: no two topics have the same.
+        # The remainder of a timestamp is the number of the topic, so no two topics share one.
         timestamp = max(0, now - late_ms) * len(topics) + number
         events.append(Event(topics[number], record_key, record_value, timestamp))
     return in_processing_order(events)
 
 
 def _times(max_step_s: float, max_late_s: float) -> st.SearchStrategy[tuple[int, int]]:
-    """How far time moves on, and how late the record is: mostly not at all."""
+    """Return a strategy for the step of time and the delay of a record, which is mostly 0."""
     step_ms, late_ms = int(max_step_s * 1000), int(max_late_s * 1000)
     late = st.just(0) | st.just(0) | st.integers(0, late_ms) if late_ms else st.just(0)
-    # Steps of nothing and of round seconds make windows end exactly at a record.
+    # With steps of 0 and of whole seconds, some windows end exactly at a record.
     seconds = st.integers(0, step_ms // 1000).map(lambda second: second * 1000)
     return st.tuples(st.integers(0, step_ms) | seconds, late)
 
 
 def in_processing_order(events: Iterable[Event]) -> list[Event]:
-    """Gives the events as a task takes them that has all of them: smallest timestamp first.
+    """Return the events in the order in which a task processes them: by timestamp.
 
-    The order within a topic stays. A task that gets any leading part of the result takes that
-    part in the same order, so results cannot depend on where batches end.
+    The order within a topic stays. A task that gets any first part of the result processes it in
+    the same order, so results cannot depend on the sizes of batches.
     """
     queues: dict[str, list[Event]] = {}
     for event in events:
@@ -101,5 +100,5 @@ def in_processing_order(events: Iterable[Event]) -> list[Event]:
 
 
 def batches(max_size: int = 16) -> st.SearchStrategy[list[int]]:
-    """Gives sizes of batches, to be used one after the other and from the start again."""
+    """Return a strategy for sizes of batches, which are used one after the other, in a cycle."""
     return st.lists(st.integers(1, max_size), min_size=1, max_size=6)

@@ -1,4 +1,4 @@
-"""Which serdes a test should use for a topic: those of the node that reads or writes it."""
+"""Finds the serdes of a topic for a test: those of the node that reads or writes it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TopicSerdes:
 
 
 def written(serde: Serde[Any], topic: str, item: Any, headers: Headers, part: str) -> bytes | None:
-    """The bytes of what a test pipes; an error names the test's line."""
+    """Return the bytes of a key or value that a test pipes; an error names the test's line."""
     try:
         return serde.serialize(topic, item, headers)
     except (TypeError, ValueError) as error:
@@ -79,7 +79,7 @@ def written(serde: Serde[Any], topic: str, item: Any, headers: Headers, part: st
 
 
 def read(serde: Serde[Any], topic: str, data: bytes | None, headers: Headers, part: str) -> Any:
-    """The value that a test reads; an error names the test's line."""
+    """Return the key or value that a test reads; an error names the test's line."""
     try:
         return serde.deserialize(topic, data, headers)
     except (TypeError, ValueError) as error:

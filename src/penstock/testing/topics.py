@@ -1,4 +1,4 @@
-"""Typed entrances and exits of the test driver, as in Java's test utilities."""
+"""Typed input and output topics of the test driver, as in Java's test utilities."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TestRecord:
-    """A record in a test; without a timestamp the topic's own clock gives one.
+    """A record in a test. Without a timestamp, it gets the time of the topic's clock.
 
-    ``partition`` is where it was written, or where it is to be piped: None lets the key decide.
-    Two records may be equal in different partitions.
+    ``partition`` is the partition of an output record, or the one to pipe to. If it is None, the
+    key decides. It is not compared: records in different partitions may be equal.
     """
 
     __test__ = False
@@ -64,7 +64,7 @@ class TestInputTopic:
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Pipes one record; without a timestamp it gets the topic's time, which then advances."""
+        """Pipe one record. Without a timestamp, it gets the topic's time, which then advances."""
         if isinstance(timestamp, datetime):
             timestamp = int(timestamp.timestamp() * 1000)
         if timestamp is None:
@@ -91,7 +91,7 @@ class TestInputTopic:
             )
 
     def advance_time(self, duration: Duration) -> None:
-        """Moves the topic's clock; the driver's wall clock stands still."""
+        """Advance the topic's clock. The driver's wall clock does not change."""
         self._now_ms += to_ms(duration)
 
 
@@ -113,7 +113,7 @@ class TestOutputTopic:
         self._value = value_serde
 
     def read_record(self) -> TestRecord:
-        """Takes the next record; an empty topic is an error."""
+        """Take the next record; raise an error if there is none."""
         record = self._driver.take_next(self._topic)
         if record is None:
             raise InvalidStateError(
@@ -147,7 +147,7 @@ class TestOutputTopic:
         return [(record.key, record.value) for record in self.read_records_to_list()]
 
     def read_key_values_to_map(self) -> dict[Any, Any]:
-        """The last value of each key over all unread records."""
+        """Take all unread records, and return the last value of each key."""
         return dict(self.read_key_values_to_list())
 
     @property

@@ -1,4 +1,4 @@
-"""ASSERT VALUES, ASSERT NULL VALUES, ASSERT STREAM and ASSERT TABLE: what they compare."""
+"""The comparisons of ASSERT VALUES, ASSERT NULL VALUES, ASSERT STREAM and ASSERT TABLE."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SYSTEM = (ROWTIME, WINDOWSTART, WINDOWEND)
 class Expectation:
     """The record that must come next. Columns that are not named must be NULL.
 
-    The record's time and window are compared only where they are named.
+    The record's time and window are compared only if they are named.
     """
 
     source: DataSource
@@ -46,7 +46,7 @@ class Expectation:
 
     @staticmethod
     def of(statement: AssertValues | AssertTombstone, engine: SqlEngine) -> Expectation:
-        """Evaluates the values of an assertion."""
+        """Evaluate the values of an assertion."""
         source = engine.catalog.source(statement.name, statement.span)
         is_tombstone = isinstance(statement, AssertTombstone)
         given = statement.key if isinstance(statement, AssertTombstone) else statement.values
@@ -59,7 +59,7 @@ class Expectation:
         return Expectation(source, values, is_tombstone, _decoder(source, engine))
 
     def difference(self, record: ProducedRecord) -> str | None:
-        """Says where a record differs, None if nowhere."""
+        """Return how a record differs; None if it does not."""
         actual = self.decode(record)
         if self.is_tombstone != (record.value is None):
             has, wants = ("a value", "NULL") if self.is_tombstone else ("NULL", "a value")
@@ -79,7 +79,7 @@ class Expectation:
 
 
 def _same(actual: Any, expected: Any) -> bool:
-    # NaN is no number, but it is what a test expects.
+    # NaN does not equal itself, but a test can expect it.
     return bool(actual == expected) or (actual != actual and expected != expected)
 
 
@@ -141,7 +141,7 @@ def _decoder(
 
 
 def check_source(statement: AssertSource, engine: SqlEngine) -> str | None:
-    """Says how a stream or table differs from what a test expects, None if it does not."""
+    """Return how a stream or table differs from the expected one; None if it does not."""
     source = engine.catalog.source(statement.name, statement.span)
     if source.kind != statement.kind:
         return f"{source.name} is a {source.kind}, expected a {statement.kind}"
@@ -171,9 +171,9 @@ _PROPERTIES: dict[str, Callable[[DataSource], Any]] = {
 
 
 def _declared(statement: AssertSource, source: DataSource, engine: SqlEngine) -> DataSource:
-    """Gives the stream or table that a CREATE with the same columns and properties would make.
+    """Return the stream or table that a CREATE with the same text would create.
 
-    What the assertion does not say is taken from the stream or table itself.
+    Properties that the assertion leaves out are those of the stream or table itself.
     """
     named = {each.name.upper() for each in statement.properties}
     given = {"KAFKA_TOPIC": source.topic}

@@ -1,4 +1,4 @@
-"""Whether records are the expected ones: keys, values, times, windows and headers, in order."""
+"""Compares records with expected ones: keys, values, times, windows and headers, in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def difference(
     *,
     ignores_zero_time: bool,
 ) -> str | None:
-    """Gives the first difference of a topic as one line, None if there is none."""
+    """Return the first difference of a topic as one line; None if there is none."""
     topic = source.topic
     for i, (record, wanted) in enumerate(zip(actual, expected, strict=False)):
         reader = _Reader(record, key, value, source)
@@ -43,7 +43,7 @@ def difference(
 
 
 class _Reader:
-    """One record of a topic, read as its formats say."""
+    """One record of a topic, read with the formats of the topic."""
 
     def __init__(
         self, record: ProducedRecord, key: RowFormat, value: RowFormat, source: DataSource

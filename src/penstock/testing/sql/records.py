@@ -1,6 +1,6 @@
-"""Records of SQL tests: their JSON to the bytes of a format, and bytes back to JSON.
+"""Records of SQL tests: from JSON to the bytes of a format, and back.
 
-Tests have to be loaded with ``load``: their numbers keep all digits, as ``Decimal``.
+Test files are read with ``load``, so that numbers keep all digits as ``Decimal``.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _TOLERANCE = Decimal("0.000001")
 
 
 def load(text: str | bytes) -> Any:
-    """Parses JSON with fractions as ``Decimal``."""
+    """Parse JSON with fractions as ``Decimal``."""
     return json.loads(text, parse_float=Decimal)
 
 
 def to_bytes(row: RowFormat, value: Any) -> bytes | None:
-    """Gives the bytes that a producer would write for a test's JSON value."""
+    """Return the bytes that a producer would write for a test's JSON value."""
     if value is None:
         return None
     match row.format.name:
@@ -68,7 +68,7 @@ def to_bytes(row: RowFormat, value: Any) -> bytes | None:
 
 
 def from_bytes(row: RowFormat, data: bytes | None) -> Any:
-    """Gives the JSON form of a record's bytes: what a consumer without SQL would see."""
+    """Return the JSON form of a record's bytes, as a consumer without SQL would see it."""
     if data is None:
         return None
     match row.format.name:
@@ -86,7 +86,7 @@ def from_bytes(row: RowFormat, data: bytes | None) -> Any:
 
 
 def _registered_bytes(row: RowFormat, value: Any) -> bytes:
-    """Writes a value with the newest schema of its topic, whatever the columns of a source are."""
+    """Write a value with the newest schema of its topic, whatever columns the source has."""
     registry = row.required_registry()
     subject = subject_of(row.topic, is_key=row.is_key)
     latest = registry.latest(subject)
@@ -118,7 +118,7 @@ def _registered_value(row: RowFormat, data: bytes) -> Any:
 
 
 def serde_of(row: RowFormat) -> RowSerde:
-    """Gives the serde of a row with its envelope: tests always write one."""
+    """Return the serde of a row with an envelope, as tests write it."""
     return RowSerde(replace(row, wrap=True))
 
 
@@ -128,7 +128,7 @@ def _row(columns: Sequence[Field], value: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def to_sql(type_: SqlType, value: Any) -> Any:
-    """Gives the SQL value that a test's JSON stands for in a column of the type."""
+    """Return the SQL value that a test's JSON stands for in a column of the type."""
     if value is None:
         return None
     match type_:
@@ -163,10 +163,10 @@ _SCALARS: dict[SqlType, Callable[[Any], Any]] = {
 
 
 def matches(actual: Any, expected: Any) -> bool:
-    """Tells whether a record is the expected one, as data.
+    """Return whether a record equals the expected one, as data.
 
-    Numbers are equal by value; doubles that were no text on the topic may differ in the last
-    digits; an expected name also stands for itself in upper case.
+    Numbers are compared by value. Doubles in binary formats may differ in the last digits. An
+    expected name may also be in upper case.
     """
     if isinstance(actual, bytes):
         return bool(expected == b2a_base64(actual, newline=False).decode())
@@ -200,7 +200,7 @@ def _member(actual: dict[str, Any], name: str) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """Writes JSON; decimals keep their digits."""
+    """Write JSON; decimals keep their digits."""
     match value:
         case Decimal():
             return str(value)

@@ -1,4 +1,4 @@
-"""A script in this process: topics are lists of records, in the order they were written."""
+"""Runs a SQL script in this process. Topics are lists of records in the order of writing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TestData = Mapping[str, Any]
 
 
 class ScriptTopics:
-    """Statements first, then input through each query in turn, then a look at the topics."""
+    """Runs all statements first, then the input through each query in turn."""
 
     def __init__(self, engine: SqlEngine, *, over_columns: bool = False) -> None:
         self.engine = engine
@@ -48,14 +48,14 @@ class ScriptTopics:
         self.engine.outbox.clear()
 
     def learn_sources(self) -> None:
-        """Notes which stream or table each topic belongs to: the first one that has it."""
+        """Find the stream or table of each topic: the first one with that topic."""
         for source in self.engine.sources.values():
             self._sources.setdefault(source.topic, source)
 
     def feed(self, inputs: Iterable[TestData]) -> None:
-        """Takes all input through each query in turn.
+        """Run all input through each query in turn.
 
-        A query reads its input topics in the order of the test, then what earlier queries wrote.
+        A query first reads the input of the test in its order, then the output of earlier queries.
         """
         written = [self._input(data) for data in inputs]
         for record in written:
@@ -76,13 +76,13 @@ class ScriptTopics:
         return own
 
     def run_query(self, query: LocalQuery, records: list[ProducedRecord]) -> None:
-        """Takes what a query reads through it; what it writes is there for later queries."""
+        """Run a query over its topics. Later queries can read its output."""
         for record in records:
             for produced in query.pipe(*record[:5]):
                 self.records[produced.topic].append(produced)
 
     def input_records(self, inputs: Iterable[TestData]) -> list[ProducedRecord]:
-        """Gives the records of input as bytes, in the formats of their topics."""
+        """Return the records of input as bytes, in the formats of their topics."""
         return [self._input(data) for data in inputs]
 
     def _input(self, record: TestData) -> ProducedRecord:
@@ -100,7 +100,7 @@ class ScriptTopics:
         )
 
     def rows(self, topic: str) -> tuple[RowSerde, RowSerde]:
-        """Gives the serdes of a topic's keys, without their windows, and values."""
+        """Return the serdes of a topic's keys (without windows) and values."""
         source = self._sources.get(topic)
         if source is None:
             raise AnalysisError(
@@ -118,12 +118,12 @@ class ScriptTopics:
         return plain_key, value
 
     def lowering(self) -> Lowering:
-        """Gives what makes serdes of the engine's streams and tables."""
+        """Return the object that creates serdes for the engine's streams and tables."""
         execution = self.engine._execution(self.engine.catalog)
         return Lowering("test", execution.environment, self.engine.registry)
 
     def differences(self, outputs: Iterable[TestData]) -> list[str]:
-        """Compares topics with what is expected in them; without any, sinks must be empty."""
+        """Compare topics with their expected records; without expectations, sinks must be empty."""
         expected: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for record in outputs:
             expected[record["topic"]].append(dict(record))

@@ -28,7 +28,7 @@ class Section:
 
 
 def test_files(paths: Iterable[Path]) -> list[Path]:
-    """Gives files as they are, and the ``.sql`` files of folders in order of their names."""
+    """Return files as they are, and the ``.sql`` files of folders in order of their names."""
     found: list[Path] = []
     for path in paths:
         found.extend(sorted(path.glob("**/*.sql")) if path.is_dir() else [path])
@@ -36,7 +36,7 @@ def test_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def sections_of(text: str, otherwise: str) -> Iterator[Section]:
-    """Gives the tests of a file; without ``--@test`` lines it is one test called ``otherwise``."""
+    """Return the tests of a file; without ``--@test`` lines it is one test called ``otherwise``."""
     directives = list(_DIRECTIVE.finditer(text))
     starts = [each for each in directives if each[1].lower() == "test"]
     if not starts:

@@ -1,4 +1,4 @@
-"""Runs the statements of a SQL test: rows go through the queries at once, assertions read on."""
+"""Runs the statements of a SQL test one by one: each row goes through the queries at once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from penstock.testing.sql.sections import Section
 
 
 class TestFailedError(SqlError):
-    """What is there is not what a test expects."""
+    """A test has another result than it expects."""
 
 
 class TestSession:
     """One test on an engine of its own.
 
-    A topic's records are read in order: each assertion takes the next one of its topic.
+    Records of a topic are read in order: each assertion takes the next one.
     """
 
     __test__ = False
@@ -41,7 +41,7 @@ class TestSession:
         self._read: Counter[str] = Counter()
 
     def problem(self, section: Section) -> str | None:
-        """Runs a test and says what is wrong with it, None if it passes."""
+        """Run a test, and return what is wrong; None if it passes."""
         try:
             self._run(section.text)
         except PenstockError as error:
@@ -85,7 +85,7 @@ class TestSession:
             ) from None
 
     def _follow_catalog(self) -> None:
-        """Starts queries that are new or changed, and ends those that are gone."""
+        """Start queries that are new or changed, and stop queries that no longer exist."""
         wanted = {query.id: query.plan for query in self._engine.queries.values()}
         for query in list(self._queries.queries):
             if self._plans[query.id] is not wanted.get(query.id):
@@ -134,9 +134,9 @@ class TestSession:
 
 
 def _unexpected(error: PenstockError, section: Section) -> str | None:
-    """Says why an error is not the one that the test wants.
+    """Return why an error is not the expected one; None if it is.
 
-    Names of Java classes stand for any refusal: errors here have names of their own.
+    The name of a Java class stands for any error, since errors have other names here.
     """
     if not section.is_refused or isinstance(error, TestFailedError):
         return str(error)
