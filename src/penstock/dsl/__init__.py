@@ -1,1 +1,1 @@
-"""StreamsBuilder, KStream, KTable: what users call. Builds ``penstock.topology``; never runs it."""
+"""``StreamsBuilder``, ``KStream`` and ``KTable``. They build a topology and never run it."""

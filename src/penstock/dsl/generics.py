@@ -1,4 +1,4 @@
-"""The type variables of the DSL. Whatever a program leaves open is Any, not an error."""
+"""The type variables of the DSL. A type that a program leaves open is Any."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     #: The result of a join or an aggregation.
     VOut = TypeVarWithDefault("VOut", default=Any)
 else:
-    # Type variables have defaults at run time from Python 3.13 on only.
+    # Before Python 3.13, type variables have no defaults at run time.
     K = TypeVar("K")
     V = TypeVar("V")
     KOther = TypeVar("KOther")
@@ -26,5 +26,5 @@ else:
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
 
-#: What stands for a serde: the serde itself, the Python type it is for, or its name.
+#: What users may give for a serde: the serde, a Python type, or its name.
 SerdeLike = Serde[K] | type[K] | str

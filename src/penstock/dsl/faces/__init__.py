@@ -1,1 +1,4 @@
-"""What users hold: the builder, streams, tables and their groupings. A method is one call."""
+"""The classes of the DSL: the builder, streams, tables and their groupings.
+
+Each method makes one call into the file of its operator.
+"""

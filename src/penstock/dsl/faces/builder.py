@@ -1,4 +1,4 @@
-"""``StreamsBuilder``: where a program of the DSL begins and ends. Its work: ``dsl.plan.build``."""
+"""``StreamsBuilder``, the start of every program. How it builds: ``dsl.plan.build``."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from penstock.topology.topology import Topology
 class StreamsBuilder:
     """Collects streams and tables, and builds the topology of all of them.
 
-    ``config`` is what must be known before the first operator: ``dsl.store.suppliers.class`` and
-    ``ensure.explicit.internal.resource.naming``. The rest can wait until ``build``.
+    ``config`` has the settings that the operators need: ``dsl.store.suppliers.class`` and
+    ``ensure.explicit.internal.resource.naming``. All others can be given to ``build``.
 
     >>> builder = StreamsBuilder()
     >>> builder.stream("words", value=str).filter(lambda key, word: word).to("copies")
@@ -63,7 +63,7 @@ class StreamsBuilder:
         offset_reset: str | None = None,
         name: str | Named | None = None,
     ) -> KStream[K, V]:
-        """Reads topics as a stream: every record is a fact of its own.
+        """Read topics as a stream of independent records.
 
         Args:
             topics: A topic, several topics, or a pattern that topics must match.
@@ -101,12 +101,12 @@ class StreamsBuilder:
         offset_reset: str | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, V]:
-        """Reads a topic as a table: the last value of each key, None deletes the key.
+        """Read a topic as a table with the last value of each key. None deletes the key.
 
         Args:
             topic: The topic; records without a key are dropped.
             consumed: How to read it, as an option object; a plain string names the table.
-            materialized: How the store is kept; a plain string names it. Without a name there
+            materialized: Options of the store; a plain string is its name. Without a name, there
                 is a store only if an operator needs one.
             key_serde: Serde of the keys: a serde, a Python type, or the name of a serde.
             value_serde: Serde of the values.
@@ -140,9 +140,9 @@ class StreamsBuilder:
         timestamp_extractor: TimestampExtractor | None = None,
         name: str | Named | None = None,
     ) -> GlobalKTable[K, V]:
-        """Reads a topic as a table of which every instance has all partitions.
+        """Read a topic as a table. Every instance has the rows of all partitions.
 
-        Arguments as in ``table``. The topic itself serves as the store's changelog.
+        Arguments are those of ``table``. The topic is also the changelog of the store.
         """
         options = options_of(
             Consumed,
@@ -156,7 +156,7 @@ class StreamsBuilder:
         return GlobalKTable(global_table_from(self._graph, topic, options, kept))
 
     def add_state_store(self, store: StoreSpec) -> StreamsBuilder:
-        """Adds a store that processors can use by name."""
+        """Add a store that processors can use by name."""
         add_state_store(self._graph, store)
         return self
 
@@ -167,7 +167,7 @@ class StreamsBuilder:
         consumed: Consumed[Any, Any] | str | None,
         processor: Any,
     ) -> StreamsBuilder:
-        """Adds a store that every task can read, kept up to date from a topic by ``processor``.
+        """Add a store that every task can read. ``processor`` fills it from a topic.
 
         The processor writes each record to the store and forwards nothing.
         """
@@ -175,9 +175,9 @@ class StreamsBuilder:
         return self
 
     def build(self, config: Mapping[str, Any] | None = None) -> Topology:
-        """Builds the topology, optimized as ``topology.optimization`` says.
+        """Build the topology, with the optimizations of ``topology.optimization``.
 
-        Nothing is started and no connection is made. The builder can go on, and build again.
+        Nothing is started, and no connection is opened. The builder can be used again.
         """
         merged = StreamsConfig({**self._config, **(config or {})})
         return Topology._from_builder(build_graph(self._graph, merged))

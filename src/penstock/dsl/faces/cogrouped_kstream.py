@@ -1,6 +1,7 @@
-"""``CogroupedKStream`` and its windowed kinds: what ``cogroup`` gives.
+"""``CogroupedKStream``, the result of ``cogroup``, and its windowed forms.
 
-Their work: ``dsl.operators.aggregations.cogroup``, ``dsl.operators.aggregations.cogroup_windows``.
+The operators: ``dsl.operators.aggregations.cogroup``,
+``dsl.operators.aggregations.cogroup_windows``.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class CogroupedKStream(Generic[K, VOut]):
     def cogroup(
         self, grouped: KGroupedStream[K, V2], aggregator: Callable[[K, V2, VOut], VOut]
     ) -> CogroupedKStream[K, VOut]:
-        """Adds a grouped stream with its aggregator ``(key, value, aggregate)``."""
+        """Add a grouped stream with its aggregator ``(key, value, aggregate)``."""
         self._cogroup.add(not_none(grouped, "the grouped stream")._grouping, aggregator)
         return self
 
@@ -55,12 +56,12 @@ class CogroupedKStream(Generic[K, VOut]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
-        """Folds all streams into one aggregate per key.
+        """Aggregate all streams into one value per key.
 
         Args:
-            initializer: Gives the aggregate to start from.
-            materialized: How the store is kept; a plain string names it.
-            name: What the names of the processors begin with.
+            initializer: Returns the first aggregate.
+            materialized: Options of the store; a plain string is its name.
+            name: The prefix of the names of the processors.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the aggregates.
         """
@@ -75,7 +76,7 @@ class CogroupedKStream(Generic[K, VOut]):
     @overload
     def windowed_by(self, windows: SessionWindows) -> SessionWindowedCogroupedKStream[K, VOut]: ...
     def windowed_by(self, windows: Any) -> Any:
-        """Aggregates per window of time, or per session, from here on."""
+        """Aggregate per time window or per session."""
         check_windows(windows)
         if isinstance(windows, SessionWindows):
             return SessionWindowedCogroupedKStream(self._cogroup, windows)
@@ -83,7 +84,7 @@ class CogroupedKStream(Generic[K, VOut]):
 
 
 class TimeWindowedCogroupedKStream(Generic[K, VOut]):
-    """A cogroup cut into windows of time: tumbling, hopping, sliding or unlimited."""
+    """A cogroup with time windows: tumbling, hopping, sliding or unlimited."""
 
     def __init__(
         self, cogroup: Cogroup, windows: TimeWindows | UnlimitedWindows | SlidingWindows
@@ -100,7 +101,7 @@ class TimeWindowedCogroupedKStream(Generic[K, VOut]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[VOut] | None = None,
     ) -> KTable[Windowed[K], VOut]:
-        """Folds all streams into one aggregate per key and window."""
+        """Aggregate all streams into one value per key and window."""
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
         how = (initializer, options, name_of(name))
         if isinstance(self._windows, SlidingWindows):
@@ -111,7 +112,7 @@ class TimeWindowedCogroupedKStream(Generic[K, VOut]):
 
 
 class SessionWindowedCogroupedKStream(Generic[K, VOut]):
-    """A cogroup cut into sessions: a record of any of its streams keeps a session going."""
+    """A cogroup with session windows. Records of all streams extend a session."""
 
     def __init__(self, cogroup: Cogroup, windows: SessionWindows) -> None:
         self._cogroup = cogroup
@@ -127,9 +128,9 @@ class SessionWindowedCogroupedKStream(Generic[K, VOut]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[VOut] | None = None,
     ) -> KTable[Windowed[K], VOut]:
-        """Folds all streams into one aggregate per key and session.
+        """Aggregate all streams into one value per key and session.
 
-        ``merger(key, first, second)`` gives the aggregate of two sessions that became one.
+        ``merger(key, first, second)`` returns the aggregate of two sessions that are merged.
         """
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
         table = session_aggregate_cogroup(

@@ -1,4 +1,4 @@
-"""``GlobalKTable``: what ``StreamsBuilder.global_table`` gives, to be joined with streams."""
+"""``GlobalKTable``, the result of ``StreamsBuilder.global_table``, for joins with streams."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from penstock.dsl.plan.table import GlobalTable
 
 
 class GlobalKTable(Generic[K, V]):
-    """A table of which every instance has all rows, whatever the partition.
+    """A table whose rows of all partitions are on every instance.
 
-    It can be joined on any key without a repartition, and queried; nothing else.
+    It can be joined on any key without a repartition, and it can be queried.
     """
 
     def __init__(self, table: GlobalTable) -> None:
@@ -22,5 +22,5 @@ class GlobalKTable(Generic[K, V]):
 
     @property
     def queryable_store_name(self) -> str | None:
-        """The name of its store, for interactive queries."""
+        """Return the name of the store, for interactive queries."""
         return self._table.queryable_store_name

@@ -1,6 +1,6 @@
-"""``KGroupedStream``: what ``group_by`` and ``group_by_key`` give.
+"""``KGroupedStream``, the result of ``group_by`` and ``group_by_key``.
 
-Its work: ``dsl.operators.aggregations.aggregate``.
+The operators: ``dsl.operators.aggregations.aggregate``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class KGroupedStream(Generic[K, V]):
-    """A stream grouped by key, ready to be aggregated.
+    """A stream grouped by key, for aggregations.
 
     Records without a key or a value are dropped by every aggregation that has no windows. The
     result is a table: each record updates the aggregate of its key.
@@ -57,10 +57,10 @@ class KGroupedStream(Generic[K, V]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[int] | None = None,
     ) -> KTable[K, int]:
-        """Counts the records of each key.
+        """Count the records of each key.
 
         Args:
-            materialized: How the store is kept; a plain string names it.
+            materialized: Options of the store; a plain string is its name.
             name: Name of the processor.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the counts; 8 bytes, big-endian, if not given.
@@ -77,12 +77,12 @@ class KGroupedStream(Generic[K, V]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
     ) -> KTable[K, V]:
-        """Folds the values of each key into one of the same type.
+        """Reduce the values of each key to one value of the same type.
 
         Args:
-            reducer: ``(aggregate, value)`` to the new aggregate; the first value starts it, and
-                None deletes it.
-            materialized: How the store is kept; a plain string names it.
+            reducer: ``(aggregate, value)`` to the new aggregate. The first value is the first
+                aggregate. None deletes the aggregate.
+            materialized: Options of the store; a plain string is its name.
             name: Name of the processor.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the store's values.
@@ -101,17 +101,18 @@ class KGroupedStream(Generic[K, V]):
         value_serde: SerdeLike[VOut] | None = None,
         **aggregates: Aggregate,
     ) -> KTable[K, VOut]:
-        """Folds the values of each key into an aggregate.
+        """Aggregate the values of each key.
 
         Args:
-            initializer: Gives the aggregate to start from; or ``sum_(col("amount"))`` alone.
+            initializer: Returns the first aggregate; or an aggregate such as
+                ``sum_(col("amount"))``.
             aggregator: ``(key, value, aggregate)`` to the new aggregate; None deletes it.
-            materialized: How the store is kept; a plain string names it.
+            materialized: Options of the store; a plain string is its name.
             name: Name of the processor.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the aggregates.
-            aggregates: Instead of functions: ``total=sum_(col("amount")), n=count()`` gives
-                objects with these members, as JSON unless a serde is given.
+            aggregates: Instead of functions: with ``total=sum_(col("amount")), n=count()`` the
+                result is an object with these members, written as JSON by default.
         """
         value_serde = value_serde or aggregates_serde(aggregates)
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
@@ -124,11 +125,11 @@ class KGroupedStream(Generic[K, V]):
     @overload
     def windowed_by(self, windows: SessionWindows) -> SessionWindowedKStream[K, V]: ...
     def windowed_by(self, windows: Any) -> Any:
-        """Aggregates per window of time, or per session, from here on."""
+        """Aggregate per time window or per session."""
         return windowed_stream(self._grouping, windows)
 
     def cogroup(self, aggregator: Callable[[K, V, VOut], VOut]) -> CogroupedKStream[K, VOut]:
-        """Starts an aggregate that further grouped streams, of other value types, add to."""
+        """Start a cogroup, to which grouped streams with other value types can be added."""
         cogroup = Cogroup(self._grouping.graph)
         cogroup.add(self._grouping, aggregator)
         return CogroupedKStream(cogroup)

@@ -1,4 +1,4 @@
-"""What users hold of a grouped table: every method is one call into the operator's file."""
+"""``KGroupedTable``, the result of ``KTable.group_by``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 
 class KGroupedTable(Generic[K, V]):
-    """Rows of a table under a new key, ready to be aggregated.
+    """A table grouped by a new key, for aggregations.
 
-    A changed row is subtracted from the group it was in and added to the one it is in now.
+    For a changed row, the old row is subtracted from its group and the new one is added to its
+    group.
     """
 
     def __init__(self, grouped: GroupedTable) -> None:
@@ -34,10 +35,10 @@ class KGroupedTable(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, int]:
-        """Counts the rows of each group.
+        """Count the rows of each group.
 
         Args:
-            materialized: How to keep the result, or just the name of its store.
+            materialized: Options of the result's store, or only its name.
             name: The name of the processors.
         """
         options = materialized_of(materialized)
@@ -50,12 +51,12 @@ class KGroupedTable(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, V]:
-        """Folds the rows of each group into one value of their type.
+        """Reduce the rows of each group to one value of the same type.
 
         Args:
-            adder: A function of the value so far and a row that came in.
-            subtractor: A function of the value so far and a row that went out.
-            materialized: How to keep the result, or just the name of its store.
+            adder: ``(aggregate, row)`` to the new aggregate, for a row that was added.
+            subtractor: ``(aggregate, row)`` to the new aggregate, for a row that was removed.
+            materialized: Options of the result's store, or only its name.
             name: The name of the processors.
         """
         options = materialized_of(materialized)
@@ -71,13 +72,13 @@ class KGroupedTable(Generic[K, V]):
         *,
         value_serde: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
-        """Folds the rows of each group into one value.
+        """Aggregate the rows of each group.
 
         Args:
-            initializer: Gives the value of an empty group.
-            adder: A function of key, row and value so far, for a row that came in.
-            subtractor: A function of key, row and value so far, for a row that went out.
-            materialized: How to keep the result, or just the name of its store.
+            initializer: Returns the aggregate of an empty group.
+            adder: ``(key, row, aggregate)`` to the new aggregate, for a row that was added.
+            subtractor: ``(key, row, aggregate)`` to the new aggregate, for a row that was removed.
+            materialized: Options of the result's store, or only its name.
             name: The name of the processors.
             value_serde: The serde of the result's values.
         """

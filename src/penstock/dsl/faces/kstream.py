@@ -1,4 +1,4 @@
-"""``KStream``: a stream as users hold it. Each method's work is in its operator's file."""
+"""``KStream``. Each method calls the file of its operator in ``dsl.operators``."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 
 
 class KStream(Generic[K, V]):
-    """A stream of records, each a fact of its own; operators give new streams and tables.
+    """A stream of independent records. Its operators return new streams and tables.
 
-    Functions take ``(key, value)``. Every operator can be given a ``name``, which then is the name
-    of its processor; names of stateful operators also name their topics, so give those a name
-    before the program has state worth keeping.
+    Functions take ``(key, value)``. Every operator takes a ``name`` for its processor. The name of
+    a stateful operator is also part of its topics and stores. So name those operators before the
+    program has state that must be kept.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -69,21 +69,21 @@ class KStream(Generic[K, V]):
     def filter(
         self, predicate: Callable[[K, V], bool], name: str | Named | None = None
     ) -> KStream[K, V]:
-        """Keeps the records for which ``predicate(key, value)`` holds."""
+        """Keep the records for which ``predicate(key, value)`` holds."""
         return KStream(filter_stream(self._stream, predicate, name_of(name), negate=False))
 
     def filter_not(
         self, predicate: Callable[[K, V], bool], name: str | Named | None = None
     ) -> KStream[K, V]:
-        """Drops the records for which ``predicate(key, value)`` holds."""
+        """Drop the records for which ``predicate(key, value)`` holds."""
         return KStream(filter_stream(self._stream, predicate, name_of(name), negate=True))
 
     def map(
         self, fn: Callable[[K, V], tuple[K2, V2]], name: str | Named | None = None
     ) -> KStream[K2, V2]:
-        """Replaces key and value by the pair ``fn(key, value)``.
+        """Replace key and value by the pair ``fn(key, value)``.
 
-        Since the key may change, grouping or joining afterwards takes a repartition topic; use
+        The key may change, so a later grouping or join needs a repartition topic. Use
         ``map_values`` if only the value changes.
         """
         return KStream(map_stream(self._stream, fn, name_of(name)))
@@ -97,13 +97,13 @@ class KStream(Generic[K, V]):
         self, fn: Callable[[K, V], V2], name: str | Named | None = None
     ) -> KStream[K, V2]: ...
     def map_values(self, fn: Callable[..., Any], name: str | Named | None = None) -> Any:
-        """Replaces the value by ``fn(value)`` or ``fn(key, value)``, whichever ``fn`` takes."""
+        """Replace the value by ``fn(value)`` or ``fn(key, value)``, whichever ``fn`` takes."""
         return KStream(map_stream_values(self._stream, fn, name_of(name)))
 
     def flat_map(
         self, fn: Callable[[K, V], Iterable[tuple[K2, V2]]], name: str | Named | None = None
     ) -> KStream[K2, V2]:
-        """Replaces a record by the (key, value) pairs that ``fn(key, value)`` yields."""
+        """Replace a record by the (key, value) pairs that ``fn(key, value)`` yields."""
         return KStream(flat_map_stream(self._stream, fn, name_of(name)))
 
     @overload
@@ -115,7 +115,7 @@ class KStream(Generic[K, V]):
         self, fn: Callable[[K, V], Iterable[V2]], name: str | Named | None = None
     ) -> KStream[K, V2]: ...
     def flat_map_values(self, fn: Callable[..., Any], name: str | Named | None = None) -> Any:
-        """Replaces a record by one per value of ``fn(value)`` or ``fn(key, value)``, same key."""
+        """Replace a record by one per value of ``fn(value)`` or ``fn(key, value)``, same key."""
         return KStream(flat_map_stream_values(self._stream, fn, name_of(name)))
 
     def select_key(
@@ -123,19 +123,19 @@ class KStream(Generic[K, V]):
         fn: Callable[[K, V], K2],
         name: str | Named | Repartitioned[K2, V] | None = None,
     ) -> KStream[K2, V]:
-        """Replaces the key by ``fn(key, value)``.
+        """Replace the key by ``fn(key, value)``.
 
-        With ``Repartitioned`` instead of a name the stream is repartitioned at once; else only
-        if a later operator needs equal keys together.
+        With ``Repartitioned`` instead of a name, the stream is repartitioned at once. Otherwise it
+        is repartitioned only if a later operator needs it.
         """
         return KStream(select_stream_key_with(self._stream, fn, name))
 
     def peek(self, fn: Callable[[K, V], object], name: str | Named | None = None) -> KStream[K, V]:
-        """Calls ``fn(key, value)`` for each record and hands it on unchanged."""
+        """Call ``fn(key, value)`` for each record, and forward the record unchanged."""
         return KStream(peek_stream(self._stream, fn, name_of(name)))
 
     def for_each(self, fn: Callable[[K, V], object], name: str | Named | None = None) -> None:
-        """Calls ``fn(key, value)`` for each record; ends the stream."""
+        """Call ``fn(key, value)`` for each record. This ends the stream."""
         for_each_record(self._stream, fn, name_of(name))
 
     foreach = for_each
@@ -146,16 +146,16 @@ class KStream(Generic[K, V]):
         schema: Any = None,
         name: str | Named | None = None,
     ) -> None:
-        """Hands each batch to ``fn(dataframe, batch_id)``: write Parquet, Delta, JDBC, anything.
+        """Call ``fn(dataframe, batch_id)`` for each batch, to write Parquet, Delta, JDBC and so on.
 
         The DataFrame has the columns ``key``, ``value`` and ``timestamp``, and ``window_start`` and
-        ``window_end`` for windowed keys. After a crash the same batch comes again under the same
-        id, so a function that skips ids it has written is exactly once.
+        ``window_end`` for windowed keys. After a crash, the same batch has the same id again. So a
+        function that skips ids that it has written is exactly once.
 
         Args:
             fn: Called on the driver, once per batch with input.
-            schema: The type of ``value``: DDL text, a dataclass or a Python type. Left out, it
-                follows the stream's serde; values without a known type are JSON text.
+            schema: The type of ``value``: DDL text, a dataclass or a Python type. By default,
+                it follows from the stream's serde. Values without a known type are JSON text.
             name: The name of the node.
         """
         stream_to_spark(self._stream, fn, schema, name_of(name))
@@ -169,13 +169,13 @@ class KStream(Generic[K, V]):
         mapper: Callable[[K, V], str] | None = None,
         name: str | Named | None = None,
     ) -> None:
-        """Prints each record as ``[label]: key, value``; ends the stream.
+        """Print each record as ``[label]: key, value``. This ends the stream.
 
         Args:
             printed: The same as an option object, or just the label.
-            label: What a line begins with; the name of the stream's processor if not given.
-            file: Where to write; standard output if not given.
-            mapper: ``(key, value)`` to what is printed.
+            label: The start of each line; by default, the name of the stream's processor.
+            file: The file to write; by default, standard output.
+            mapper: ``(key, value)`` to the text that is printed.
             name: Name of the processor.
         """
         if isinstance(printed, str):
@@ -197,13 +197,13 @@ class KStream(Generic[K, V]):
         partitioner: StreamPartitioner | None = None,
         name: str | Named | None = None,
     ) -> None:
-        """Writes each record to a topic; ends the stream.
+        """Write each record to a topic. This ends the stream.
 
         Args:
-            topic: The topic, or ``(key, value, context)`` that names the topic of each record.
+            topic: The topic, or ``(key, value, context)`` to the topic of each record.
             produced: Serdes, partitioner and name as an option object.
-            key_serde: Serde of the keys; that of the stream if not given.
-            value_serde: Serde of the values; that of the stream if not given.
+            key_serde: Serde of the keys; by default, that of the stream.
+            value_serde: Serde of the values; by default, that of the stream.
             partitioner: ``(topic, key, value, partitions)`` to the partitions to write to.
             name: Name of the sink.
         """
@@ -226,9 +226,9 @@ class KStream(Generic[K, V]):
         value_serde: SerdeLike[V] | None = None,
         name: str | Named | None = None,
     ) -> KStream[K, V]:
-        """Writes to a topic of the user's and goes on with what is read from it.
+        """Write to a topic of the user, and read it again.
 
-        The older way of ``repartition``, which manages its topic itself.
+        This is older than ``repartition``, which manages its topic itself.
         """
         options = options_of(
             Produced,
@@ -249,15 +249,15 @@ class KStream(Generic[K, V]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
     ) -> KStream[K, V]:
-        """Sends the stream through an internal topic, so that equal keys meet in one task.
+        """Send the stream through an internal topic, so that one task has all records of a key.
 
         Args:
             repartitioned: The same as an option object, or just the name.
-            name: What the topic's name begins with.
-            num_partitions: How many partitions the topic has; those of the input if not given.
+            name: The prefix of the topic's name.
+            num_partitions: The number of partitions of the topic; by default, as the input.
             partitioner: ``(topic, key, value, partitions)`` to the partitions to write to.
-            key_serde: Serde of the topic's keys; the configured default if not given.
-            value_serde: Serde of the topic's values; that of the stream if not given.
+            key_serde: Serde of the topic's keys; by default, the configured one.
+            value_serde: Serde of the topic's values; by default, that of the stream.
         """
         options = options_of(
             Repartitioned,
@@ -273,22 +273,22 @@ class KStream(Generic[K, V]):
     # Several streams.
 
     def merge(self, other: KStream[K, V], name: str | Named | None = None) -> KStream[K, V]:
-        """Puts the records of both streams into one; there is no order between the two."""
+        """Merge two streams. Records of different streams have no order."""
         not_none(other, "the other stream")
         return KStream(merge_streams(self._stream, other._stream, name_of(name)))
 
     def split(self, name: str | Named | None = None) -> BranchedKStream[K, V]:
-        """Begins to split the stream: ``.branch(…)`` per branch, then ``.default_branch()``.
+        """Start to split the stream: call ``.branch(…)`` per branch, then ``.default_branch()``.
 
-        The result is a dictionary of streams by name: the split's name followed by the branch's
-        name or, if it has none, its number (0 for the default branch).
+        The result is a dict of streams by name: the name of the split, followed by the name of the
+        branch or, without a name, by its number (0 for the default branch).
         """
         return BranchedKStream(self._stream, name_of(name))
 
     def branch(
         self, *predicates: Callable[[K, V], bool], name: str | Named | None = None
     ) -> list[KStream[K, V]]:
-        """Gives one stream per predicate: the older way of ``split``."""
+        """Return one stream per predicate. This is older than ``split``."""
         split: BranchedKStream[K, V] = BranchedKStream(self._stream, name_of(name))
         for predicate in predicates:
             split.branch(predicate)
@@ -304,10 +304,10 @@ class KStream(Generic[K, V]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
     ) -> KTable[K, V]:
-        """Takes each record as the new value of its key; None deletes the key.
+        """Make a table: each record is the new value of its key, and None deletes the key.
 
         Args:
-            materialized: How the store is kept; a plain string names it.
+            materialized: Options of the store; a plain string is its name.
             name: Name of the processor.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the store's values.
@@ -324,13 +324,13 @@ class KStream(Generic[K, V]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
     ) -> KGroupedStream[K, V]:
-        """Groups records by their key, to aggregate them.
+        """Group records by their key, to aggregate them.
 
         Args:
             grouped: Name and serdes as an option object, or just the name.
-            name: What the repartition topic, if there must be one, is called after.
-            key_serde: Serde of the keys; that of the stream if not given.
-            value_serde: Serde of the values; that of the stream if not given.
+            name: The prefix of the repartition topic, if one is needed.
+            key_serde: Serde of the keys; by default, that of the stream.
+            value_serde: Serde of the values; by default, that of the stream.
         """
         options = grouping_options(
             self._stream, grouped, keeps_key=True, name=name_of(name), key_serde=key_serde,
@@ -347,14 +347,14 @@ class KStream(Generic[K, V]):
         key_serde: SerdeLike[K2] | None = None,
         value_serde: SerdeLike[V] | None = None,
     ) -> KGroupedStream[K2, V]:
-        """Groups records by a new key ``fn(key, value)``; takes a repartition topic.
+        """Group records by a new key ``fn(key, value)``. This needs a repartition topic.
 
         Args:
-            fn: Gives the key to group by.
+            fn: Returns the key to group by.
             grouped: Name and serdes as an option object, or just the name.
-            name: What the processor and the repartition topic are called after.
+            name: The name of the processor and the prefix of the repartition topic.
             key_serde: Serde of the new keys.
-            value_serde: Serde of the values; that of the stream if not given.
+            value_serde: Serde of the values; by default, that of the stream.
         """
         options = grouping_options(
             self._stream, grouped, keeps_key=False, name=name_of(name), key_serde=key_serde,
@@ -379,17 +379,17 @@ class KStream(Generic[K, V]):
         value_serde: SerdeLike[V] | None = None,
         other_value_serde: SerdeLike[VOther] | None = None,
     ) -> KStream[K, VOut]:
-        """Joins records with equal keys: of another stream, or with the row of a table.
+        """Join with records of another stream, or with rows of a table, that have the same key.
 
         Args:
             other: A stream, a table, or a global table.
             joiner: ``(left, right)`` or ``(key, left, right)`` to the result's value.
-            windows: How far apart two records may be; for two streams only.
-            key_selector: ``(key, value)`` to the key to look up; for a global table only.
+            windows: The largest distance in time of two records; only for two streams.
+            key_selector: ``(key, value)`` to the key to look up; only for a global table.
             key: Another spelling of ``key_selector``.
             joined: Serdes, name and grace period of a join with a table.
             stream_joined: Serdes, names and stores of a join of two streams.
-            name: What processors and topics of the join are called after.
+            name: The prefix of the processors and topics of the join.
             key_serde: Serde of the keys, for repartition topics and stores.
             value_serde: Serde of this stream's values.
             other_value_serde: Serde of the other side's values.
@@ -420,9 +420,9 @@ class KStream(Generic[K, V]):
         value_serde: SerdeLike[V] | None = None,
         other_value_serde: SerdeLike[VOther] | None = None,
     ) -> KStream[K, VOut]:
-        """Joins as ``join`` does, and keeps records without a partner: the right value is None.
+        """Join as ``join`` does, and keep records without a partner, with None as right value.
 
-        Of two streams, a record without a partner is emitted when its window closes.
+        In a join of two streams, a record without a partner is emitted when its window closes.
         """
         given = JoinArguments(
             joiner=joiner,
@@ -447,7 +447,7 @@ class KStream(Generic[K, V]):
         value_serde: SerdeLike[V] | None = None,
         other_value_serde: SerdeLike[VOther] | None = None,
     ) -> KStream[K, VOut]:
-        """Joins two streams and keeps the records of both sides that have no partner."""
+        """Join two streams, and keep records without a partner of both sides."""
         given = JoinArguments(
             joiner=joiner,
             windows=windows,
@@ -462,11 +462,12 @@ class KStream(Generic[K, V]):
     def process(
         self, supplier: Any, *stores: str, name: str | Named | None = None
     ) -> KStream[Any, Any]:
-        """Runs a processor, which may use state stores and forward any records.
+        """Run a processor, which may use state stores and forward any records.
 
         Args:
-            supplier: A ``Processor`` class, a function that makes one, or a function of a record
-                that returns or yields records. Its ``stores()``, if any, are added and connected.
+            supplier: A ``Processor`` class, a function that creates a processor, or a function of
+                a record that returns or yields records. Its ``stores()``, if any, are added and
+                connected.
             stores: Names of the state stores that it uses.
             name: Name of the processor.
         """
@@ -475,8 +476,8 @@ class KStream(Generic[K, V]):
     def process_values(
         self, supplier: Any, *stores: str, name: str | Named | None = None
     ) -> KStream[K, Any]:
-        """Runs a ``FixedKeyProcessor``, which cannot change keys: no repartition is needed after.
+        """Run a ``FixedKeyProcessor``. It cannot change keys, so no repartition is needed.
 
-        Arguments as in ``process``.
+        Arguments are those of ``process``.
         """
         return KStream(process_stream_values(self._stream, supplier, stores, name_of(name)))

@@ -1,4 +1,4 @@
-"""What users hold of a table: every method is one call into the operator's file."""
+"""``KTable``. Each method calls the file of its operator in ``dsl.operators``."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class KTable(Generic[K, V]):
     """A table: the latest value per key, and a stream of its changes.
 
-    An operator's result gets a store if ``materialized`` names one, or if something later needs
-    to look rows up; a table without one is computed from the table above it.
+    The result of an operator has a store if ``materialized`` names one, or if a later operator
+    looks up rows. A table without a store is computed from the table above it.
     """
 
     def __init__(self, table: Table) -> None:
@@ -47,7 +47,7 @@ class KTable(Generic[K, V]):
 
     @property
     def queryable_store_name(self) -> str | None:
-        """The store to query for this table's rows, or None if it has none with a name."""
+        """Return the name of the store for interactive queries; None if there is none."""
         return self._table.queryable_store_name
 
     def filter(
@@ -56,11 +56,11 @@ class KTable(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, V]:
-        """Keeps the rows for which the predicate holds; one that no longer does is deleted.
+        """Keep the rows for which the predicate holds; delete a row for which it no longer does.
 
         Args:
-            predicate: A function of key and value. It never sees deleted rows.
-            materialized: How to keep the result, or just the name of its store.
+            predicate: A function of key and value. It is not called for deleted rows.
+            materialized: Options of the result's store, or only its name.
             name: The name of the processor.
         """
         options = materialized_of(materialized)
@@ -72,7 +72,7 @@ class KTable(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, V]:
-        """Keeps the rows for which the predicate does not hold; see ``filter``."""
+        """Keep the rows for which the predicate does not hold; see ``filter``."""
         options = materialized_of(materialized)
         return self._of(filter_table(self._table, predicate, options, name_of(name), negate=True))
 
@@ -84,11 +84,11 @@ class KTable(Generic[K, V]):
         *,
         value_serde: SerdeLike[V2] | None = None,
     ) -> KTable[K, V2]:
-        """Gives each row a new value; a deleted row stays deleted.
+        """Replace the value of each row. A deleted row stays deleted.
 
         Args:
             mapper: A function of the value, or of key and value.
-            materialized: How to keep the result, or just the name of its store.
+            materialized: Options of the result's store, or only its name.
             name: The name of the processor.
             value_serde: The serde of the new values.
         """
@@ -103,13 +103,13 @@ class KTable(Generic[K, V]):
         name: str | Named | None = None,
         value_serde: SerdeLike[Any] | None = None,
     ) -> KTable[K, Any]:
-        """Gives each row a new value with the help of state.
+        """Replace the value of each row with the help of state stores.
 
         Args:
-            transformer_supplier: A ``ValueTransformer`` class, or a function that makes a new
-                transformer each time. It sees deleted rows, too.
+            transformer_supplier: A ``ValueTransformer`` class, or a function that creates one
+                each time. It is also called for deleted rows.
             state_stores: Names of the stores that the transformer uses.
-            materialized: How to keep the result, or just the name of its store. Without a store
+            materialized: Options of the result's store, or only its name. Without a store,
                 a row may be transformed several times.
             name: The name of the processor.
             value_serde: The serde of the new values.
@@ -126,23 +126,23 @@ class KTable(Generic[K, V]):
         schema: Any = None,
         name: str | Named | None = None,
     ) -> None:
-        """Hands the changes of each batch to ``fn(dataframe, batch_id)``; see ``KStream.to_spark``.
+        """Call ``fn(dataframe, batch_id)`` with the changes of a batch; see ``KStream.to_spark``.
 
         A deleted row has a null value.
         """
         self.to_stream().to_spark(fn, schema, name)
 
     def to(self, topic: Any, produced: Any = None, **options: Any) -> None:
-        """Writes every change to a topic: short for ``to_stream().to(...)``."""
+        """Write every change to a topic: short for ``to_stream().to(...)``."""
         self.to_stream().to(topic, produced, **options)
 
     def to_stream(
         self, key_mapper: Callable[[K, V], Any] | None = None, name: str | Named | None = None
     ) -> KStream[Any, V]:
-        """Gives the table's changes as a stream of new values; None is a deleted row.
+        """Return the table's changes as a stream of new values; None is a deleted row.
 
         Args:
-            key_mapper: A function of key and value that gives each record a new key.
+            key_mapper: A function of key and value that returns a new key for each record.
             name: The name of the processor.
         """
         stream = table_to_stream(self._table, name_of(name))
@@ -152,7 +152,7 @@ class KTable(Generic[K, V]):
         return result
 
     def suppress(self, suppressed: Suppressed) -> KTable[K, V]:
-        """Holds changes back, and emits only the last one per key, or per key and window."""
+        """Delay changes, and emit only the last one per key, or per key and window."""
         if not isinstance(suppressed, Suppressed):
             raise InvalidArgumentError(
                 "bad-option",
@@ -171,11 +171,11 @@ class KTable(Generic[K, V]):
         value_serde: SerdeLike[V2] | None = None,
         name: str | Named | None = None,
     ) -> KGroupedTable[K2, V2]:
-        """Groups rows by a new key, for an aggregation that follows every change.
+        """Group rows by a new key, for an aggregation.
 
         Args:
-            selector: A function of key and value that gives the new key and value.
-            grouped: Name and serdes of the topic that rows are regrouped through.
+            selector: A function of key and value that returns the new key and value.
+            grouped: Name and serdes of the repartition topic.
             key_serde: The serde of the new keys.
             value_serde: The serde of the new values.
             name: The name of the topic and the processor.
@@ -196,15 +196,15 @@ class KTable(Generic[K, V]):
         name: str | Named | None = None,
         value_serde: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
-        """Joins rows of both tables that have the same key, or the key a function extracts.
+        """Join rows of two tables with the same key, or on a foreign key.
 
         Args:
             other: The right table.
             joiner: A function of the two values, or of the key and the two values.
-            foreign_key: A function of the left value, or of left key and value, that gives the
-                key of the row in the right table; without it the keys must be equal.
+            foreign_key: A function of the left value, or of left key and value, that returns
+                the key of the row in the right table. Without it, the keys must be equal.
             table_joined: Name and partitioners of a join on a foreign key.
-            materialized: How to keep the result, or just the name of its store.
+            materialized: Options of the result's store, or only its name.
             name: The name of the processors.
             value_serde: The serde of the result's values.
         """
@@ -226,7 +226,7 @@ class KTable(Generic[K, V]):
         name: str | Named | None = None,
         value_serde: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
-        """Joins as ``join`` does, and keeps left rows without a partner: their right is None."""
+        """Join as ``join`` does, and keep left rows without a partner, with None as right value."""
         options = materialized_of(materialized, value_serde=value_serde)
         if foreign_key is None:
             _refuse(table_joined)
@@ -244,7 +244,7 @@ class KTable(Generic[K, V]):
         name: str | Named | None = None,
         value_serde: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
-        """Joins as ``join`` does, and keeps rows of either side: what is missing is None."""
+        """Join as ``join`` does, and keep rows of both sides; the missing value is None."""
         options = materialized_of(materialized, value_serde=value_serde)
         return self._join(JoinKind.OUTER, other, joiner, options, name)
 

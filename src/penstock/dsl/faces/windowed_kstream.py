@@ -1,6 +1,6 @@
-"""``TimeWindowedKStream`` and ``SessionWindowedKStream``: what ``windowed_by`` gives.
+"""``TimeWindowedKStream`` and ``SessionWindowedKStream``, the results of ``windowed_by``.
 
-Their work is in ``dsl.operators.aggregations``: ``window_aggregate``, ``sliding_aggregate`` and
+The operators are in ``dsl.operators.aggregations``: ``window_aggregate``, ``sliding_aggregate`` and
 ``session_aggregate``.
 """
 
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 
 class TimeWindowedKStream(Generic[K, V]):
-    """A grouped stream cut into windows of time: tumbling, hopping, sliding or unlimited.
+    """A grouped stream with time windows: tumbling, hopping, sliding or unlimited.
 
-    A record that is late is still counted as long as its window is within the grace period. Keys
-    of the result are ``Windowed``.
+    A late record still counts if its window is within the grace period. Keys of the result are
+    ``Windowed``.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class TimeWindowedKStream(Generic[K, V]):
         self._emit = emit
 
     def emit_strategy(self, strategy: EmitStrategy | str) -> TimeWindowedKStream[K, V]:
-        """Emits each window with every update (default), or once, when it closes."""
+        """Emit each window with every update (default), or once, when it closes."""
         strategy = EmitStrategy(strategy)
         if strategy.is_final and isinstance(self._windows, UnlimitedWindows):
             raise InvalidArgumentError(
@@ -78,7 +78,7 @@ class TimeWindowedKStream(Generic[K, V]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[int] | None = None,
     ) -> KTable[Windowed[K], int]:
-        """Counts the records per key and window; arguments as in ``KGroupedStream.count``."""
+        """Count the records per key and window. Arguments are those of ``KGroupedStream.count``."""
         given = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
         skips_number = not isinstance(self._windows, SlidingWindows)
         options = count_options(self._grouping, given, skips_number=skips_number)
@@ -93,7 +93,7 @@ class TimeWindowedKStream(Generic[K, V]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
     ) -> KTable[Windowed[K], V]:
-        """Folds values into one of the same type, per key and window: ``(aggregate, value)``."""
+        """Reduce the values per key and window with ``(aggregate, value)`` to the new aggregate."""
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
         return self._aggregated(reducing(reducer), options, name)
 
@@ -108,9 +108,9 @@ class TimeWindowedKStream(Generic[K, V]):
         value_serde: SerdeLike[VOut] | None = None,
         **aggregates: Aggregate,
     ) -> KTable[Windowed[K], VOut]:
-        """Folds values into an aggregate, per key and window: ``(key, value, aggregate)``.
+        """Aggregate the values per key and window with ``(key, value, aggregate)``.
 
-        Instead of functions it takes named aggregates: ``total=sum_(col("amount")), n=count()``.
+        Named aggregates may be given instead: ``total=sum_(col("amount")), n=count()``.
         """
         value_serde = value_serde or aggregates_serde(aggregates)
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
@@ -126,10 +126,9 @@ class TimeWindowedKStream(Generic[K, V]):
 
 
 class SessionWindowedKStream(Generic[K, V]):
-    """A grouped stream cut into sessions: bursts of records with gaps between them.
+    """A grouped stream with session windows, which are separated by gaps without records.
 
-    A record that falls between two sessions joins them into one. Keys of the result are
-    ``Windowed``.
+    A record between two sessions merges them. Keys of the result are ``Windowed``.
     """
 
     def __init__(
@@ -143,7 +142,7 @@ class SessionWindowedKStream(Generic[K, V]):
         self._emit = emit
 
     def emit_strategy(self, strategy: EmitStrategy | str) -> SessionWindowedKStream[K, V]:
-        """Emits each session with every update (default), or once, when it closes."""
+        """Emit each session with every update (default), or once, when it closes."""
         return SessionWindowedKStream(self._grouping, self._windows, EmitStrategy(strategy))
 
     def count(
@@ -154,7 +153,7 @@ class SessionWindowedKStream(Generic[K, V]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[int] | None = None,
     ) -> KTable[Windowed[K], int]:
-        """Counts the records per key and session; arguments as in ``KGroupedStream.count``."""
+        """Count the records per key and session; arguments as in ``KGroupedStream.count``."""
         given = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
         return self._aggregated(counting(), count_options(self._grouping, given), name)
 
@@ -167,7 +166,7 @@ class SessionWindowedKStream(Generic[K, V]):
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
     ) -> KTable[Windowed[K], V]:
-        """Folds values into one of the same type, per key and session; also merges sessions."""
+        """Reduce the values per key and session. The reducer also merges sessions."""
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
         return self._aggregated(reducing(reducer), options, name)
 
@@ -183,18 +182,19 @@ class SessionWindowedKStream(Generic[K, V]):
         value_serde: SerdeLike[VOut] | None = None,
         **aggregates: Aggregate,
     ) -> KTable[Windowed[K], VOut]:
-        """Folds values into an aggregate, per key and session.
+        """Aggregate the values per key and session.
 
         Args:
-            initializer: Gives the aggregate to start from; or ``sum_(col("amount"))`` alone.
+            initializer: Returns the first aggregate; or an aggregate such as
+                ``sum_(col("amount"))``.
             aggregator: ``(key, value, aggregate)`` to the new aggregate.
-            merger: ``(key, first, second)`` to the aggregate of two sessions that became one.
-            materialized: How the store is kept; a plain string names it.
+            merger: ``(key, first, second)`` to the aggregate of two merged sessions.
+            materialized: Options of the store; a plain string is its name.
             name: Name of the processor.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the aggregates.
-            aggregates: Instead of functions: ``total=sum_(col("amount")), n=count()`` gives
-                objects with these members, as JSON unless a serde is given.
+            aggregates: Instead of functions: with ``total=sum_(col("amount")), n=count()`` the
+                result is an object with these members, written as JSON by default.
         """
         value_serde = value_serde or aggregates_serde(aggregates)
         options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
@@ -209,7 +209,7 @@ class SessionWindowedKStream(Generic[K, V]):
 
 
 def windowed_stream(grouping: Grouping, windows: Any) -> Any:
-    """Gives the face that fits the windows."""
+    """Return the windowed stream for the kind of windows."""
     check_windows(windows)
     if isinstance(windows, SessionWindows):
         return SessionWindowedKStream(grouping, windows)
@@ -217,7 +217,7 @@ def windowed_stream(grouping: Grouping, windows: Any) -> Any:
 
 
 def check_windows(windows: object) -> None:
-    """Refuses what does not define windows of an aggregation."""
+    """Refuse an object that does not define windows of an aggregation."""
     if windows is None:
         raise NullArgumentError("missing-argument", "windows is None", at=caller_site())
     if not isinstance(windows, TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows):

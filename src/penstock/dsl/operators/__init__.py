@@ -1,1 +1,1 @@
-"""One file per operator: how the DSL asks for it. Folders are families of operators."""
+"""One file per operator: how the DSL adds it to a program. Folders are families."""

@@ -1,4 +1,4 @@
-"""How a user's function wants to be called, found out from its signature."""
+"""Finds out from the signature of a user's function with which arguments to call it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from penstock.model.site import caller_site
 def number_of_arguments(
     operator: str, what: str, fn: Callable[..., Any], *shapes: Sequence[str]
 ) -> int:
-    """Gives how many arguments the function is to be called with: as many as the shape that fits.
+    """Return the number of arguments to call the function with: that of the first shape that fits.
 
     Args:
-        operator: What the user called, such as ``map_values``.
-        what: What the function is there, such as ``mapper``.
+        operator: The method that the user called, such as ``map_values``.
+        what: The role of the function, such as ``mapper``.
         fn: The user's function.
-        shapes: Names of the arguments, one sequence per way of calling it. The first one that
-            fits wins, and it is taken for functions that show no signature.
+        shapes: Names of the arguments, one sequence per way of calling the function. A function
+            without a signature is called in the first way.
     """
     check_callable(operator, what, fn, _calls(shapes, "of"))
     try:
-        # An expression has no truth value, which ``inspect`` asks for. Its class has a signature.
+        # ``inspect`` asks for the truth value of an object, which an expression does not have.
         signature = inspect.signature(fn if not isinstance(fn, Expression) else fn.__call__)
     except (TypeError, ValueError):
         return len(shapes[0])
@@ -41,12 +41,12 @@ def number_of_arguments(
 
 
 def check_arity(operator: str, what: str, fn: Callable[..., Any], *shape: str) -> None:
-    """Refuses a function that cannot be called in the one way there is."""
+    """Refuse a function that cannot be called with these arguments."""
     number_of_arguments(operator, what, fn, shape)
 
 
 def check_callable(operator: str, what: str, fn: object, calls: str) -> None:
-    """Refuses what is no function; ``calls`` says with which arguments it will be called."""
+    """Refuse an object that cannot be called. ``calls`` are the arguments, for the message."""
     if fn is None:
         raise NullArgumentError(
             "missing-function",

@@ -1,1 +1,1 @@
-"""What users pass to the faces: names, serdes, stores, windows' emission, suppression."""
+"""Options that users pass: names, serdes, stores, emission of windows, suppression."""

@@ -1,4 +1,4 @@
-"""Options of joins. Every field left None means: not given. Other options: ``stream_options``."""
+"""Options of joins. None means: not given. Other options: ``stream_options``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from penstock.state.stores import WindowBytesStoreSupplier
 class Joined(SerdeOptions[K, V], Generic[K, V, VOther]):
     """Serdes, name and grace period of a stream-table join.
 
-    With a ``grace_period`` records wait that long, and see the versioned table as of their time.
+    With a ``grace_period``, records wait that long, and are joined with the row that the versioned
+    table had at their timestamp.
     """
 
     other_value_serde: SerdeLike[VOther] | None = None
@@ -59,8 +60,8 @@ class Joined(SerdeOptions[K, V], Generic[K, V, VOther]):
 class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
     """Serdes, names and stores of a stream-stream join.
 
-    ``store_name`` is what the names of both window stores begin with. ``this_store`` and
-    ``other_store`` are window stores of the user's own (``Stores.*_window_store``).
+    ``store_name`` is the prefix of both window stores. ``this_store`` and ``other_store`` are
+    window stores that the user has made (``Stores.*_window_store``).
     """
 
     other_value_serde: SerdeLike[VOther] | None = None
@@ -93,7 +94,7 @@ class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
 
     @staticmethod
     def as_(store_name: str) -> StreamJoined[Any, Any, Any]:
-        """Names the stores, as in Java; ``with_name`` names the processors."""
+        """Name the stores, as in Java; ``with_name`` names the processors."""
         return StreamJoined(store_name=store_name)
 
     def with_other_value_serde(self, other_value_serde: SerdeLike[VOther]) -> Self:
@@ -120,7 +121,7 @@ class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableJoined(Generic[K, KOther]):
-    """Name and partitioners of a foreign-key join; a partitioner sees None for the value."""
+    """Name and partitioners of a foreign-key join. A partitioner gets None as the value."""
 
     name: str | None = None
     partitioner: StreamPartitioner | None = None

@@ -1,4 +1,4 @@
-"""How a table's store is kept. What becomes of it: ``dsl.plan.materialize``."""
+"""Options of a table's store. How they are used: ``dsl.plan.materialize``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from penstock.state.stores import StoreSupplier
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Materialized(SerdeOptions[K, V]):
-    """Name, serdes and layers of a store; a store with a name can be queried.
+    """Name, serdes and layers of a store. A store with a name can be queried.
 
-    ``store`` is a store of the user's own (``Stores.persistent_versioned_key_value_store(…)``),
-    which brings its name along. Caching and logging are on unless switched off.
+    ``store`` is a store that the user has made
+    (``Stores.persistent_versioned_key_value_store(…)``), with its name. Caching and logging are on
+    by default.
     """
 
     store: StoreSupplier | None = None
@@ -41,7 +42,7 @@ class Materialized(SerdeOptions[K, V]):
 
     @staticmethod
     def as_(store: str | StoreSupplier | StoreType) -> Materialized[Any, Any]:
-        """Names the store, or says what it is made of."""
+        """Name the store, or give the store to use."""
         if isinstance(store, StoreType):
             return Materialized(store_type=store)
         if isinstance(store, StoreSupplier):
@@ -74,7 +75,7 @@ class Materialized(SerdeOptions[K, V]):
 
     @property
     def store_name(self) -> str | None:
-        """The name the user gave, directly or with a store of their own."""
+        """Return the name that the user gave, directly or with a store."""
         return self.name if self.store is None else self.store.name
 
     @property

@@ -1,8 +1,8 @@
-"""Names of processors and stores: generated from one counter, or given by the user and checked.
+"""Names of processors and stores: generated with one counter, or given by the user and checked.
 
-Java numbers every processor, store and repartition part of a program with a single counter, and
-goes on counting where a user gives a name. The names end up in topics and directories, so both
-the order of the calls and the numbers skipped are kept.
+Java numbers all processors, stores and repartitions of a program with one counter. It also takes a
+number if the user gives a name. Topics and folders have these names, so the order of the numbers
+must be the same here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The name of a processor, where a plain string would do as well."""
+    """The name of a processor. A plain string can be used instead."""
 
     name: str
 
@@ -38,7 +38,7 @@ class Named:
 
 
 def check_name(name: str) -> str:
-    """Gives the name back, or raises TopologyError when it cannot be part of a topic's name."""
+    """Return the name; raise TopologyError if it cannot be part of a topic's name."""
     problem = _problem(name)
     if problem:
         raise TopologyError(
@@ -65,20 +65,20 @@ def _problem(name: object) -> str | None:
 
 
 def name_of(name: str | Named | None) -> str | None:
-    """Gives the checked text of a name in either form."""
+    """Return the checked name as text."""
     if isinstance(name, Named):
         return name.name
     return None if name is None else check_name(name)
 
 
 def is_generated(name: str) -> bool:
-    """Whether the counter made this name; parts of a repartition are then numbered, too."""
+    """Return whether a name is generated. Then parts of a repartition are numbered, too."""
     return _GENERATED.fullmatch(name) is not None
 
 
 @dataclass(slots=True)
 class Names:
-    """The counter. Every method takes the next number, whether the result shows it or not."""
+    """The counter. Every method takes the next number, also if the name does not contain it."""
 
     next_number: int = 0
 
@@ -89,12 +89,12 @@ class Names:
         return f"{prefix}STATE-STORE-{self._take():010d}"
 
     def given_or_new(self, given: str | None, prefix: str) -> str:
-        """Gives the user's name, or a generated one; takes a number in both cases."""
+        """Return the user's name, or a generated one. Both take a number."""
         generated = self.new_processor_name(prefix)
         return generated if given is None else check_name(given)
 
     def suffixed_or_new(self, given: str | None, suffix: str, prefix: str) -> str:
-        """Gives the user's name with a suffix, or a generated one; takes a number either way."""
+        """Return the user's name with a suffix, or a generated one. Both take a number."""
         generated = self.new_processor_name(prefix)
         return generated if given is None else check_name(given + suffix)
 

@@ -1,4 +1,4 @@
-"""Where a source starts to read when its group has no committed offset yet."""
+"""Where a source starts to read if its group has no committed offset."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AutoOffsetReset:
 
     @staticmethod
     def by_duration(duration: Duration) -> str:
-        """Starts at the records of that long ago."""
+        """Start with records that are that old."""
         duration_ms = to_ms(duration, "offset reset duration")
         if duration_ms < 0:
             raise _bad(f"offset reset duration {duration_ms} ms is negative")
@@ -40,7 +40,7 @@ class AutoOffsetReset:
 
 
 def check_offset_reset(policy: str | None) -> str | None:
-    """Gives the policy in lower case; raises InvalidArgumentError for anything but a policy."""
+    """Return the policy in lower case; raise InvalidArgumentError if it is not a policy."""
     if policy is None:
         return None
     text = str(policy)

@@ -1,4 +1,4 @@
-"""What the stores of DSL operators are made of, unless an operator says otherwise."""
+"""The default engine of the stores of DSL operators."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _JAVA_NAMES = {
 
 
 class StoreType(StrEnum):
-    """RocksDB on disk, or memory; both with a changelog unless logging is disabled."""
+    """RocksDB on disk, or memory. Both have a changelog unless logging is disabled."""
 
     ROCKS_DB = "rocksdb"
     IN_MEMORY = "in_memory"
 
 
 def store_type_of(given: StoreType | str | None) -> StoreType | None:
-    """Gives the store type an option class was given."""
+    """Return the store type that an option names."""
     if given is None:
         return None
     try:
@@ -37,7 +37,7 @@ def store_type_of(given: StoreType | str | None) -> StoreType | None:
 
 
 def configured_store_type(setting: str, given: object) -> StoreType | None:
-    """Gives the store type of ``dsl.store.suppliers.class``; Java's class names are understood."""
+    """Return the store type of ``dsl.store.suppliers.class``, also for Java's class names."""
     if given is None:
         return None
     try:

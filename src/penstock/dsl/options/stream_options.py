@@ -1,7 +1,7 @@
-"""Options of sources, sinks, groupings and branches. Every field left None means: not given.
+"""Options of sources, sinks, groupings and branches. None means: not given.
 
-Each is a frozen value with keyword fields and Kafka Streams' fluent names on top. More options:
-``join_options``, ``materialized``, ``suppressed``, ``emit_strategy``.
+Each is a frozen dataclass with keyword fields, and has the fluent methods of Kafka Streams. More
+options: ``join_options``, ``materialized``, ``suppressed``, ``emit_strategy``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Option = TypeVar("_Option")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerdeOptions(Generic[K, V]):
-    """A name and two serdes: what most option classes begin with."""
+    """A name and two serdes, the base of most option classes."""
 
     name: str | None = None
     key_serde: SerdeLike[K] | None = None
@@ -106,7 +106,7 @@ class Produced(SerdeOptions[K, V]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grouped(SerdeOptions[K, V]):
-    """Serdes of a grouping's repartition topic, and the name it is made of."""
+    """Serdes and name of the repartition topic of a grouping."""
 
     @staticmethod
     def with_(
@@ -147,7 +147,7 @@ class Repartitioned(SerdeOptions[K, V]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printed(Generic[K, V]):
-    """Where ``print`` writes (standard output when ``file`` is None), and how a line looks."""
+    """Where ``print`` writes (standard output if ``file`` is None), and the form of a line."""
 
     file: str | Path | None = None
     label: str | None = None
@@ -181,10 +181,10 @@ class Printed(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branched(Generic[K, V]):
-    """Name of a branch, and what happens with it.
+    """Name and function of a branch.
 
-    ``function`` gives the stream to put into the result, or None for none; a branch with a
-    ``consumer`` is handed over and left out of the result.
+    ``function`` returns the stream for the result, or None for no stream. A branch with a
+    ``consumer`` is passed to it and is not in the result.
     """
 
     name: str | None = None
@@ -192,7 +192,7 @@ class Branched(Generic[K, V]):
     consumer: Callable[[KStream[K, V]], object] | None = None
 
     def __post_init__(self) -> None:
-        # The name is a suffix: it may start with any legal character, such as "-".
+        # The name is a suffix, so it may start with any legal character, such as "-".
         check_options(self)
         if self.function is not None and self.consumer is not None:
             raise InvalidArgumentError(
@@ -223,7 +223,7 @@ class Branched(Generic[K, V]):
 
 
 def check_options(options: Any) -> None:
-    """Checks the name and resolves every ``*serde`` field of a frozen option class."""
+    """Check the name and resolve every ``*serde`` field of an option class."""
     for field in fields(options):
         value = getattr(options, field.name)
         if value is None:
@@ -238,9 +238,9 @@ def check_options(options: Any) -> None:
 def options_of(
     kind: type[_Option], given: _Option | str | Named | None, /, **keywords: Any
 ) -> _Option:
-    """Gives one option object from an option object, a plain name, or keyword arguments.
+    """Make one option object of an option object, a name, or keyword arguments.
 
-    Keyword arguments go over the fields of the object; None means: not given.
+    Keyword arguments win over the fields of the object. None means: not given.
     """
     if given is None:
         given = kind()
@@ -260,14 +260,14 @@ def options_of(
 def given_options(
     kind: type[_Option], given: _Option | str | Named | None, /, **keywords: Any
 ) -> _Option | None:
-    """Gives what ``options_of`` gives, but None when nothing at all was given."""
+    """Return the result of ``options_of``; None if nothing is given."""
     if given is None and all(value is None for value in keywords.values()):
         return None
     return options_of(kind, given, **keywords)
 
 
 def either(first: Any, second: Any, names: str) -> Any:
-    """Gives whichever of two spellings of an argument was given; both at once are refused."""
+    """Return the value of an argument that has two names; refuse both at once."""
     if first is not None and second is not None:
         raise InvalidArgumentError(
             "argument-given-twice",
@@ -279,7 +279,7 @@ def either(first: Any, second: Any, names: str) -> Any:
 
 
 def not_none(value: Any, what: str) -> Any:
-    """Gives the value back, or raises NullArgumentError."""
+    """Return the value; raise NullArgumentError if it is None."""
     if value is None:
         raise NullArgumentError(
             "missing-argument", f"{what} is None", f"give {what}", at=caller_site()

@@ -1,4 +1,4 @@
-"""Options of ``suppress``: until when changes are held back, and in how large a buffer."""
+"""Options of ``suppress``: how long changes are delayed, and the size of the buffer."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from penstock.model.time.duration import Duration, to_ms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferConfig:
-    """The size of a suppression buffer (None: no bound) and what happens when it is full.
+    """The size of a suppression buffer (None: no limit), and what happens when it is full.
 
-    ``emits_early`` lets the oldest change go; else processing fails.
+    With ``emits_early`` the oldest change is emitted. Otherwise the application fails.
     """
 
     limit_records: int | None = None
@@ -31,12 +31,12 @@ class BufferConfig:
 
     @staticmethod
     def max_records(records: int) -> BufferConfig:
-        """A bounded buffer emits early when it is full, unless ``shut_down_when_full``."""
+        """Limit the buffer. When it is full, it emits early, unless ``shut_down_when_full``."""
         return BufferConfig(limit_records=records, emits_early=True)
 
     @staticmethod
     def max_bytes(size: int) -> BufferConfig:
-        """A bounded buffer emits early when it is full, unless ``shut_down_when_full``."""
+        """Limit the buffer. When it is full, it emits early, unless ``shut_down_when_full``."""
         return BufferConfig(limit_bytes=size, emits_early=True)
 
     def with_max_records(self, records: int) -> Self:
@@ -63,7 +63,7 @@ class BufferConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suppressed:
-    """Holds changes back until their window closes, or, with ``time_limit``, for that long."""
+    """Delays changes until their window closes or, with ``time_limit``, for that time."""
 
     time_limit: Duration | None = None
     buffer: BufferConfig = BufferConfig()
@@ -82,12 +82,12 @@ class Suppressed:
 
     @staticmethod
     def until_window_closes(buffer: BufferConfig | None = None) -> Suppressed:
-        """Emits each window once, with its final result. The buffer must not emit early."""
+        """Emit each window once, with its final result. The buffer must not emit early."""
         return Suppressed(buffer=buffer or BufferConfig.unbounded())
 
     @staticmethod
     def until_time_limit(time_limit: Duration, buffer: BufferConfig | None = None) -> Suppressed:
-        """Emits the latest change of a key at most once per ``time_limit``."""
+        """Emit the latest change of a key at most once per ``time_limit``."""
         return Suppressed(time_limit=time_limit, buffer=buffer or BufferConfig.unbounded())
 
     def with_name(self, name: str) -> Self:

@@ -1,1 +1,1 @@
-"""What a program asked for, as a logical graph, and the way from there to a topology."""
+"""The logical graph of a program, and the way from there to a topology."""

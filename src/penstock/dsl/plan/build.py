@@ -1,4 +1,4 @@
-"""From the logical graph to a topology: optimize, find out what is versioned, lower in order."""
+"""From the logical graph to a topology: optimize, find versioned tables, lower in order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from penstock.topology.nodes import Source
 
 
 def build_graph(program: LogicalGraph, config: StreamsConfig) -> GraphBuilder:
-    """Gives the nodes and stores of a program, which itself stays as it is."""
+    """Return the nodes and stores of a program, without changing the program."""
     rules = optimizations(config)
     graph = program.copy()
     merge_equal_sources(graph)
@@ -56,7 +56,7 @@ def build_graph(program: LogicalGraph, config: StreamsConfig) -> GraphBuilder:
 
 
 def store_type_in(config: StreamsConfig) -> StoreType | None:
-    """Gives what the configuration says that stores are made of, if it says so."""
+    """Return the configured store type; None if there is none."""
     for setting in (DSL_STORE_SUPPLIERS, DSL_STORE):
         if config.has(setting):
             return configured_store_type(setting.name, config[setting])
@@ -64,7 +64,7 @@ def store_type_in(config: StreamsConfig) -> StoreType | None:
 
 
 def merge_equal_sources(graph: LogicalGraph) -> None:
-    """Reads a topic once, even if the program asked for several streams of it.
+    """Merge sources of the same topic, so that it is read once.
 
     before: [source A of "orders" -> filter, source B of "orders" -> map]
     after:  source A of "orders" -> [filter, map]
@@ -84,7 +84,7 @@ def merge_equal_sources(graph: LogicalGraph) -> None:
 
 
 def follow_versions(graph: LogicalGraph) -> None:
-    """Tells table operators which of their parents are versioned.
+    """Set for each table operator which of its parents are versioned.
 
     before: versioned table -> filter -> group_by
     after:  the same, and both ignore updates that are not the latest
@@ -105,7 +105,7 @@ def _is_versioned(node: LogicalNode, root: LogicalNode) -> bool:
 
 
 def _lower(graph: LogicalGraph, lowering: Lowering) -> None:
-    """Lowers parents before children and, among those that are ready, the oldest first."""
+    """Lower parents before children and, among nodes that are ready, the oldest first."""
     for topic, partitions in graph.internal_topics.items():
         lowering.graph.add_internal_topic(topic, partitions)
     order = itertools.count()
@@ -113,7 +113,7 @@ def _lower(graph: LogicalGraph, lowering: Lowering) -> None:
     written: set[LogicalNode] = set()
     while waiting:
         _, _, node = heapq.heappop(waiting)
-        # A node that still lacks a parent comes again as that parent's child.
+        # A node with another parent that is not lowered yet comes again with that parent.
         if node in written or not written.issuperset(node.parents):
             continue
         node.lower(lowering)
@@ -142,7 +142,7 @@ def _check_equal_topics(first: StreamSource, other: StreamSource, topic: str) ->
 
 
 def _check_copartitioned_topics(graph: GraphBuilder) -> None:
-    """Refuses internal topics that belong together and were given different partition counts."""
+    """Refuse internal topics that are joined and have different partition counts."""
     for group in graph.copartitioned:
         sources = [node for name in group if isinstance(node := graph.nodes.get(name), Source)]
         topics = {topic for source in sources for topic in source.topics}

@@ -1,9 +1,9 @@
-"""The logical graph: what the program asked for, before it is optimized and lowered to nodes.
+"""The logical graph of a program, before it is optimized and lowered to nodes.
 
 Operators of the DSL add ``LogicalNode`` s; ``build`` optimizes a copy of the graph and lowers
 each to the frozen nodes of ``penstock.topology.nodes``. What an operator's file needs:
 
-* ``stream.graph.names`` gives names (``given_or_new``, ``suffixed_or_new``, ``new_store_name``).
+* ``stream.graph.names`` makes names (``given_or_new``, ``suffixed_or_new``, ``new_store_name``).
   Call them in Java's order: every call takes a number.
 * ``Operator(name, partial(Filter, predicate=p))`` is a logical node that becomes one node: the
   partial gets ``name``, ``parents`` and ``site`` when it is lowered. With ``table=state`` it also
@@ -17,11 +17,11 @@ each to the frozen nodes of ``penstock.topology.nodes``. What an operator's file
 * ``graph.copartition(*sources)`` notes that these sources need equal partition counts.
 * ``graph.note_generated(...)`` notes names that no user gave, for
   ``ensure.explicit.internal.resource.naming``.
-* ``graph.faces.stream(handle)`` and ``graph.faces.table(handle)`` make what users hold.
+* ``graph.faces.stream(handle)`` and ``graph.faces.table(handle)`` make the objects for users.
 
 Streams and tables are handled inside the DSL as ``stream.Stream`` and ``table.Table``;
 ``dsl.operators.topics.repartition`` has ``repartition_for_join``, ``materialize`` makes store specs
-of ``Materialized``, ``dsl.operators.arity`` finds out how a user's function wants to be called.
+of ``Materialized``, ``dsl.operators.arity`` finds out how to call a user's function.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class PlannedStore:
-    """A store that operators bring along. Two operators share a store only by sharing this object.
+    """A store of an operator. Operators share a store only if they share this object.
 
-    ``has_type`` is false while ``dsl.store.suppliers.class`` still decides what it is made of.
-    ``has_format`` is false while ``dsl.store.format`` still decides whether it keeps headers.
+    If ``has_type`` is false, ``dsl.store.suppliers.class`` decides on its engine.
+    If ``has_format`` is false, ``dsl.store.format`` decides whether it keeps headers.
     """
 
     spec: StoreSpec
@@ -63,7 +63,7 @@ class PlannedStore:
 
 
 class LogicalNode:
-    """A step of the program. Parents and children are ordered; identity is equality.
+    """A step of the program. Parents and children are ordered. Steps are compared by identity.
 
     ``priority`` is the order of creation, which decides the order of lowering. ``follows`` are
     the parents whose output is versioned, for nodes that react to that.
@@ -75,7 +75,7 @@ class LogicalNode:
     follows_versions = False
     relaxes_null_keys = False
     output_versioned: bool | None = None
-    #: What a window keeps open for late records, on the nodes that define windows.
+    #: The grace period, for nodes that define windows.
     grace_ms: int | None = None
 
     def __init__(self, name: str) -> None:
@@ -102,7 +102,7 @@ class LogicalNode:
         child.parents.pop(self, None)
 
     def lower(self, to: Lowering) -> None:
-        """Adds this step's nodes and stores to the topology; parents have been lowered before."""
+        """Add this step's nodes and stores to the topology; parents have been lowered before."""
         raise NotImplementedError
 
 
@@ -161,7 +161,7 @@ class Operator(LogicalNode):
 
 
 class Faces(NamedTuple):
-    """Makes what users hold from what the DSL passes around; given by ``dsl.faces.builder``."""
+    """Makes objects for users from those inside the DSL. ``dsl.faces.builder`` provides it."""
 
     stream: Callable[[Stream], KStream[Any, Any]]
     table: Callable[[Table], KTable[Any, Any]]
@@ -169,7 +169,7 @@ class Faces(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GeneratedNames:
-    """Names of one operator's topics and store that no user gave."""
+    """Generated names of one operator's topics and store."""
 
     repartition_topic: str | None = None
     changelog_topic: str | None = None
@@ -178,10 +178,10 @@ class GeneratedNames:
 
 @dataclass(slots=True, eq=False)
 class LogicalGraph:
-    """All steps of a program, with what the optimizer has to know about them.
+    """All steps of a program, with what the optimizer needs to know about them.
 
     ``internal_topics`` are topics that are neither repartition nor changelog (foreign-key joins).
-    ``default_store_type`` is None as long as no configuration says what stores are made of.
+    ``default_store_type`` is None if it is not configured.
     """
 
     faces: Faces
@@ -190,14 +190,14 @@ class LogicalGraph:
     root: LogicalNode = field(default_factory=lambda: Root("root"))
     nodes: list[LogicalNode] = field(default_factory=list)
     copartitioned: list[set[str]] = field(default_factory=list)
-    #: The user's lines that ask for them, in the same order.
+    #: The lines of the user's program for them, in the same order.
     copartition_sites: list[str | None] = field(default_factory=list)
     internal_topics: dict[str, int | None] = field(default_factory=dict)
     generated: list[GeneratedNames] = field(default_factory=list)
     next_priority: int = 0
 
     def add(self, node: LogicalNode, *parents: LogicalNode) -> None:
-        """Hangs the node below its parents, or below the root; the last addition counts."""
+        """Add the node below its parents, or below the root."""
         for parent in parents or (self.root,):
             parent.add_child(node)
             node.priority = self.next_priority
@@ -218,7 +218,7 @@ class LogicalGraph:
         self.generated.append(GeneratedNames(repartition_topic, changelog_topic, store))
 
     def copy(self) -> LogicalGraph:
-        """Gives a graph that can be optimized without changing what the user goes on building."""
+        """Return a copy that can be optimized without changing the program."""
         copies: dict[LogicalNode, LogicalNode] = {
             node: copy(node) for node in (self.root, *self.nodes)
         }

@@ -1,4 +1,4 @@
-"""From the logical graph to nodes: what logical nodes write to. Who calls it: ``build``."""
+"""From the logical graph to nodes: the target of ``LogicalNode.lower``. Caller: ``build``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.errors import TopologyError
 from penstock.state.spec import StoreHeaders, StoreKind, StoreSpec
 from penstock.topology.graph import GraphBuilder
 
-#: The stores that ``dsl.store.format`` is about; those of joins and buffers are not.
+#: Kinds of stores that ``dsl.store.format`` applies to, without joins and buffers.
 _WITH_HEADERS = (
     StoreKind.TIMESTAMPED_KEY_VALUE,
     StoreKind.TIMESTAMPED_WINDOW,
@@ -32,9 +32,9 @@ class Lowering:
     _owners: dict[str, PlannedStore | StoreSpec] = field(default_factory=dict)
 
     def add_store(self, store: PlannedStore | StoreSpec, *processors: str) -> None:
-        """Adds a store and connects it. Two operators that plan a store of one name collide."""
+        """Add a store and connect it. Refuse two stores with one name."""
         owner = self._owners.setdefault(store.name, store)
-        # Equal specs are not enough: two counts into one store would mix their results.
+        # Also for equal specs: two counts in one store would mix their results.
         if owner is not store and (isinstance(owner, PlannedStore) or owner != store):
             raise TopologyError(
                 "duplicate-store",
@@ -46,7 +46,7 @@ class Lowering:
         self.graph.add_store(self.spec_of(store), *processors)
 
     def spec_of(self, store: PlannedStore | StoreSpec) -> StoreSpec:
-        """Gives the spec to add, with the configured store type where none was chosen."""
+        """Return the spec to add, with the configured store type if none was chosen."""
         if isinstance(store, StoreSpec):
             return store
         spec = store.spec if store.has_type else typed_spec(store.spec, self.store_type)
@@ -65,9 +65,9 @@ def _made_at(store: PlannedStore | StoreSpec) -> str:
 
 
 def typed_spec(spec: StoreSpec, store_type: StoreType) -> StoreSpec:
-    """Gives the spec of a store in RocksDB, as operators plan it, or of the same in memory."""
+    """Return the spec of a store for RocksDB, as operators plan it, or for memory."""
     if store_type is StoreType.ROCKS_DB:
         return spec
-    # Memory drops window by window, which Kafka Streams calls segments of one millisecond.
+    # Stores in memory expire each window alone: segments of one millisecond, in Kafka's words.
     interval_ms = min(spec.segment_interval_ms, 1)
     return replace(spec, persistent=False, segment_interval_ms=interval_ms)

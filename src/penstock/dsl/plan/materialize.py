@@ -35,13 +35,13 @@ from penstock.state.stores import (
 
 _Supplier = TypeVar("_Supplier")
 
-#: What users may give for a store: options, a store of their own, or just its name.
+#: What users may give for a store: options, a store, or only its name.
 StoreOptions = Materialized[Any, Any] | StoreSupplier | str
 
 
 @dataclass(frozen=True, slots=True)
 class Materialization:
-    """A ``Materialized`` whose store has a name, which users can query if they gave it."""
+    """A ``Materialized`` whose store has a name. Users can query it if they chose the name."""
 
     options: Materialized[Any, Any]
     store_name: str
@@ -67,7 +67,7 @@ class Materialization:
     def with_serdes_or(
         self, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None = None
     ) -> Materialization:
-        """Fills in the serdes that the user did not give."""
+        """Return the same with these serdes for those that the user did not give."""
         options = replace(
             self.options,
             key_serde=self.options.key_serde or key_serde,
@@ -82,7 +82,7 @@ def materialized_of(
     key_serde: Any = None,
     value_serde: Any = None,
 ) -> Materialized[Any, Any] | None:
-    """Gives one Materialized from what users may pass, or None when they pass nothing."""
+    """Make a Materialized of what users may pass; None if they pass nothing."""
     if isinstance(given, StoreSupplier):
         given = Materialized(store=given)
     if given is None and key_serde is None and value_serde is None:
@@ -97,7 +97,7 @@ def materialize(
     *,
     force_queryable: bool = False,
 ) -> Materialization:
-    """Names the store, with a generated name (one number) if the user gave none."""
+    """Name the store. A generated name takes one number."""
     is_queryable = force_queryable or options.store_name is not None
     store_name = options.store_name
     if store_name is None:
@@ -111,7 +111,7 @@ def materialize(
 
 
 def key_value_store(wanted: Materialization) -> PlannedStore:
-    """A timestamped key-value store, or a versioned one; versioned stores are never cached."""
+    """Plan a timestamped or versioned key-value store. A versioned one is never cached."""
     supplier = wanted.options.store
     if isinstance(supplier, VersionedBytesStoreSupplier):
         spec = Stores.versioned_key_value_store_builder(
@@ -129,7 +129,7 @@ def key_value_store(wanted: Materialization) -> PlannedStore:
 def window_store(
     wanted: Materialization, windows: TimeWindows | UnlimitedWindows, emit: EmitStrategy
 ) -> PlannedStore:
-    """A timestamped window store that keeps a window until it closes, or longer."""
+    """Plan a timestamped window store that keeps a window at least until it closes."""
     needed_ms = windows.size_ms + windows.grace_ms
     retention_ms = _retention(wanted, needed_ms, "window size plus grace")
     planned = _window_store(wanted, windows.size_ms, retention_ms)
@@ -139,7 +139,7 @@ def window_store(
 def sliding_window_store(
     wanted: Materialization, windows: SlidingWindows, emit: EmitStrategy
 ) -> PlannedStore:
-    """A timestamped window store; a record needs windows from twice the difference ago."""
+    """Plan the window store of sliding windows, which need twice the time difference."""
     needed_ms = 2 * windows.difference_ms + windows.grace_ms
     retention_ms = _retention(wanted, needed_ms, "twice the time difference plus grace")
     planned = _window_store(wanted, windows.difference_ms, retention_ms)
@@ -149,7 +149,7 @@ def sliding_window_store(
 def session_store(
     wanted: Materialization, windows: SessionWindows, emit: EmitStrategy
 ) -> PlannedStore:
-    """A session store that keeps a session until it closes, or longer."""
+    """Plan a session store that keeps a session at least until it closes."""
     needed_ms = windows.gap_ms + windows.grace_ms
     retention_ms = _retention(wanted, needed_ms, "inactivity gap plus grace")
     supplier = wanted.options.store
@@ -183,11 +183,11 @@ def _for_emission(
 ) -> PlannedStore:
     if emit is EmitStrategy.ON_WINDOW_UPDATE:
         return planned
-    # A final result goes out once: there is nothing for a cache to hold back. Kafka Streams
-    # forgets to switch it off for windows of fixed size, which changes nothing but memory.
+    # A final result is emitted once, so a cache would be useless. Kafka Streams keeps it for
+    # windows of fixed size, which only costs memory.
     if not keeps_cache:
         planned.spec = planned.spec.with_caching_disabled()
-    # Closed windows are looked for by time. A store of the user's own stays as it is.
+    # Closed windows are searched by time. A store of the user stays as it is.
     if wanted.options.store is None:
         planned.spec = replace(planned.spec, time_ordered=True)
     return planned

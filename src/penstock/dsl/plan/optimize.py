@@ -1,7 +1,7 @@
-"""Rewrites the logical graph as ``topology.optimization`` asks, with the results of Kafka Streams.
+"""Optimizes the logical graph by ``topology.optimization``, with the results of Kafka Streams.
 
-Where the order of steps or an oversight of Kafka Streams shows in names, it is kept: a program
-must find its topics and stores again.
+Names of topics and stores depend on the order of the steps, and even on mistakes in Kafka Streams.
+These are kept, so that a program finds its topics and stores again.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MERGE_REPARTITION_TOPICS = "merge.repartition.topics"
 SINGLE_STORE_SELF_JOIN = "single.store.self.join"
 _RULES = frozenset({REUSE_SOURCE_TOPICS, MERGE_REPARTITION_TOPICS, SINGLE_STORE_SELF_JOIN})
 
-#: Which repartitions come after a change of key, with nothing between that changes values.
+#: The repartitions after a change of key, without a change of values in between.
 _Repartitions = dict[LogicalNode, dict[Repartition, None]]
 
 
 def optimizations(config: StreamsConfig) -> frozenset[str]:
-    """Gives the rules that the configuration switches on; raises ConfigError for unknown ones."""
+    """Return the optimizations of the configuration; raise ConfigError for an unknown one."""
     given = [rule.strip() for rule in config[TOPOLOGY_OPTIMIZATION].split(",")]
     if given == ["all"]:
         return _RULES
@@ -42,7 +42,7 @@ def optimizations(config: StreamsConfig) -> frozenset[str]:
 
 
 def merge_repartition_topics(graph: LogicalGraph) -> None:
-    """Replaces the repartitions that follow one change of key by a single one.
+    """Replace the repartitions that follow one change of key by a single one.
 
     before: select_key -> [repartition -> count, filter -> repartition -> reduce]
     after:  select_key -> repartition -> [count, filter -> reduce]
@@ -53,7 +53,7 @@ def merge_repartition_topics(graph: LogicalGraph) -> None:
 
 
 def rewrite_self_joins(node: LogicalNode, visited: set[LogicalNode] | None = None) -> None:
-    """Gives a join of a stream with itself one window store instead of two equal ones.
+    """Give a join of a stream with itself one window store instead of two equal ones.
 
     before: stream -> [window A, window B] -> join
     after:  stream -> window A -> self-join
@@ -68,7 +68,7 @@ def rewrite_self_joins(node: LogicalNode, visited: set[LogicalNode] | None = Non
 
 
 def drop_null_keys(graph: LogicalGraph) -> None:
-    """Lets a repartition drop records without a key, unless a left join after it wants them."""
+    """Let a repartition drop records without a key, unless a later left join needs them."""
     reached = _below(graph.root)
     wanted: set[LogicalNode] = set()
     above = [parent for node in reached if node.relaxes_null_keys for parent in node.parents]
@@ -113,7 +113,7 @@ def _key_changer_of(repartition: Repartition) -> LogicalNode | None:
 
 
 def _moved_to_merges(found: _Repartitions, merges: dict[LogicalNode, None]) -> _Repartitions:
-    """Several changes of key that meet in a merge share the repartitions after the merge."""
+    """Move repartitions after a merge to it, so that several changes of key share them."""
     key_changers: dict[LogicalNode, list[LogicalNode]] = {}
     for merge in merges:
         key_changers[merge] = [
@@ -134,9 +134,9 @@ def _is_below(above: LogicalNode, node: LogicalNode) -> bool:
 
 
 def _find_upwards(node: LogicalNode, matches: Callable[[LogicalNode], bool]) -> LogicalNode | None:
-    """Gives the node itself, or one above it, that matches.
+    """Return the node itself, or the nearest one above it, that matches.
 
-    Behind a node with several parents only what is found above the last of them counts.
+    Above a node with several parents, only the last parent is searched.
     """
     if matches(node):
         return node
@@ -157,7 +157,7 @@ def _merge_repartitions(
         graph, repartitions[0].topic, key_serde, value_serde, name_is_given=True
     )
     single.site = repartitions[0].site
-    # The key changer's own priority puts it before everything that comes after the key changer.
+    # With the priority of the key change, it is lowered before all later nodes.
     single.priority = key_changer.priority
     for repartition in repartitions:
         _replace_repartition(graph, key_changer, repartition, single)

@@ -1,4 +1,4 @@
-"""A stream inside the DSL: what operators take and give. What users hold: ``dsl.faces.kstream``."""
+"""A stream inside the DSL, for operators. The class for users: ``dsl.faces.kstream``."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class Stream:
     """The output of ``node``, with the serdes known so far.
 
-    ``sources`` are the source nodes of its sub-topology, for co-partitioning. ``key_changed`` says
-    that records may be in the wrong partition. ``join_repartition`` remembers the repartition that
-    a join made, for further joins of the same stream.
+    ``sources`` are the source nodes of its sub-topology, for co-partitioning. ``key_changed`` means
+    that records may be in the wrong partition. ``join_repartition`` is the repartition of an
+    earlier join, which later joins of the same stream share.
     """
 
     name: str
@@ -35,13 +35,13 @@ class Stream:
     join_repartition: Repartition | None = None
 
     def then(self, node: LogicalNode, **changes: Any) -> Stream:
-        """Adds the node below this stream and gives its output, with some fields changed."""
+        """Add the node below this stream; return its output stream, with some fields changed."""
         self.graph.add(node, self.node)
         return replace(self, name=node.name, node=node, join_repartition=None, **changes)
 
 
 def copartition(first: Stream | Table, others: Iterable[Stream | Table]) -> frozenset[str]:
-    """Asks for equal partition counts of all sources involved, and gives these sources."""
+    """Demand equal partition counts of all sources, and return these sources."""
     others = list(others)
     for other in others:
         check_same_builder(first.graph, other.graph)
@@ -51,7 +51,7 @@ def copartition(first: Stream | Table, others: Iterable[Stream | Table]) -> froz
 
 
 def check_same_builder(graph: LogicalGraph, other: LogicalGraph) -> None:
-    """Refuses streams and tables that can never be in one topology."""
+    """Refuse streams and tables of different builders."""
     if graph is not other:
         raise TopologyError(
             "two-builders",

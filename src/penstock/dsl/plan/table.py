@@ -1,7 +1,7 @@
-"""A table inside the DSL: what operators take and give. What users hold: ``dsl.faces.ktable``.
+"""A table inside the DSL, for operators. The class for users: ``dsl.faces.ktable``.
 
-A table may get its store, and learn to send old values, only because of what comes after it; so
-both live in a ``TableState`` that later operators change, and nodes are made when all is known.
+Later operators decide whether a table needs a store, and whether it must send old values. Both are
+in a ``TableState``, which they change. Nodes are made after that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from penstock.state.spec import StoreKind
 
 
 class TableState:
-    """What later operators may still ask of a table. ``store`` is kept if ``is_materialized``."""
+    """What later operators can demand of a table. ``store`` is created if ``is_materialized``."""
 
     def __init__(self, store: PlannedStore | None, *, is_materialized: bool) -> None:
         self.store = store
@@ -24,29 +24,29 @@ class TableState:
 
     @property
     def store_name(self) -> str | None:
-        """The store that holds the rows, if there is one so far."""
+        """Return the name of the store with the rows, if there is one so far."""
         return self.store.name if self.store is not None and self.is_materialized else None
 
     @property
     def is_versioned(self) -> bool:
-        """Whether the rows are kept in a versioned store."""
+        """Return whether the rows are kept in a versioned store."""
         is_stored = self.store is not None and self.is_materialized
         return is_stored and self.store.spec.kind is StoreKind.VERSIONED_KEY_VALUE  # type: ignore[union-attr]
 
     def send_old_values(self, *, force: bool) -> bool:
-        """Makes the table send the old value of each change, if it can do so.
+        """Make the table send the old value of each change, if it can do so.
 
-        With ``force`` a table without a store gets one. Gives whether old values are sent.
+        With ``force``, a table without a store gets one. Returns whether old values are sent.
         """
         raise NotImplementedError
 
     def reading_stores(self) -> tuple[str, ...]:
-        """The stores that whoever looks rows up must be connected to; may materialize sources."""
+        """Return the stores that a lookup of rows needs. Sources may get a store for it."""
         raise NotImplementedError
 
 
 class SourceTable(TableState):
-    """A table that is read from a topic or made of a stream: materialized when someone asks."""
+    """A table that is read from a topic or made of a stream. It has a store if one is needed."""
 
     def send_old_values(self, *, force: bool) -> bool:
         if not force and not self.is_materialized:
@@ -62,7 +62,7 @@ class SourceTable(TableState):
 
 
 class AggregatedTable(TableState):
-    """The result of an aggregation: always materialized.
+    """The result of an aggregation, which always has a store.
 
     ``arms`` are the aggregations of a cogroup that share the store; the merged table sends old
     values when they do.
@@ -120,13 +120,13 @@ class Table:
 
     @property
     def output_versioned(self) -> bool | None:
-        """Whether the table is versioned; None means that it is if its parents are."""
+        """Return whether the table is versioned; None means that it is if its parents are."""
         return self.node.output_versioned
 
 
 @dataclass(frozen=True, slots=True)
 class GlobalTable:
-    """A table that every task reads as a whole, from the store ``store_name``."""
+    """A table that every task has completely, in the store ``store_name``."""
 
     graph: LogicalGraph
     store_name: str

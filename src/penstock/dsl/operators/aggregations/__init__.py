@@ -1,1 +1,1 @@
-"""Operators that group records and fold them, with and without windows."""
+"""Operators that group and aggregate records, with and without windows."""

@@ -1,6 +1,6 @@
-"""Folds a grouped stream. As data: ``penstock.topology.nodes.aggregations.aggregate``.
+"""Aggregates a grouped stream. As data: ``penstock.topology.nodes.aggregations.aggregate``.
 
-Also what all aggregations of streams have in common: ``aggregated``.
+``aggregated`` is shared by all aggregations of streams.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from penstock.topology.nodes import Aggregate, Node, Reduce
 def aggregate_stream(
     grouping: Grouping, fold: Fold, options: Materialized[Any, Any] | None, name: str | None
 ) -> Table:
-    """Keeps one aggregate per key."""
+    """Keep one aggregate per key."""
     wanted = fold_materialization(grouping, fold, options)
     name = grouping.graph.names.given_or_new(name, fold.prefix)
     make: Callable[..., Node]
@@ -39,7 +39,7 @@ def aggregate_stream(
 def fold_materialization(
     grouping: Grouping, fold: Fold, options: Materialized[Any, Any] | None
 ) -> Materialization:
-    """Names the store; serdes that are not given are those that the fold lets one infer."""
+    """Name the store. Serdes that are not given follow from the fold, if possible."""
     value_serde = grouping.value_serde if fold.reducer is not None else None
     wanted = materialize(grouping.graph, options or Materialized(), fold.prefix)
     return wanted.with_serdes_or(grouping.key_serde, value_serde)
@@ -51,7 +51,7 @@ def aggregated(
     wanted: Materialization,
     key_serde: Serde[Any] | None,
 ) -> Table:
-    """Adds an aggregation below its grouping, repartitioned if need be, and gives its table."""
+    """Add an aggregation, after a repartition if one is needed, and return its table."""
     assert node.table is not None
     parent, sources = regrouped(grouping, wanted.store_name, store_is_named=wanted.is_queryable)
     grouping.graph.add(node, parent)
@@ -70,10 +70,10 @@ def aggregated(
 def count_options(
     grouping: Grouping, options: Materialized[Any, Any] | None, *, skips_number: bool = True
 ) -> Materialized[Any, Any]:
-    """What ``count`` is materialized as: counts are longs.
+    """Return the options of the store of ``count``, whose values are longs.
 
-    Options without a store name take a number more than no options at all, as in Java (but not
-    for sliding windows: ``skips_number``).
+    As in Java, options without a store name take one more number than no options. ``skips_number``
+    is for sliding windows, where they do not.
     """
     if options is None:
         return Materialized(key_serde=grouping.key_serde, value_serde=Serdes.long())

@@ -1,4 +1,4 @@
-"""Folds several grouped streams into one aggregate: an aggregation per stream, one store.
+"""Aggregates several grouped streams into one value: an aggregation per stream, one store.
 
 As data: the aggregations of ``penstock.topology.nodes`` and ``TablePassThrough``.
 """
@@ -27,7 +27,7 @@ from penstock.topology.nodes import Aggregate, Node, TablePassThrough
 _AGGREGATE = "COGROUPKSTREAM-AGGREGATE-"
 _MERGE = "COGROUPKSTREAM-MERGE-"
 
-#: Makes the aggregation of one of the streams, given its aggregator.
+#: From the aggregator of a stream to the aggregation of the stream.
 Arm = Callable[[Aggregator], Callable[..., Node]]
 
 
@@ -35,7 +35,7 @@ Arm = Callable[[Aggregator], Callable[..., Node]]
 class Cogroup:
     """Grouped streams with an aggregator each, in the order they were added.
 
-    ``parents`` remembers the nodes to aggregate from, repartitioned if need be.
+    ``parents`` are the nodes to aggregate from, after a repartition if one is needed.
     """
 
     graph: LogicalGraph
@@ -49,7 +49,7 @@ class Cogroup:
 
 @dataclass(frozen=True, slots=True)
 class CogroupPlan:
-    """What the flavours of a cogroup differ in: the aggregation, its store, the result's keys."""
+    """What differs between kinds of cogroups: the aggregation, its store, the keys."""
 
     wanted: Materialization
     store: PlannedStore
@@ -62,7 +62,7 @@ class CogroupPlan:
 def cogroup_materialization(
     cogroup: Cogroup, initializer: Initializer, options: Materialized[Any, Any] | None
 ) -> Materialization:
-    """Names the store. Serdes come from the options only: the streams may differ in theirs."""
+    """Name the store. Its serdes are only those of the options: those of the streams may differ."""
     check_initializer(initializer)
     return materialize(cogroup.graph, options or Materialized(), _AGGREGATE)
 
@@ -73,7 +73,7 @@ def aggregate_cogroup(
     options: Materialized[Any, Any] | None,
     name: str | None,
 ) -> Table:
-    """Keeps one aggregate per key."""
+    """Keep one aggregate per key."""
     wanted = cogroup_materialization(cogroup, initializer, options)
     plan = CogroupPlan(
         wanted=wanted,
@@ -86,7 +86,7 @@ def aggregate_cogroup(
 
 
 def cogrouped(cogroup: Cogroup, plan: CogroupPlan, name: str | None) -> Table:
-    """Adds an aggregation per stream and the node where their updates come together."""
+    """Add an aggregation per stream, and the node that merges their updates."""
     _regroup(cogroup, plan.wanted)
     graph, states, nodes = cogroup.graph, [], []
     for number, (grouping, aggregator) in enumerate(cogroup.aggregators.items()):
@@ -130,7 +130,7 @@ def _regroup(cogroup: Cogroup, wanted: Materialization) -> None:
 
 
 def _merge(name: str, state: AggregatedTable) -> Operator:
-    # Only a reader of the store: the aggregations before it own it and are connected to it.
+    # This node only reads the store. The aggregations before it own it.
     def make(**fields: Any) -> TablePassThrough:
         return TablePassThrough(store=state.store_name, sends_old=state.sends_old, **fields)
 

@@ -1,4 +1,4 @@
-"""Folds several grouped streams into one aggregate per window. Without windows: ``cogroup``."""
+"""Aggregates several grouped streams into one value per window. Without: ``cogroup``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def window_aggregate_cogroup(
     options: Materialized[Any, Any] | None,
     name: str | None,
 ) -> Table:
-    """Keeps one aggregate per key and time window."""
+    """Keep one aggregate per key and time window."""
     wanted = cogroup_materialization(cogroup, initializer, options)
     plan = CogroupPlan(
         wanted=wanted,
@@ -56,7 +56,7 @@ def sliding_aggregate_cogroup(
     options: Materialized[Any, Any] | None,
     name: str | None,
 ) -> Table:
-    """Keeps one aggregate per key and sliding window."""
+    """Keep one aggregate per key and sliding window."""
     wanted = cogroup_materialization(cogroup, initializer, options)
     plan = CogroupPlan(
         wanted=wanted,
@@ -76,7 +76,7 @@ def session_aggregate_cogroup(
     options: Materialized[Any, Any] | None,
     name: str | None,
 ) -> Table:
-    """Keeps one aggregate per key and session."""
+    """Keep one aggregate per key and session."""
     check_merger(merger)
     wanted = cogroup_materialization(cogroup, initializer, options)
     plan = CogroupPlan(

@@ -1,6 +1,6 @@
-"""What an aggregation does with each record: the user's functions, or those of count and reduce.
+"""The functions of aggregations: those of the user, or those of ``count`` and ``reduce``.
 
-All of them are plain values that pickle: they travel to Spark's workers inside the topology.
+All of them can be pickled: the topology is sent to Spark's workers.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Merger = Callable[[Any, Any, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """How values become an aggregate, and, for sessions, how two aggregates become one.
+    """The functions from values to an aggregate and, for sessions, of merging two aggregates.
 
-    ``prefix`` begins generated names. ``reducer`` is set for a reduction.
+    ``prefix`` is the start of generated names. ``reducer`` is set for a reduction.
     """
 
     initializer: Initializer
@@ -70,7 +70,7 @@ def folding(
     aggregator: Aggregator | None,
     aggregates: Mapping[str, Aggregate],
 ) -> Fold:
-    """The user's functions, or aggregates over expressions: one alone, or several with names."""
+    """Return the fold of the user's functions, or of one or several aggregate expressions."""
     if not aggregates and not isinstance(initializer, Aggregate):
         return aggregating(initializer, aggregator)  # type: ignore[arg-type]
     built_in = _built_in(aggregates, initializer, aggregator)
@@ -83,7 +83,7 @@ def folding_sessions(
     merger: Merger | None,
     aggregates: Mapping[str, Aggregate],
 ) -> Fold:
-    """The same for sessions, with what joins two of them."""
+    """Return the fold for sessions, with the function that merges two of them."""
     if not aggregates and not isinstance(initializer, Aggregate):
         return aggregating_sessions(initializer, aggregator, merger)  # type: ignore[arg-type]
     built_in = _built_in(aggregates, initializer, aggregator, merger)
@@ -91,7 +91,7 @@ def folding_sessions(
 
 
 def aggregates_serde(aggregates: Mapping[str, Aggregate]) -> Any:
-    """Objects of named aggregates are kept as JSON unless the user says otherwise."""
+    """Return the serde of named aggregates: JSON unless the user gives one."""
     return Serdes.json() if aggregates else None
 
 
@@ -137,7 +137,7 @@ def check_merger(merger: Merger) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReduceStep:
-    """A reducer as an aggregator: the first value starts the aggregate."""
+    """A reducer as an aggregator: the first value is the first aggregate."""
 
     reducer: Reducer
 
@@ -147,7 +147,7 @@ class ReduceStep:
 
 @dataclass(frozen=True, slots=True)
 class ReduceMerge:
-    """A reducer as the merger of two sessions: the second one goes into the first."""
+    """A reducer as the merger of two sessions: it adds the second to the first."""
 
     aggregator: ReduceStep
 

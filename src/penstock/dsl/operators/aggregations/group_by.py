@@ -1,4 +1,4 @@
-"""Groups a stream: what aggregations start from. What users hold: ``dsl.faces.kgrouped_stream``."""
+"""Groups a stream for aggregations. The class for users: ``dsl.faces.kgrouped_stream``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from penstock.serde.serdes import resolve_serde
 
 @dataclass(slots=True, eq=False)
 class Grouping:
-    """A stream whose records are put together by key.
+    """A stream that is grouped by key.
 
-    ``topic_name`` is what the user called the repartition topic. ``repartition`` is the one that
-    aggregations of this grouping share, which they do if the topic has such a name.
+    ``topic_name`` is the user's name for the repartition topic. If it is given, all aggregations
+    of this grouping share one ``repartition``.
     """
 
     name: str
@@ -37,10 +37,10 @@ class Grouping:
 def grouping_options(
     stream: Stream, given: Grouped[Any, Any] | str | None, *, keeps_key: bool, **keywords: Any
 ) -> Grouped[Any, Any] | None:
-    """Gives the options of a grouping, or None when nothing at all was given.
+    """Return the options of a grouping; None if nothing is given.
 
-    An option object stands as it is, as in Kafka Streams: a serde it leaves out is the configured
-    default. Of keyword arguments, what is left out is the stream's.
+    As in Kafka Streams, a serde that an option object leaves out is the configured default. With
+    keyword arguments, it is the serde of the stream.
     """
     if not isinstance(given, Grouped) and any(keywords.values()):
         keywords["value_serde"] = keywords["value_serde"] or stream.value_serde
@@ -50,7 +50,7 @@ def grouping_options(
 
 
 def group_stream_by_key(stream: Stream, options: Grouped[Any, Any] | None) -> Grouping:
-    """Groups by the key as it is; serdes are the stream's unless options are given."""
+    """Group by the key of the stream, with the stream's serdes unless options are given."""
     if options is None:
         options = Grouped(key_serde=stream.key_serde, value_serde=stream.value_serde)
     return _grouping(stream, options)
@@ -59,7 +59,7 @@ def group_stream_by_key(stream: Stream, options: Grouped[Any, Any] | None) -> Gr
 def group_stream_by(
     stream: Stream, fn: Callable[[Any, Any], Any], options: Grouped[Any, Any] | None
 ) -> Grouping:
-    """Groups by a new key, which always takes a repartition topic."""
+    """Group by a new key. This always needs a repartition topic."""
     if options is None:
         options = Grouped(value_serde=stream.value_serde)
     node = key_selection(stream, "group_by", fn, options.name)
@@ -82,14 +82,14 @@ def _grouping(stream: Stream, options: Grouped[Any, Any]) -> Grouping:
 def regrouped(
     grouping: Grouping, store_name: str, *, store_is_named: bool
 ) -> tuple[LogicalNode, frozenset[str]]:
-    """Repartitions if the key has changed; gives the node to aggregate from and its sources.
+    """Repartition if the key has changed; return the node to aggregate from and its sources.
 
-    The topic is called after the grouping or, if that has no name, after the store.
+    The topic has the name of the grouping or, without one, of the store.
     """
     if not grouping.key_changed:
         return grouping.node, grouping.sources
     made = repartition_of(grouping, store_name, store_is_named=store_is_named)
-    # Without a name of its own each aggregation gets a topic named after its own store.
+    # Without a name, each aggregation has its own topic, named after its store.
     if grouping.repartition is None or grouping.topic_name is None:
         grouping.repartition = made
     grouping.graph.add(grouping.repartition, grouping.node)
@@ -97,7 +97,7 @@ def regrouped(
 
 
 def repartition_of(grouping: Grouping, store_name: str, *, store_is_named: bool) -> Repartition:
-    """Makes the repartition of a grouping; does not add it."""
+    """Make the repartition of a grouping without adding it."""
     return new_repartition(
         grouping.graph,
         grouping.topic_name or store_name,

@@ -1,4 +1,4 @@
-"""Folds a grouped stream per session. Node: ``nodes.aggregations.session_aggregate``."""
+"""Aggregates a grouped stream per session. Node: ``nodes.aggregations.session_aggregate``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def session_aggregate_stream(
     options: Materialized[Any, Any] | None,
     name: str | None,
 ) -> Table:
-    """Keeps one aggregate per key and session."""
+    """Keep one aggregate per key and session."""
     assert fold.merger is not None
     wanted = fold_materialization(grouping, fold, options)
     name = grouping.graph.names.given_or_new(name, fold.prefix)
@@ -43,7 +43,7 @@ def session_aggregate_stream(
             emits_first=emit is EmitStrategy.BEFORE_EXPIRY,
         ),
         table=AggregatedTable(session_store(wanted, windows, emit)),
-        # A session may grow until the gap after its end has passed, too.
+        # A session can also grow during the gap after its end.
         grace_ms=windows.grace_ms + windows.gap_ms,
         output_versioned=False,
     )
@@ -51,5 +51,5 @@ def session_aggregate_stream(
 
 
 def session_windowed(key_serde: Serde[Any] | None) -> Serde[Any]:
-    """The serde of the result's keys; what is open in it is left to the configuration."""
+    """Return the serde of the result's keys. An open inner serde is the configured one."""
     return SessionWindowedSerde(key_serde)

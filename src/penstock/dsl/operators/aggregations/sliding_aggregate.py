@@ -1,4 +1,4 @@
-"""Folds a grouped stream per sliding window.
+"""Aggregates a grouped stream per sliding window.
 
 As data: ``penstock.topology.nodes.aggregations.sliding_aggregate``.
 """
@@ -29,7 +29,7 @@ def sliding_aggregate_stream(
     options: Materialized[Any, Any] | None,
     name: str | None,
 ) -> Table:
-    """Keeps one aggregate per key and window."""
+    """Keep one aggregate per key and window."""
     wanted = fold_materialization(grouping, fold, options)
     name = grouping.graph.names.given_or_new(name, fold.prefix)
     node = Operator(

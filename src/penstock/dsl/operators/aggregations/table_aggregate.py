@@ -1,4 +1,4 @@
-"""Folds a grouped table. As data: ``penstock.topology.nodes.aggregations.table_aggregate``."""
+"""Aggregates a grouped table. As data: ``penstock.topology.nodes.aggregations.table_aggregate``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Options = Materialized[Any, Any] | None
 
 
 def count_table(grouped: GroupedTable, options: Options, name: str | None) -> Table:
-    """Adds a count of the rows per group."""
+    """Add a count of the rows per group."""
     wanted = _wanted(grouped, options).with_serdes_or(grouped.key_serde, Serdes.long())
     make = partial(TableAggregate, initializer=_zero, adder=_one_more, subtractor=_one_less)
     return _add(grouped, make, wanted, name, _AGGREGATE)
@@ -37,7 +37,7 @@ def aggregate_table(
     options: Options,
     name: str | None,
 ) -> Table:
-    """Adds an aggregation; the type of its values is the user's to say."""
+    """Add an aggregation. The user gives the serde of its values."""
     check_arity("aggregate", "initializer", initializer)
     check_arity("aggregate", "adder", adder, "key", "value", "aggregate")
     check_arity("aggregate", "subtractor", subtractor, "key", "value", "aggregate")
@@ -53,7 +53,7 @@ def reduce_table(
     options: Options,
     name: str | None,
 ) -> Table:
-    """Adds an aggregation whose values have the type of the rows."""
+    """Add an aggregation whose values have the type of the rows."""
     check_arity("reduce", "adder", adder, "aggregate", "value")
     check_arity("reduce", "subtractor", subtractor, "aggregate", "value")
     wanted = _wanted(grouped, options).with_serdes_or(grouped.key_serde, grouped.value_serde)

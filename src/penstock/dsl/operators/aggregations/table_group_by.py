@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class VersionedOperator(Operator):
-    """An operator without rows of its own that only asks whether the table above is versioned."""
+    """An operator without a store that needs to know whether its parent is versioned."""
 
     follows_versions = True
 
@@ -31,9 +31,9 @@ class VersionedOperator(Operator):
 
 
 class ChangeRepartition(LogicalNode):
-    """A repartition topic for changes, with both of its ends. Its name is the source's.
+    """A repartition topic for changes, with its sink and source. It has the source's name.
 
-    Never merged with others, and without a filter: a grouping drops null keys itself.
+    It is never merged with others, and has no filter, since a grouping drops null keys itself.
     """
 
     def __init__(self, source: str, sink: str, topic: str, grouped: GroupedTable) -> None:
@@ -71,7 +71,7 @@ class ChangeRepartition(LogicalNode):
 
 @dataclass(slots=True, eq=False)
 class GroupedTable:
-    """A re-keyed table inside the DSL; aggregations of it: ``table_aggregate``.
+    """A re-keyed table inside the DSL. Its aggregations: ``table_aggregate``.
 
     Aggregations share one ``repartition`` if the user gave the grouping a name.
     """
@@ -87,7 +87,7 @@ class GroupedTable:
 def group_table(
     table: Table, fn: Callable[[Any, Any], tuple[Any, Any]], options: Grouped[Any, Any]
 ) -> GroupedTable:
-    """Adds the re-keying. It needs old rows, so the table gets a store if it has none."""
+    """Add the re-keying. It needs old rows, so the table gets a store if it has none."""
     check_arity("group_by", "selector", fn, "key", "value")
     graph = table.graph
     name = graph.names.given_or_new(options.name, "KTABLE-SELECT-")

@@ -1,4 +1,4 @@
-"""Folds a grouped stream per time window. Node: ``nodes.aggregations.window_aggregate``."""
+"""Aggregates a grouped stream per time window. Node: ``nodes.aggregations.window_aggregate``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def window_aggregate_stream(
     options: Materialized[Any, Any] | None,
     name: str | None,
 ) -> Table:
-    """Keeps one aggregate per key and window."""
+    """Keep one aggregate per key and window."""
     wanted = fold_materialization(grouping, fold, options)
     name = grouping.graph.names.given_or_new(name, fold.prefix)
     node = Operator(
@@ -48,5 +48,5 @@ def window_aggregate_stream(
 
 
 def time_windowed(key_serde: Serde[Any] | None, size_ms: int) -> Serde[Any]:
-    """The serde of the result's keys; what is open in it is left to the configuration."""
+    """Return the serde of the result's keys. An open inner serde is the configured one."""
     return TimeWindowedSerde(key_serde, size_ms)

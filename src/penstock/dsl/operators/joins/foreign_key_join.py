@@ -47,7 +47,7 @@ _OUTPUT = "KTABLE-FK-JOIN-OUTPUT-"
 
 @dataclass(frozen=True, slots=True)
 class OnePartition:
-    """A user's partitioner of a foreign-key join: it sees no value and names one partition."""
+    """Wraps a user's partitioner of a foreign-key join: it gets no value, returns one partition."""
 
     partitioner: StreamPartitioner
 
@@ -69,12 +69,12 @@ class OnePartition:
 def to_asking_partition(
     topic: str, key: Any, value: SubscriptionResponseWrapper[Any], partitions: int
 ) -> int | None:
-    """Sends an answer back to the partition that asked."""
+    """Return the partition that has sent the subscription."""
     return value.primary_partition
 
 
 class TopicSource(LogicalNode):
-    """The reading end of one of the join's two topics."""
+    """The source of one of the join's two topics."""
 
     def __init__(self, name: str, topic: str, key_serde: Serde[Any] | None, serde: Serde[Any]):
         super().__init__(name)
@@ -105,7 +105,7 @@ def join_tables_on_foreign_key(
     *,
     is_left: bool,
 ) -> Table:
-    """Adds a join; its result has a store if the user names one or a later operator needs it."""
+    """Add a join. Its result has a store if the user names one or a later operator needs it."""
     operator = "left_join" if is_left else "join"
     shapes = ("left", "right"), ("key", "left", "right")
     key_shapes = ("value",), ("key", "value")
@@ -119,7 +119,7 @@ def join_tables_on_foreign_key(
         number_of_arguments(operator, "joiner", joiner, *shapes) == 3,
         is_left,
     )
-    # Old rows tell which subscription ends.
+    # Old rows are needed to end their subscriptions.
     right.state.send_old_values(force=True)
     left.state.send_old_values(force=True)
     answers = join.add_right_side(join.add_registration())
@@ -127,7 +127,7 @@ def join_tables_on_foreign_key(
 
 
 class _Join:
-    """Adds the ring of nodes piece by piece. Names are taken in Java's order."""
+    """Adds the nodes one after the other. Names are taken in Java's order."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class _Join:
         self.responses = SubscriptionResponseWrapperSerde(right.value_serde)
 
     def add_registration(self) -> LogicalNode:
-        """Left side, out: gives the source of subscriptions."""
+        """Add the sending part of the left side, and return the source of subscriptions."""
         send = VersionedOperator(
             self._name("-subscription-registration-processor", _REGISTRATION),
             partial(
@@ -186,7 +186,7 @@ class _Join:
         return source
 
     def add_right_side(self, source: LogicalNode) -> tuple[LogicalNode, LogicalNode]:
-        """Right side: gives the two nodes that answer subscriptions."""
+        """Add the right side, and return the two nodes that answer subscriptions."""
         store = self._subscription_store()
         keys: dict[str, Any] = {
             "store": store.name,
@@ -216,7 +216,7 @@ class _Join:
         return look_up, update
 
     def add_response(self, answers: tuple[LogicalNode, LogicalNode]) -> LogicalNode:
-        """The way back: gives the source of answers."""
+        """Add the topic of answers, and return its source."""
         topic = self._topic("-subscription-response", _RESPONSE)
         partitioner = self.joined.partitioner
         sink = Operator(
@@ -240,7 +240,7 @@ class _Join:
         return source
 
     def add_result(self, source: LogicalNode, options: Materialized[Any, Any]) -> Table:
-        """Left side, in: joins answers with rows, and makes a table of that."""
+        """Add the receiving part of the left side: join answers with rows, and return the table."""
         left = self.left
         resolve = Operator(
             self._name("-subscription-response-resolver", _RESOLVER),

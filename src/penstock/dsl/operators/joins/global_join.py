@@ -1,4 +1,4 @@
-"""Looks a stream up in a global table. As data: ``penstock.topology.nodes.joins.global_join``."""
+"""Joins a stream with a global table. As data: ``penstock.topology.nodes.joins.global_join``."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def join_stream_with_global_table(
     *,
     is_left: bool,
 ) -> Stream:
-    """Adds a join. It needs no repartition, and leaves the need for one as it is."""
+    """Add a join. It needs no repartition, and does not change whether one is needed later."""
     operator = "left_join" if is_left else "join"
     check_arity(operator, "key_selector", key_selector, "key", "value")
     shapes = ("left", "right"), ("key", "left", "right")
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3
     node = Operator(
-        # Java calls inner joins so, too.
+        # Java uses this name for inner joins, too.
         stream.graph.names.given_or_new(name, "KSTREAM-LEFTJOIN-"),
         partial(
             GlobalJoin,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JoinNames:
-    """What the nodes of a join are called; the two ``generated`` ones name stores, too."""
+    """The names of the nodes of a join. The two ``generated`` ones also name stores."""
 
     left_window: str
     right_window: str
@@ -44,7 +44,7 @@ class JoinNames:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """What the two arms of a join have in common."""
+    """What the two arms of a join share."""
 
     kind: JoinKind
     joiner: Callable[..., Any]
@@ -53,17 +53,17 @@ class Join:
 
 
 class WindowStep(Operator):
-    """Keeps one side's records. A self-join needs only the left one of the two."""
+    """Keeps the records of one side. A self-join needs only the left one."""
 
     def __init__(self, name: str, store: PlannedStore) -> None:
         super().__init__(name, partial(StreamJoinWindow, store=store.name), adds=[store])
 
 
 class StreamJoinStep(LogicalNode):
-    """Becomes both arms and the node where they come together; its name is the latter's.
+    """Becomes the two arms of a join and the node that merges them, whose name it has.
 
-    ``single.store.self.join`` sets ``is_self_join`` on a join whose only parent is one stream,
-    and takes the ``WindowStep`` called ``names.right_window`` out of that parent's children.
+    The optimization ``single.store.self.join`` sets ``is_self_join`` if both parents are one
+    stream, and removes the ``WindowStep`` ``names.right_window`` from the children of the stream.
     """
 
     def __init__(self, names: JoinNames, join: Join, stores: JoinStores) -> None:
@@ -128,7 +128,7 @@ def join_streams(
     windows: JoinWindows,
     options: StreamJoined[Any, Any, Any],
 ) -> Stream:
-    """Adds a join, after a repartition of each side whose key has changed."""
+    """Add a join, after a repartition of each side whose key has changed."""
     operator = "join" if kind is JoinKind.INNER else f"{kind.value}_join"
     shapes = ("left", "right"), ("key", "left", "right")
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3
@@ -149,7 +149,7 @@ def join_streams(
         node=node,
         graph=graph,
         sources=sources,
-        # Neither side's key serde is inherited: they may differ.
+        # No key serde is inherited: those of the two sides may differ.
         key_serde=resolve_serde(options.key_serde),
     )
 

@@ -21,7 +21,7 @@ from penstock.topology.nodes import JoinKind
 
 @dataclass(frozen=True, slots=True)
 class JoinStores:
-    """``outer`` is there for left and outer joins only; both arms share it."""
+    """The stores. Only left and outer joins have ``outer``, which both arms share."""
 
     left: PlannedStore
     right: PlannedStore
@@ -42,7 +42,7 @@ def join_stores(
     generated_left: str,
     generated_right: str,
 ) -> JoinStores:
-    """Plans the stores: the user's own, or ones named after the join."""
+    """Plan the stores: those of the user, or stores named after the join."""
     _check_names(options)
     name = options.store_name
     left_name = generated_left if name is None else name + _suffix(kind, is_left=True)
@@ -85,7 +85,7 @@ class _Planner:
             f"{name}-store", self._retention_ms, self._windows.size_ms, retain_duplicates=True
         )
         spec = Stores.window_store_builder(supplier, self._key_serde, value_serde)
-        # A store of duplicates cannot be compacted, whatever the user's configuration says.
+        # The changelog of a store with duplicates must not be compacted, whatever the user sets.
         config = dict(self._options.changelog_config or {}) | {"cleanup.policy": "delete"}
         return self._typed(self._logged(spec, config))
 

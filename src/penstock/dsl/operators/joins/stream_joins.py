@@ -1,4 +1,4 @@
-"""Which join is meant: of two streams, or of a stream with a table or a global table."""
+"""Chooses the join: of two streams, or of a stream with a table or a global table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from penstock.topology.nodes import JoinKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinArguments:
-    """What a user gave to ``join``: some of it fits one kind of join only."""
+    """The arguments of ``join``. Some are for one kind of join only."""
 
     joiner: Callable[..., Any]
     windows: JoinWindows | None = None
@@ -33,7 +33,7 @@ class JoinArguments:
 
 
 def join_serdes(key_serde: Any, value_serde: Any, other_value_serde: Any) -> dict[str, Any]:
-    """The serdes that were given, by the name of their field."""
+    """Return the serdes that are given, by name of the option."""
     given = {
         "key_serde": key_serde,
         "value_serde": value_serde,
@@ -43,7 +43,7 @@ def join_serdes(key_serde: Any, value_serde: Any, other_value_serde: Any) -> dic
 
 
 def join_stream(stream: Stream, kind: JoinKind, other: Any, given: JoinArguments) -> Stream:
-    """Joins a stream with whatever ``other`` is, after a look at what does not fit it."""
+    """Join a stream with ``other``, after refusing arguments that are for another kind of join."""
     not_none(other, "the other side of a join")
     match getattr(other, "_stream", None) or getattr(other, "_table", None):
         case Stream() as right:
@@ -54,7 +54,7 @@ def join_stream(stream: Stream, kind: JoinKind, other: Any, given: JoinArguments
             return _with_global_table(stream, kind, table, given)
         case _:
             fix = "join with a KStream, a KTable or a GlobalKTable"
-            raise _misfit(kind, f"{other!r} is no stream or table to join", fix)
+            raise _misfit(kind, f"{other!r} is not a stream or table to join", fix)
 
 
 def _with_stream(stream: Stream, kind: JoinKind, right: Stream, given: JoinArguments) -> Stream:

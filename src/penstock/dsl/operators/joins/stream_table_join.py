@@ -1,4 +1,4 @@
-"""Looks a stream up in a table. As data: ``penstock.topology.nodes.joins.stream_table_join``."""
+"""Joins a stream with a table. As data: ``penstock.topology.nodes.joins.stream_table_join``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class GraceJoinOperator(Operator):
-    """A join with a grace period: the table's stores must know the past for as long as that."""
+    """A join with a grace period. The history of the table's store must be at least as long."""
 
     def __init__(self, name: str, make: Callable[..., Any], *, wait_ms: int, **more: Any) -> None:
         super().__init__(name, make, **more)
@@ -53,7 +53,7 @@ def join_stream_with_table(
     *,
     is_left: bool,
 ) -> Stream:
-    """Adds a join, after a repartition if the stream's key has changed."""
+    """Add a join, after a repartition if the stream's key has changed."""
     operator = "left_join" if is_left else "join"
     shapes = ("left", "right"), ("key", "left", "right")
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3

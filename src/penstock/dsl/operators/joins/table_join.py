@@ -21,7 +21,7 @@ _MERGE = "KTABLE-MERGE-"
 
 
 class JoinedTable(TableState):
-    """The result of a join: old values need those of both sides, so both must have stores."""
+    """The result of a join. To send old values, both sides must have stores."""
 
     def __init__(self, store: PlannedStore | None, left: Table, right: Table) -> None:
         super().__init__(store, is_materialized=store is not None)
@@ -42,7 +42,7 @@ class JoinedTable(TableState):
 
 @dataclass(frozen=True, slots=True)
 class Arms:
-    """What the two arms of a join have in common, and what they are called."""
+    """What the two arms of a join share, and their names."""
 
     kind: JoinKind
     joiner: Callable[..., Any]
@@ -52,7 +52,7 @@ class Arms:
 
 
 class TableJoinStep(LogicalNode):
-    """Becomes both arms and the node where they come together. Its name is the latter's."""
+    """Becomes the two arms of a join and the node that merges them, whose name it has."""
 
     follows_versions = True
 
@@ -111,7 +111,7 @@ def join_tables(
     options: Materialized[Any, Any] | None,
     name: str | None,
 ) -> Table:
-    """Adds a join. The result is materialized if the user says how; it inherits the key serde."""
+    """Add a join. The result has a store if the user names one; it inherits the key serde."""
     operator = "join" if kind is JoinKind.INNER else f"{kind.value}_join"
     shapes = ("left", "right"), ("key", "left", "right")
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3
@@ -119,7 +119,7 @@ def join_tables(
     wanted = _materialization(left, options)
     merge_name = names.given_or_new(name, _MERGE)
     sources = copartition(left, [right])
-    # A tombstone of an optional side must not be mistaken for a row that never was.
+    # With old values, a tombstone of an optional side differs from a row that never existed.
     if kind is not JoinKind.INNER:
         left.state.send_old_values(force=True)
     if kind is JoinKind.OUTER:

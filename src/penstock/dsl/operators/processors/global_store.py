@@ -1,6 +1,6 @@
-"""State stores that belong to no operator: added by the user, for processors.
+"""State stores that users add for their processors.
 
-As data: ``penstock.state.spec`` and, for what feeds a global store, ``Process``.
+As data: ``penstock.state.spec`` and, for the processor of a global store, ``Process``.
 """
 
 from __future__ import annotations

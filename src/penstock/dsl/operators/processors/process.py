@@ -17,7 +17,7 @@ from penstock.topology.nodes import Process
 def process_stream(
     stream: Stream, supplier: Any, stores: tuple[str, ...], name: str | None
 ) -> Stream:
-    """A processor may do anything to keys and values: no serde is known after it."""
+    """Add a processor. It may change keys and values, so no serde is known after it."""
     node = _processor(stream, supplier, stores, name, fixed_key=False)
     return stream.then(node, key_serde=None, value_serde=None, key_changed=True)
 
@@ -25,7 +25,7 @@ def process_stream(
 def process_stream_values(
     stream: Stream, supplier: Any, stores: tuple[str, ...], name: str | None
 ) -> Stream:
-    """The processor cannot change keys, so equal keys stay together."""
+    """Add a processor that cannot change keys, so equal keys stay in one partition."""
     node = _processor(stream, supplier, stores, name, fixed_key=True)
     return stream.then(node, value_serde=None)
 
@@ -35,7 +35,7 @@ def _processor(
 ) -> Operator:
     for store in stores:
         not_none(store, "the name of a state store")
-    # A name that is given takes no number here, unlike everywhere else: as in Java.
+    # As in Java, a name that is given takes no number here, unlike in other operators.
     if name is None:
         prefix = "KSTREAM-PROCESSVALUES-" if fixed_key else "KSTREAM-PROCESSOR-"
         name = stream.graph.names.new_processor_name(prefix)

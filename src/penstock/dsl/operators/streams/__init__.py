@@ -1,1 +1,1 @@
-"""Operators from stream to stream that take one record at a time."""
+"""Operators from stream to stream that process one record at a time."""

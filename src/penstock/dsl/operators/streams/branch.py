@@ -18,12 +18,12 @@ from penstock.topology.nodes import Branch, PassThrough
 if TYPE_CHECKING:
     from penstock.dsl.faces.kstream import KStream
 
-#: How a branch may be given: options, or just the name.
+#: A branch: its options, or only its name.
 BranchName = Branched[Any, Any] | str | Named
 
 
 class Splitter:
-    """A splitting node whose branches are still being added."""
+    """A split while branches are added."""
 
     def __init__(self, stream: Stream, name: str | None) -> None:
         self._stream = stream
@@ -35,7 +35,7 @@ class Splitter:
         stream.graph.add(self._node, stream.node)
 
     def add(self, predicate: Callable[[Any, Any], bool], suffix: str | None) -> Stream:
-        """Adds a branch for the records that no earlier one takes and the predicate holds for."""
+        """Add a branch for records that match the predicate and no earlier branch."""
         check_arity("branch", "predicate", predicate, "key", "value")
         self._predicates.append(predicate)
         stream = self._child(suffix, len(self._predicates))
@@ -43,7 +43,7 @@ class Splitter:
         return stream
 
     def add_default(self, suffix: str | None) -> Stream:
-        """Adds the branch for what no predicate takes: the last one."""
+        """Add the last branch, for records that match no predicate."""
         stream = self._child(suffix, 0)
         self._default = stream.name
         return stream
@@ -57,7 +57,7 @@ class Splitter:
                 at=caller_site(),
             )
         name = f"{self.name}{index if suffix is None else suffix}"
-        # Java takes a number for the branch without showing it.
+        # Java takes a number for the branch that does not appear in a name.
         self._stream.graph.names.new_processor_name(name)
         stream = self._stream
         node = Operator(name, PassThrough)
@@ -82,7 +82,7 @@ class Splitter:
 
 
 class BranchedKStream(Generic[K, V]):
-    """A stream on its way into branches: each record goes to the first one that takes it."""
+    """A stream while it is split. Each record goes to the first branch whose predicate holds."""
 
     def __init__(self, stream: Stream, name: str | None) -> None:
         self._splitter = Splitter(stream, name)
@@ -98,14 +98,14 @@ class BranchedKStream(Generic[K, V]):
         fn: Callable[[KStream[K, V]], KStream[Any, Any] | None] | None = None,
         consumer: Callable[[KStream[K, V]], object] | None = None,
     ) -> BranchedKStream[K, V]:
-        """Adds a branch.
+        """Add a branch.
 
         Args:
-            predicate: ``(key, value)``: whether the branch takes the record.
-            branched: Name and what happens with the branch, or only the name.
-            name: The branch's name; with the split's name before it, its key in the result.
-            fn: Makes another stream of the branch for the result; None leaves it out.
-            consumer: Takes the branch over; it is not part of the result.
+            predicate: ``(key, value)`` to whether the record belongs to the branch.
+            branched: The name and the function of the branch, or only the name.
+            name: The name of the branch. The name of the split and this are its key in the result.
+            fn: From the branch to the stream in the result; if it returns None, there is none.
+            consumer: Is called with the branch, which then is not part of the result.
         """
         options = options_of(Branched, branched, name=name, function=fn, consumer=consumer)
         self._keep(self._splitter.add(predicate, options.name), options)
@@ -119,13 +119,13 @@ class BranchedKStream(Generic[K, V]):
         fn: Callable[[KStream[K, V]], KStream[Any, Any] | None] | None = None,
         consumer: Callable[[KStream[K, V]], object] | None = None,
     ) -> dict[str, KStream[K, V]]:
-        """Adds a branch for all other records and gives the branches by name."""
+        """Add a branch for all other records, and return the branches by name."""
         options = options_of(Branched, branched, name=name, function=fn, consumer=consumer)
         self._keep(self._splitter.add_default(options.name), options)
         return self._branches
 
     def no_default_branch(self) -> dict[str, KStream[K, V]]:
-        """Drops all other records and gives the branches by name."""
+        """Drop all other records, and return the branches by name."""
         return self._branches
 
     def _keep(self, stream: Stream, options: Branched[Any, Any]) -> None:

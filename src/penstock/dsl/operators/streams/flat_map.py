@@ -15,7 +15,7 @@ from penstock.topology.nodes import FlatMap
 def flat_map_stream(
     stream: Stream, fn: Callable[[Any, Any], Iterable[tuple[Any, Any]]], name: str | None
 ) -> Stream:
-    """Neither serde is known any more, and equal keys may be apart."""
+    """Add the operator. Afterwards no serde is known, and equal keys may be in different tasks."""
     check_arity("flat_map", "mapper", fn, "key", "value")
     name = stream.graph.names.given_or_new(name, "KSTREAM-FLATMAP-")
     node = Operator(name, partial(FlatMap, fn=fn), changes_key=True)

@@ -15,7 +15,7 @@ from penstock.topology.nodes import FlatMapValues
 def flat_map_stream_values(
     stream: Stream, fn: Callable[..., Iterable[Any]], name: str | None
 ) -> Stream:
-    """The value serde is not known any more; the key stays, and with it the partition."""
+    """Add the operator. Afterwards the value serde is not known; keys and partitions stay."""
     shapes = ("value",), ("key", "value")
     with_key = number_of_arguments("flat_map_values", "mapper", fn, *shapes) == 2
     name = stream.graph.names.given_or_new(name, "KSTREAM-FLATMAPVALUES-")

@@ -1,4 +1,4 @@
-"""Gives records a new key and value. As data: ``penstock.topology.nodes.streams.map``."""
+"""Replaces key and value of records. As data: ``penstock.topology.nodes.streams.map``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.topology.nodes import Map
 def map_stream(
     stream: Stream, fn: Callable[[Any, Any], tuple[Any, Any]], name: str | None
 ) -> Stream:
-    """Neither serde is known any more, and equal keys may be apart."""
+    """Add the operator. Afterwards no serde is known, and equal keys may be in different tasks."""
     check_arity("map", "mapper", fn, "key", "value")
     name = stream.graph.names.given_or_new(name, "KSTREAM-MAP-")
     node = Operator(name, partial(Map, fn=fn), changes_key=True)

@@ -1,4 +1,4 @@
-"""Gives records a new value. As data: ``penstock.topology.nodes.streams.map_values``."""
+"""Replaces the value of records. As data: ``penstock.topology.nodes.streams.map_values``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.topology.nodes import MapValues
 
 
 def map_stream_values(stream: Stream, fn: Callable[..., Any], name: str | None) -> Stream:
-    """The value serde is not known any more; the key stays, and with it the partition."""
+    """Add the operator. Afterwards the value serde is not known; keys and partitions stay."""
     shapes = ("value",), ("key", "value")
     with_key = number_of_arguments("map_values", "mapper", fn, *shapes) == 2
     name = stream.graph.names.given_or_new(name, "KSTREAM-MAPVALUES-")

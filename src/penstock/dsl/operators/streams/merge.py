@@ -1,4 +1,4 @@
-"""Puts two streams together. As data: ``penstock.topology.nodes.streams.pass_through``."""
+"""Merges two streams. As data: ``penstock.topology.nodes.streams.pass_through``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.topology.nodes import PassThrough
 
 
 def merge_streams(stream: Stream, other: Stream, name: str | None) -> Stream:
-    """Neither side's serdes fit both, so the result has none."""
+    """Merge two streams. The serdes of the result are not known: those of the two may differ."""
     check_same_builder(stream.graph, other.graph)
     node = Operator(
         stream.graph.names.given_or_new(name, "KSTREAM-MERGE-"), PassThrough, is_merge=True

@@ -1,4 +1,4 @@
-"""Looks at records: peek, for_each, print. As data: ``penstock.topology.nodes.streams.peek``."""
+"""Calls functions for records: peek, for_each, print. Node: ``nodes.streams.peek``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def for_each_record(stream: Stream, fn: Callable[[Any, Any], object], name: str 
 
 
 def print_stream(stream: Stream, options: Printed[Any, Any]) -> None:
-    """Writes a line per record; without a label it begins with the name of the stream's node."""
+    """Print a line per record. Without a label, it starts with the name of the stream's node."""
     mapper = options.mapper or _pair
     check_arity("print", "mapper", mapper, "key", "value")
     action = PrintLine(options.label or stream.name, mapper, _emptied(options.file))
@@ -51,7 +51,7 @@ class PrintLine:
         if self.file is None:
             print(line, flush=True)
             return
-        # Opened for each line: a handle could neither travel to a worker nor be closed there.
+        # The file is opened for each line: an open file cannot be sent to a worker.
         with self.file.open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 

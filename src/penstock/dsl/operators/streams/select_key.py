@@ -1,4 +1,4 @@
-"""Gives records a new key. As data: ``penstock.topology.nodes.streams.select_key``."""
+"""Replaces the key of records. As data: ``penstock.topology.nodes.streams.select_key``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.topology.nodes import SelectKey
 
 
 def select_stream_key(stream: Stream, fn: Callable[[Any, Any], Any], name: str | None) -> Stream:
-    """Equal keys may be apart from here on: whoever needs them together repartitions."""
+    """Replace the key. Equal keys may now be in different tasks, until a repartition."""
     node = key_selection(stream, "select_key", fn, name)
     return stream.then(node, key_serde=None, key_changed=True)
 
@@ -26,7 +26,7 @@ def select_stream_key_with(
     fn: Callable[[Any, Any], Any],
     name: str | Named | Repartitioned[Any, Any] | None,
 ) -> Stream:
-    """With ``Repartitioned`` the stream goes through a topic of its own right after the new key."""
+    """Replace the key; with ``Repartitioned``, repartition the stream at once."""
     if not isinstance(name, Repartitioned):
         return select_stream_key(stream, fn, name_of(name))
     return repartition(select_stream_key(stream, fn, None), name)
@@ -35,7 +35,7 @@ def select_stream_key_with(
 def key_selection(
     stream: Stream, operator: str, fn: Callable[[Any, Any], Any], name: str | None
 ) -> Operator:
-    """The step that changes the key; also the first half of ``group_by``."""
+    """Return the step that changes the key, which is also the first step of ``group_by``."""
     check_arity(operator, "key selector", fn, "key", "value")
     name = stream.graph.names.given_or_new(name, "KSTREAM-KEY-SELECT-")
     return Operator(name, partial(SelectKey, fn=fn), changes_key=True)

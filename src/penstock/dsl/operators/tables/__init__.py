@@ -1,1 +1,1 @@
-"""Operators from table to table, and the way from a table to a stream."""
+"""Operators from table to table, and from table to stream."""

@@ -1,4 +1,4 @@
-"""Holds a table's changes back. As data: ``penstock.topology.nodes.tables.suppress``."""
+"""Delays changes of a table. As data: ``penstock.topology.nodes.tables.suppress``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PREFIX = "KTABLE-SUPPRESS-"
 
 
 class SuppressedTable(TableState):
-    """A table behind a suppression: it sends old values if its parent does."""
+    """A table after a suppression. It sends old values if its parent does."""
 
     def __init__(self, buffer: str, parent: Table) -> None:
         super().__init__(None, is_materialized=False)
@@ -36,7 +36,7 @@ class SuppressedTable(TableState):
 
 
 class SuppressOperator(Operator):
-    """Refuses a versioned table: which of its changes is the last one depends on who asks."""
+    """The operator. It refuses a versioned table, as Kafka Streams does."""
 
     def lower(self, to: Lowering) -> None:
         if self.versioned_parents:
@@ -45,7 +45,7 @@ class SuppressOperator(Operator):
 
 
 def suppress_table(table: Table, options: Suppressed) -> Table:
-    """Adds a suppression with a buffer of its own, always in memory."""
+    """Add a suppression with a buffer of its own, always in memory."""
     if table.output_versioned:
         raise _versioned(table.name, caller_site())
     graph = table.graph
@@ -64,7 +64,7 @@ def suppress_table(table: Table, options: Suppressed) -> Table:
             max_records=options.buffer.limit_records,
             max_bytes=options.buffer.limit_bytes,
             emits_early=options.buffer.emits_early,
-            # Only a final result is known to be the first one of its key and window.
+            # Only a final result is certain to be the first one of its key and window.
             safe_to_drop_tombstones=options.until_window_closes_only,
         ),
         table=SuppressedTable(buffer.name, table),
@@ -72,7 +72,7 @@ def suppress_table(table: Table, options: Suppressed) -> Table:
         follows_versions=True,
         output_versioned=False,
     )
-    # Who looks rows up behind the suppression sees what was there before the changes held back.
+    # A lookup of rows after the suppression must return the rows without delayed changes.
     table.state.send_old_values(force=True)
     graph.add(node, table.node)
     assert node.table is not None
@@ -108,9 +108,10 @@ def _buffer(table: Table, options: Suppressed) -> StoreSpec:
 
 
 def window_grace(node: LogicalNode, chain: str = "") -> int:
-    """Gives the longest grace period among the windows that lead to the node.
+    """Return the longest grace period of the windows above the node.
 
-    Raises TopologyError when one of the ways to it has no windows.
+    Raises:
+        TopologyError: if a path to the node has no windows.
     """
     if node.grace_ms is not None:
         return node.grace_ms

@@ -1,4 +1,4 @@
-"""What the operators that compute a table row by row from another one have in common."""
+"""What operators that compute a table row by row from another one share."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def derive(
     keeps_values: bool = False,
     **more: Any,
 ) -> Table:
-    """Adds an operator below the table; ``more`` goes to its ``Operator``.
+    """Add an operator below the table; ``more`` goes to its ``Operator``.
 
-    The result has a store only if the user names one. Serdes that the options leave out are the
-    table's: of keys always, of values if the operator keeps them.
+    The result has a store only if the user names one. Serdes that are not given are those of the
+    table: for keys always, for values if the operator does not change them.
     """
     value_serde = table.value_serde if keeps_values else None
     graph, store, queryable = table.graph, None, None
@@ -37,7 +37,7 @@ def derive(
         store = key_value_store(wanted.with_serdes_or(table.key_serde, value_serde))
         queryable = store.name
     elif options is not None and skips_number:
-        # The number of a store that is never made: names of programs must not change for it.
+        # Java takes this number for a store that is never created. Later names depend on it.
         graph.names.new_store_name(prefix)
     state = DerivedTable(store, table)
     node = Operator(graph.names.given_or_new(name, prefix), make, table=state, **more)

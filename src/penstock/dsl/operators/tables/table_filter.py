@@ -23,7 +23,7 @@ def filter_table(
     *,
     negate: bool,
 ) -> Table:
-    """Adds a filter; the rows keep their serdes."""
+    """Add a filter; the rows keep their serdes."""
     operator = "filter_not" if negate else "filter"
     check_arity(operator, "predicate", predicate, "key", "value")
     filtered = derive(
@@ -35,7 +35,7 @@ def filter_table(
         keeps_values=True,
         follows_versions=True,
     )
-    # Where the table above has a store its old values cost nothing, and they save tombstones for
-    # rows that were filtered out before.
+    # If the table above has a store, old values cost nothing. They save tombstones for rows that
+    # were filtered out before.
     filtered.state.sends_old = table.state.send_old_values(force=False)
     return filtered

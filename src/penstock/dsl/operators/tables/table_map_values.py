@@ -1,4 +1,4 @@
-"""Gives a table's rows a new value. Node: ``nodes.tables.table_map_values``."""
+"""Replaces the values of a table. Node: ``nodes.tables.table_map_values``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def map_table_values(
     options: Materialized[Any, Any] | None,
     name: str | None,
 ) -> Table:
-    """Adds a mapping of ``fn(value)`` or ``fn(key, value)``."""
+    """Add a mapping of ``fn(value)`` or ``fn(key, value)``."""
     arguments = number_of_arguments("map_values", "mapper", fn, ("value",), ("key", "value"))
     make = partial(TableMapValues, fn=fn, with_key=arguments == 2)
     return derive(table, make, options, name, prefix="KTABLE-MAPVALUES-")

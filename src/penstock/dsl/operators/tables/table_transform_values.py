@@ -1,4 +1,4 @@
-"""Gives rows a new value with state. As data: ``topology.nodes.tables.table_transform_values``."""
+"""Replaces the values of a table, with state. Node: ``nodes.tables.table_transform_values``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def transform_table_values(
     options: Materialized[Any, Any] | None,
     name: str | None,
 ) -> Table:
-    """Adds a transformation by the transformers that the supplier makes, one per task."""
+    """Add a transformation. The supplier creates one transformer per task."""
     check_arity("transform_values", "transformer_supplier", supplier)
     for store in stores:
         not_none(store, "transform_values: a state store's name")

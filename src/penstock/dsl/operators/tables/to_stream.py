@@ -9,7 +9,7 @@ from penstock.topology.nodes import ToStream
 
 
 def table_to_stream(table: Table, name: str | None) -> Stream:
-    """Adds the step from changes to records; serdes are inherited."""
+    """Add the step from changes to records. Serdes are inherited."""
     graph = table.graph
     node = Operator(graph.names.given_or_new(name, "KTABLE-TOSTREAM-"), ToStream)
     graph.add(node, table.node)

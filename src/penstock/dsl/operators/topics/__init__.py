@@ -1,1 +1,1 @@
-"""Operators at the border: what reads topics, writes them, or hands rows to Spark."""
+"""Operators that read topics, write topics, or pass rows to Spark."""

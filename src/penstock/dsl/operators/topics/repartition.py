@@ -1,4 +1,4 @@
-"""Writes a stream to an internal topic and reads it again, so that equal keys meet in one task.
+"""Writes a stream to an internal topic and reads it again: one task gets all records of a key.
 
 Nodes: ``NullKeyFilter`` or ``PassThrough``, ``Sink``, ``Source``.
 """
@@ -29,11 +29,11 @@ _SOURCE = "KSTREAM-SOURCE-"
 
 
 class Repartition(LogicalNode):
-    """A repartition topic with its writing and its reading end. Its name is the source's.
+    """A repartition topic with its sink and source. It has the source's name.
 
-    ``is_mergeable`` ones were added on behalf of an operator: ``merge.repartition.topics`` may
-    replace several of them by one. ``keeps_null_keys`` is found out by the optimizer: a left join
-    further down wants to see records without a key.
+    ``is_mergeable`` means that an operator added it, so that the optimization
+    ``merge.repartition.topics`` may merge several of them. The optimizer sets ``keeps_null_keys``
+    if a left join further down needs records without a key.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ def new_repartition(
     name_is_given: bool,
     **more: Any,
 ) -> Repartition:
-    """Makes a repartition whose topic is called ``<prefix>-repartition``; does not add it.
+    """Make a repartition with topic ``<prefix>-repartition``, without adding it.
 
-    Takes three numbers even if the result is thrown away, as Java does. ``name_is_given`` says
-    that the prefix is the user's choice.
+    As in Java, this takes three numbers even if the result is not used. ``name_is_given`` means
+    that the user chose the prefix.
     """
     topic = prefix if prefix.endswith(TOPIC_SUFFIX) else prefix + TOPIC_SUFFIX
     if not name_is_given:
@@ -129,10 +129,10 @@ def repartition_for_join(
     key_serde: Serde[Any] | None = None,
     value_serde: Serde[Any] | None = None,
 ) -> Stream:
-    """Repartitions a stream whose key has changed; gives any other stream back as it is.
+    """Repartition a stream whose key has changed; return any other stream as it is.
 
-    ``name`` is what the user called the join (for stream-stream joins with ``-left`` or
-    ``-right``). Several unnamed joins of one stream share a repartition topic.
+    ``name`` is the user's name for the join (in stream-stream joins with ``-left`` or ``-right``).
+    Several unnamed joins of one stream share a repartition topic.
     """
     if not stream.key_changed:
         return stream
@@ -158,11 +158,11 @@ def repartition_for_join(
 
 
 def repartition(stream: Stream, options: Repartitioned[Any, Any]) -> Stream:
-    """Sends the stream through a topic of its own, whether its key has changed or not."""
+    """Send the stream through a topic of its own, whether its key has changed or not."""
     names = stream.graph.names
     prefix = options.name or names.new_processor_name("KSTREAM-REPARTITION-")
     value_serde = resolve_serde(options.value_serde) or stream.value_serde
-    # The topic does not inherit the stream's key serde, only what follows it does: as in Java.
+    # As in Java, the topic does not inherit the stream's key serde, but later operators do.
     key_serde = resolve_serde(options.key_serde)
     node = new_repartition(
         stream.graph,

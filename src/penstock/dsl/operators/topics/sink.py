@@ -18,7 +18,7 @@ from penstock.topology.nodes import Sink
 def write_stream(
     stream: Stream, topic: str | TopicNameExtractor, options: Produced[Any, Any]
 ) -> None:
-    """Serdes that are not given are the stream's, as far as they are known."""
+    """Add a sink. Serdes that are not given are those of the stream, if they are known."""
     not_none(topic, "the topic")
     extractor = None if isinstance(topic, str) else topic
     if extractor is not None:
@@ -35,7 +35,7 @@ def write_stream(
 
 
 def write_and_read_stream(stream: Stream, topic: str, options: Produced[Any, Any]) -> Stream:
-    """Writes to a topic and goes on with what is read from it: ``through``."""
+    """Write to a topic, and read it again: ``through``."""
     write_stream(stream, topic, options)
     consumed: Consumed[Any, Any] = Consumed(
         key_serde=options.key_serde or stream.key_serde,

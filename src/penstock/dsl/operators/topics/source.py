@@ -22,7 +22,7 @@ Topics = str | Iterable[str] | re.Pattern[str]
 
 
 class StreamSource(LogicalNode):
-    """Topics, or a pattern, that a stream is read from. Two that read the same become one."""
+    """Topics, or a pattern, that a stream is read from. Equal sources become one."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class StreamSource(LogicalNode):
         )
 
     def absorb(self, other: StreamSource) -> None:
-        """Takes over the children of a source that reads the same."""
+        """Take over the children of an equal source."""
         if self.consumed.offset_reset != other.consumed.offset_reset:
             what = self.topics if self.pattern is None else self.pattern.pattern
             raise TopologyError(
@@ -64,7 +64,7 @@ def source_node(
     site: str | None,
     pattern: re.Pattern[str] | None = None,
 ) -> Source:
-    """The node that reads topics as the options say."""
+    """Return the node that reads topics with the options."""
     return Source(
         name=name,
         topics=topics,
@@ -78,7 +78,7 @@ def source_node(
 
 
 def stream_from(graph: LogicalGraph, topics: Topics, consumed: Consumed[Any, Any]) -> Stream:
-    """Adds a source and gives its records as a stream."""
+    """Add a source, and return its stream."""
     names, pattern = _topics(topics)
     name = graph.names.given_or_new(consumed.name, "KSTREAM-SOURCE-")
     node = StreamSource(name, names, pattern, consumed)

@@ -31,7 +31,7 @@ _TO_TABLE = "KSTREAM-TOTABLE-"
 
 
 class TableFromTopic(LogicalNode):
-    """A source and the table made of it. Its name is the table's."""
+    """A source and its table, whose name it has."""
 
     def __init__(
         self, name: str, source: str, topic: str, consumed: Consumed[Any, Any], state: SourceTable
@@ -49,7 +49,7 @@ class TableFromTopic(LogicalNode):
         if store is None or not self.state.is_materialized:
             return
         if to.reuses_source_topics:
-            # The topic has what the changelog would have: it is the changelog.
+            # The topic has the same records as the changelog would have, so it is the changelog.
             store = replace(store, spec=store.spec.with_logging_disabled())
             to.graph.connect_source_store_and_topic(store.name, self.topic)
         to.add_store(store, self.name)
@@ -66,7 +66,7 @@ class TableFromTopic(LogicalNode):
 
 
 class GlobalTableFromTopic(TableFromTopic):
-    """A table that every task reads as a whole; its store has no other changelog than its topic."""
+    """A table that every task has completely. Its topic is the changelog of its store."""
 
     def lower(self, to: Lowering) -> None:
         assert self.state.store is not None
@@ -80,7 +80,7 @@ def table_from(
     consumed: Consumed[Any, Any],
     options: Materialized[Any, Any] | None,
 ) -> Table:
-    """Adds a source and gives its topic as a table; the table has a store if someone needs it."""
+    """Add a source, and return its table, which has a store if an operator needs one."""
     wanted = materialize(graph, _with_serdes(consumed, options), f"{not_none(topic, 'topic')}-")
     consumed = replace(consumed, key_serde=wanted.key_serde, value_serde=wanted.value_serde)
     node = _source(graph, topic, consumed, wanted, TableFromTopic)
@@ -104,7 +104,7 @@ def global_table_from(
     consumed: Consumed[Any, Any],
     options: Materialized[Any, Any] | None,
 ) -> GlobalTable:
-    """Adds a global table, which always has a store."""
+    """Add a global table, which always has a store."""
     options = _with_serdes(consumed, options).with_logging_disabled()
     wanted = materialize(graph, options, f"{not_none(topic, 'topic')}-", force_queryable=True)
     if wanted.is_versioned:
@@ -124,7 +124,7 @@ def global_table_from(
 def stream_to_table(
     stream: Stream, options: Materialized[Any, Any] | None, name: str | None
 ) -> Table:
-    """Takes each record as the update of its key; repartitions if the key has changed."""
+    """Make a table of a stream, after a repartition if the key has changed."""
     graph, is_named = stream.graph, name is not None
     name = graph.names.given_or_new(name, _TO_TABLE)
     if options is None:
@@ -168,7 +168,7 @@ def _source(
 def _with_serdes(
     consumed: Consumed[Any, Any], options: Materialized[Any, Any] | None
 ) -> Materialized[Any, Any]:
-    """The topic's serdes are the store's, too; either place may name them, the topic's wins."""
+    """Return options with the same serdes for topic and store; those of the topic win."""
     options = Materialized() if options is None else options
     return replace(
         options,

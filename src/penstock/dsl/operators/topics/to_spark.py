@@ -1,4 +1,4 @@
-"""``to_spark``: leaves the topology for Spark. Node: ``nodes.topics.to_spark``."""
+"""``to_spark``: passes records to Spark. Node: ``nodes.topics.to_spark``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SCALARS: dict[Any, str] = {
 def stream_to_spark(
     stream: Stream, fn: Callable[[Any, int], object], schema: Any, name: str | None
 ) -> None:
-    """Adds the node; its value type is the schema given, or what the stream's serde says."""
+    """Add the node. Its value type is the given schema, or follows from the stream's serde."""
     check_arity("to_spark", "function", fn, "dataframe", "batch_id")
     name = stream.graph.names.given_or_new(name, "KSTREAM-SPARK-")
     value_type = spark_type(schema) if schema is not None else _serde_type(stream.value_serde)
@@ -46,7 +46,7 @@ def stream_to_spark(
 
 
 def spark_type(given: Any) -> str:
-    """A Spark type as DDL: given as such, as a dataclass, or as a plain Python type."""
+    """Return a Spark type as DDL, from DDL, a dataclass, or a Python type."""
     if isinstance(given, str):
         return given if "<" in given or " " not in given.strip() else f"struct<{_fields(given)}>"
     if dataclasses.is_dataclass(given) and isinstance(given, type):
@@ -76,7 +76,7 @@ def _generic(given: Any) -> str:
 
 
 def _fields(ddl: str) -> str:
-    """``user string, amount double`` as the inside of a struct."""
+    """Return the fields of a struct as DDL, such as ``user string, amount double``."""
     return ",".join(":".join(part.split(None, 1)) for part in ddl.split(","))
 
 
