@@ -1,1 +1,1 @@
-"""State stores: what they are (specs), where bytes live (memory, RocksDB), and the layers."""
+"""State stores: specs, engines (memory, RocksDB), and the layers in between."""

@@ -7,35 +7,35 @@ from typing import Protocol
 
 Entry = tuple[bytes, bytes]
 Write = tuple[bytes, bytes | None]
-#: The first key of a range, and the one behind its last.
+#: The first key of a range, and the key after its last one.
 KeyRange = tuple[bytes, bytes]
 
 
 class BytesStore(Protocol):
-    """An ordered map from bytes to bytes, by unsigned byte order. Knows no types, no topics."""
+    """An ordered map from bytes to bytes, in unsigned byte order."""
 
     def get(self, key: bytes) -> bytes | None: ...
 
     def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Sets the value; None deletes the key."""
+        """Set the value; None deletes the key."""
 
     def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
-        """Deletes the ranges, then applies all writes in order.
+        """Delete the ranges, then apply all writes in order.
 
-        RocksDB does both as one atomic batch: after a crash it has all of it or nothing.
+        In RocksDB, both are one atomic batch: after a crash, it has all of it or nothing.
         """
 
     def delete_range(self, start: bytes, end: bytes) -> None:
-        """Deletes every key in ``[start, end)``."""
+        """Delete every key in ``[start, end)``."""
 
     def scan(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[Entry]:
-        """Yields the entries of ``[start, end)`` in key order; None is an open bound.
+        """Yield the entries of ``[start, end)`` in key order; None is an open bound.
 
-        Sees the map as it was when the iteration began; later writes do not disturb it.
+        The scan shows the map as it was at its start, without later writes.
         """
 
     def approximate_num_entries(self) -> int: ...

@@ -1,4 +1,4 @@
-"""Between a store's values and its bytes: serdes bound to one store, and what they raise."""
+"""Serdes bound to one store, with errors that name the store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.state.environment import StoreEnvironment
 from penstock.state.spec import StoreSpec
 
 _LONG = Struct(">q")
-#: How time and value lie together where a value has a fixed size, and the type of the value.
+#: The layout of time and value, for values of a fixed size, and the type of the value.
 _FIXED: dict[type, tuple[Struct, type]] = {
     LongSerde: (Struct(">qq"), int),
     DoubleSerde: (Struct(">qd"), float),
@@ -38,9 +38,9 @@ _FIXED: dict[type, tuple[Struct, type]] = {
 class Codec:
     """Writes and reads the keys or the values of one store.
 
-    ``write`` and ``read`` raise whatever the serde raises: a caller catches that and raises
-    ``unfit`` or ``unreadable`` instead, so that the calls that succeed pay nothing for it.
-    ``write`` of a value gives None when a serializer turns it into nothing, which deletes.
+    ``write`` and ``read`` raise the errors of the serde. The caller catches them and raises
+    ``unfit`` or ``unreadable``, so that calls that succeed cost nothing extra. ``write`` returns
+    None if the serde writes no bytes for a value, which deletes the key.
     """
 
     store: str
@@ -52,7 +52,7 @@ class Codec:
     def unfit(self, value: object, error: Exception) -> StreamsError:
         """Return the error for a value that the serde cannot write.
 
-        If the serde needs something that is away, no value is at fault: the error stays.
+        If the serde needs something that is away, such as a registry, the error stays as it is.
         """
         if isinstance(error, UnavailableError):
             return error
@@ -79,21 +79,21 @@ class Codec:
         )
 
     def write_checked(self, value: Any) -> bytes | None:
-        """Writes a value, which may be None, and raises this codec's own errors."""
+        """Write a value, which may be None; raise the errors of this codec."""
         try:
             return None if value is None else self.write(value)
         except Exception as error:
             raise self.unfit(value, error) from error
 
     def read_checked(self, data: bytes | None) -> Any:
-        """Reads bytes, which may be None, and raises this codec's own errors."""
+        """Read bytes, which may be None; raise the errors of this codec."""
         try:
             return None if data is None else self.read(data)
         except Exception as error:
             raise self.unreadable(data or b"", error) from error
 
     def write_key(self, key: Any) -> bytes:
-        """Writes a key, which must not be None."""
+        """Write a key, which must not be None."""
         data = None if key is None else self.write_checked(key)
         if data is None:
             raise self.null_key()
@@ -108,12 +108,12 @@ class Codec:
 
 
 def key_codec(spec: StoreSpec, env: StoreEnvironment) -> Codec:
-    """Binds the store's key serde, or the configured default; raises if there is neither."""
+    """Bind the store's key serde, or the configured default; raise if there is neither."""
     return _bind(_found(spec.key_serde or env.defaults.key, spec, env, "key"), spec, env, "key")
 
 
 def value_codec(spec: StoreSpec, env: StoreEnvironment) -> Codec:
-    """Binds the store's value serde, or the configured default; raises if there is neither."""
+    """Bind the store's value serde, or the configured default; raise if there is neither."""
     serde = _found(spec.value_serde or env.defaults.value, spec, env, "value")
     return _bind(serde, spec, env, "value")
 
@@ -128,7 +128,7 @@ def _found(
 
 
 def timestamped(codec: Codec) -> Codec:
-    """The codec of ``ValueAndTimestamp``: eight bytes of big-endian time, then the value."""
+    """Return the codec of ``ValueAndTimestamp``: eight bytes of time, then the value."""
     write, read = codec.write, codec.read
     pack, unpack, new = _LONG.pack, _LONG.unpack_from, tuple.__new__
 
@@ -141,7 +141,7 @@ def timestamped(codec: Codec) -> Codec:
         return None if data is None else pack(timestamp) + data
 
     def read_timestamped(data: bytes) -> ValueAndTimestamp:
-        # A third cheaper than calling the named tuple, and every read of a table passes here.
+        # A third cheaper than calling the named tuple. Every read of a table comes here.
         return new(ValueAndTimestamp, (read(data[8:]), unpack(data)[0]))
 
     fixed = _FIXED.get(type(codec.serde))
@@ -156,18 +156,18 @@ def _fixed_codec(
     write: Callable[[Any], bytes | None],
     read: Callable[[bytes], ValueAndTimestamp],
 ) -> dict[str, Any]:
-    """Counts and sums are the most common aggregates: one call packs time and value."""
+    """Return a faster codec for counts and sums: one call packs time and value."""
     pack, unpack, new = layout.pack, layout.unpack, tuple.__new__
 
     def write_fixed(value_and_timestamp: Any) -> bytes | None:
         try:
             value, timestamp = value_and_timestamp
-            # Java writes every NaN with the same bits, which is left to the serde.
+            # Java writes every NaN with the same bits; the serde does that.
             if type(value) is kind and value == value:
                 return pack(timestamp, value)
         except (TypeError, ValueError, struct.error):
             pass
-        # Finds out what is wrong with it, if anything is.
+        # The slow way raises the right error.
         return write(value_and_timestamp)
 
     def read_fixed(data: bytes) -> ValueAndTimestamp:
@@ -181,7 +181,7 @@ def _fixed_codec(
 
 
 def _bind(serde: Serde[Any], spec: StoreSpec, env: StoreEnvironment, part: str) -> Codec:
-    """Leaves out the topic and None checks of ``Serde.serialize`` unless the serde has its own."""
+    """Return a codec that skips ``Serde.serialize`` unless the serde overrides it."""
     topic, kind = env.changelog_topic(spec.name), type(serde)
     write: Callable[[Any], bytes | None] = serde.encode
     if kind.serialize is not Serde.serialize:

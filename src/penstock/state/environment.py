@@ -1,4 +1,4 @@
-"""What a store is handed by the task that owns it: nothing in a store is global."""
+"""What a store gets from its task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Changelog(Protocol):
-    """Where a logged store mirrors its writes; ``None`` as value is a tombstone."""
+    """Receives the writes of a logged store; ``None`` as value is a tombstone."""
 
     def append(
         self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = ()
@@ -27,7 +27,7 @@ class Changelog(Protocol):
         values: Sequence[bytes | None],
         timestamps: Sequence[int],
     ) -> None:
-        """Appends many records in this order."""
+        """Append many records in this order."""
 
 
 def _ignore(store: str) -> None:
@@ -40,13 +40,13 @@ def _unknown_time() -> int:
 
 @dataclass(slots=True, kw_only=True)
 class StoreEnvironment:
-    """One per task. ``context`` is the task's current record context, changed in place."""
+    """One per task. ``context`` is the context of the current record, which the task changes."""
 
     context: RecordContext
     defaults: SerdeDefaults
-    #: Opens the ordered map behind a persistent store of that name (RocksDB; tests may differ).
+    #: Opens the ordered map of a persistent store by name: RocksDB, or another one in tests.
     engine: Callable[[str], BytesStore]
-    #: Gives the changelog of a store, or None where nothing is logged.
+    #: Returns the changelog of a store by name, or None if nothing is logged.
     changelog: Callable[[str], Changelog | None]
     #: The task's record cache; None switches caching off for all stores.
     cache: RecordCache | None = None
@@ -55,6 +55,6 @@ class StoreEnvironment:
     #: The task's clocks in milliseconds, -1 while unknown; the task sets them.
     stream_time: Callable[[], int] = _unknown_time
     wall_clock: Callable[[], int] = _unknown_time
-    #: The topic name serdes see for a store's bytes.
+    #: From the name of a store to the topic name for its serdes.
     changelog_topic: Callable[[str], str] = field(default=lambda store: f"{store}-changelog")
     configs: dict[str, Any] = field(default_factory=dict)

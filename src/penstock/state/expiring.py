@@ -1,4 +1,4 @@
-"""The layer that lets rows of a key-value store expire: hidden at once, deleted at a commit."""
+"""The layer that lets rows of a key-value store expire. A commit deletes them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from penstock.state.header_rows import timestamp_place
 from penstock.state.spec import StoreHeaders, StoreKind, StoreSpec
 
 _LONG = Struct(">q")
-#: How many rows a commit looks at: a store of any size costs a commit the same few milliseconds.
+#: How many rows a commit checks: a few milliseconds, whatever the size of the store.
 _LOOKED_AT = 1_000
 
 
 class Expiring:
-    """Hides rows whose age has reached the time to live, and deletes them little by little.
+    """Hides rows that have expired, and deletes some of them at each commit.
 
-    A row expires when the clock reaches its timestamp plus the time to live. ``sweep`` goes
-    through the rows in order of their keys, some at each commit, and writes a tombstone for each
-    that has expired, so that it leaves the changelog too. While no row can have expired it does
-    nothing.
+    A row expires when the clock reaches its timestamp plus the time to live. ``sweep`` checks some
+    rows at each commit, in the order of keys, and writes a tombstone for each expired one, so that
+    the changelog loses it, too. It does nothing while no row can have expired.
     """
 
     def __init__(
@@ -39,9 +38,10 @@ class Expiring:
         self._ttl_ms = ttl_ms
         self._now = now
         self._timestamp_at = timestamp_at
-        #: The first time at which a row may expire. At the start that is not known.
+        #: The earliest time at which a row can expire. It is not known at the start.
         self._due: int = 0
-        #: Where the next sweep begins, None for the first key; the least expiry it has met so far.
+        #: The key at which the next sweep begins (None is the first), and the earliest expiry so
+        #: far.
         self._place: bytes | None = None
         self._least: int | None = None
 
@@ -80,7 +80,7 @@ class Expiring:
         self._inner.close()
 
     def sweep(self) -> None:
-        """Delete some of the rows that have expired; what is left is for the next time."""
+        """Delete some of the rows that have expired. The next call continues."""
         now = self._now()
         if self._place is None and now < self._due:
             return
@@ -99,12 +99,12 @@ class Expiring:
             self._inner.put(key, None)
         self._place = place
         if place is None:
-            # Everything has been looked at. Without a row, the next put says what is due.
+            # All rows have been checked. Without a row, the next put sets the time.
             self._due = now + self._ttl_ms if self._least is None else self._least
             self._least = None
 
     def forget(self) -> None:
-        """Look at every row again: some have come from elsewhere."""
+        """Check all rows again, since some were restored."""
         self._due, self._place, self._least = 0, None, None
 
     def _alive(self, row: bytes | None) -> bytes | None:
@@ -118,12 +118,12 @@ class Expiring:
             expiry = self._expiry(row)
             self._due = min(self._due, expiry)
             if self._place is not None:
-                # The sweep under way may be past its key.
+                # The current sweep may have passed this key.
                 self._least = expiry if self._least is None else min(self._least, expiry)
 
 
 def expiring(spec: StoreSpec, env: StoreEnvironment, inner: BytesStore) -> Expiring:
-    """Let the rows of a store expire as its spec says."""
+    """Add the layer that lets rows expire, if the spec asks for it."""
     assert spec.ttl_ms is not None
     timestamp_at: Callable[[bytes], int] = lambda row: int(_LONG.unpack_from(row)[0])  # noqa: E731
     if spec.headers is not StoreHeaders.NONE:
@@ -153,7 +153,7 @@ def is_stamped(spec: StoreSpec) -> bool:
 
 def _clock(spec: StoreSpec, env: StoreEnvironment) -> Callable[[], int]:
     def now() -> int:
-        # Looked up at each call: a task sets the clocks after its stores are open.
+        # At each call, because a task sets the clocks after it has opened its stores.
         return env.wall_clock() if spec.ttl_by_wall_clock else env.stream_time()
 
     return now

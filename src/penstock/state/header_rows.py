@@ -32,7 +32,7 @@ _NO_HEADERS = b"\0"
 
 
 def encode_headers(headers: Headers) -> bytes:
-    """Return the headers behind their size in bytes."""
+    """Return the size of the headers, then the headers."""
     if not headers:
         return _NO_HEADERS
     parts = [_varint(len(headers))]
@@ -71,7 +71,7 @@ def timestamp_place(row: bytes) -> int:
 def row_codecs(
     codec: Codec, spec: StoreSpec, env: StoreEnvironment, *, is_timestamped: bool
 ) -> dict[StoreHeaders, Codec]:
-    """Return both codecs of the rows: one that shows headers, one that only keeps them."""
+    """Return two codecs of the rows: one with headers in the values, one without."""
     write, read = _serde_calls(codec.serde, env.changelog_topic(spec.name))
     make_codecs = _timestamped_codecs if is_timestamped else _plain_codecs
     return make_codecs(codec, write, read, env.context)
@@ -82,7 +82,7 @@ _Read = Callable[[bytes, Headers], Any]
 
 
 def _serde_calls(serde: Serde[Any], topic: str) -> tuple[_Write, _Read]:
-    """Leave out the topic and the headers unless the serde looks at them."""
+    """Return functions that skip topic and headers unless the serde uses them."""
     encode, decode, kind = serde.encode, serde.decode, type(serde)
     write: _Write = lambda value, headers: encode(value)  # noqa: E731
     if kind.serialize is not Serde.serialize:
@@ -158,9 +158,9 @@ def _plain_codecs(
 
 
 def face(store: Any, headers: StoreHeaders) -> Any:
-    """Return a store over the same rows that shows their headers, or one that does not.
+    """Return a store over the same rows whose values have headers, or do not have them.
 
-    A store that keeps no headers is returned as it is.
+    A store without headers is returned as it is.
     """
     if StoreHeaders.NONE in (store.headers, headers) or store.headers is headers:
         return store
@@ -171,10 +171,10 @@ def face(store: Any, headers: StoreHeaders) -> Any:
 
 
 class HeadersChangelog:
-    """Logs rows with headers: the record carries headers and time, its value is plain.
+    """Logs rows with headers: headers and time are those of the changelog record.
 
-    So the changelog reads like that of a store without headers, as in Kafka Streams. A tombstone
-    takes the headers of the record being processed.
+    So the changelog looks like that of a store without headers, as in Kafka Streams. A tombstone
+    has the headers of the record that is being processed.
     """
 
     def __init__(self, inner: Changelog, context: RecordContext, *, is_timestamped: bool) -> None:
@@ -206,7 +206,7 @@ class HeadersChangelog:
 def restored_rows(
     records: Iterable[LoggedWithHeaders], *, is_timestamped: bool
 ) -> Iterator[tuple[bytes, bytes | None, int]]:
-    """Turn changelog records into rows; a record without headers gives a row without them."""
+    """Turn changelog records into rows. A record without headers becomes a row without them."""
     for key, value, timestamp, headers in records:
         if value is None:
             yield key, None, timestamp
@@ -216,7 +216,7 @@ def restored_rows(
 
 
 def _varint(number: int) -> bytes:
-    """Kafka's variable-length integer: small numbers of either sign take one byte."""
+    """Return Kafka's variable-length form of an integer: small numbers take one byte."""
     rest = (number << 1) ^ (number >> 31)
     data = bytearray()
     while rest > 0x7F:

@@ -1,4 +1,4 @@
-"""Iterators over store entries, as every store hands them out."""
+"""The iterator over entries that all stores return."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _EMPTY: list[Any] = []
 
 
 class PeekingIterator(Generic[T]):
-    """Gives ``(key, value)`` items one by one and can show the next key before taking it.
+    """Iterates over ``(key, value)`` items, and can show the next key before it is taken.
 
-    A context manager, and usable in a ``for`` loop. Closing releases what the engine holds for
-    it; reading after that is an error. Reading to the end releases as well.
+    It is a context manager and works in a ``for`` loop. Closing it releases the engine's resources,
+    and so does reading to the end. Reading a closed iterator is an error.
     """
 
     __slots__ = ("_head", "_items")
@@ -36,7 +36,7 @@ class PeekingIterator(Generic[T]):
         return next(self._items)
 
     def has_next(self) -> bool:
-        """Tells whether another item follows, without taking it."""
+        """Return whether another item follows, without taking it."""
         if self._head:
             return True
         if self._items is None:
@@ -47,7 +47,7 @@ class PeekingIterator(Generic[T]):
         return False
 
     def peek_next_key(self) -> Any:
-        """Gives the key of the next item without taking it; at the end, raises."""
+        """Return the key of the next item without taking it; raise an error at the end."""
         if not self.has_next():
             raise InvalidStateError(
                 "iterator-exhausted",

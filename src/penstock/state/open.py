@@ -1,4 +1,4 @@
-"""From a spec to an open store: chooses the engine and puts the layers on top of it.
+"""Opens a store: chooses the engine by the spec, and adds the layers.
 
 typed (serdes) -> expiring, if asked -> metered, if asked -> cached -> change-logged -> engine
 (memory, RocksDB, LRU).
@@ -41,7 +41,7 @@ Restore = Callable[[Iterable[Write]], None]
 def open_store(
     spec: StoreSpec, env: StoreEnvironment, *, metrics: Metrics | None = None
 ) -> StateStore:
-    """Opens the store of one task. Raises before anything is opened if a serde is missing.
+    """Open the store of one task. If a serde is missing, raise before anything is opened.
 
     A key-value store is measured above its cache, any other at its engine.
     """
@@ -50,7 +50,7 @@ def open_store(
     if metrics is not None:
         engine = env.engine
         env = replace(env, engine=lambda name: Metered(engine(name), spec.name, metrics))
-    # Bound again by the opener; here only so that a missing one is found before the engine opens.
+    # Only to find a missing serde before the engine is opened. The opener binds them again.
     key_codec(spec, env), value_codec(spec, env)
     return _OPENERS[spec.kind](spec, env)
 
@@ -58,10 +58,10 @@ def open_store(
 def open_key_value_store(
     spec: StoreSpec, env: StoreEnvironment, *, metrics: Metrics | None = None
 ) -> TypedKeyValueStore[Any, Any]:
-    """Opens a plain or a timestamped key-value store."""
+    """Open a plain or a timestamped key-value store."""
     keys, values = key_codec(spec, env), value_codec(spec, env)
     is_timestamped = spec.kind != StoreKind.KEY_VALUE
-    # Rows that only have a timestamp because they expire lie as those of a timestamped store.
+    # Rows that have a timestamp only because they expire have the layout of timestamped rows.
     has_time = is_timestamped or is_stamped(spec)
     changelog = env.changelog(spec.name) if spec.logging else None
     engine, apply = _engine(spec, env, changelog, is_timestamped)
@@ -111,8 +111,8 @@ def _engine(
     spec: StoreSpec, env: StoreEnvironment, changelog: Changelog | None, is_timestamped: bool
 ) -> tuple[BytesStore, Restore]:
     if spec.max_entries is not None:
-        # Kafka Streams logs the tombstone of an evicted entry only for plain stores: a
-        # timestamped one wraps the map, and the wrapping hides it from the change log layer.
+        # Kafka Streams logs the tombstone of an evicted entry only for plain stores: in a
+        # timestamped store, a wrapper hides the map from the changelog layer.
         log = None if changelog is None or is_timestamped else _tombstones(changelog, env)
         lru = LruStore(spec.max_entries, log)
         return lru, lru.restore

@@ -1,4 +1,4 @@
-"""Timestamped stores as plain ones: for those who want the values, not when they were written."""
+"""Views of timestamped stores that show values without timestamps."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from penstock.state.header_rows import face
 from penstock.state.iterators import PeekingIterator
 from penstock.state.spec import StoreHeaders, StoreKind
 
-#: What a value written through the view has for its time, as in Kafka Streams' test driver.
+#: The timestamp of a value that is written through the view, as in Kafka's test driver.
 NO_TIMESTAMP = -1
 
 
 class PlainKeyValueView:
-    """A timestamped key-value store without its timestamps; a write has no time of its own."""
+    """A view of a timestamped key-value store without timestamps."""
 
     kind = StoreKind.KEY_VALUE
 
@@ -81,7 +81,7 @@ class PlainKeyValueView:
 
 
 class PlainWindowView:
-    """A timestamped window store without its timestamps; a write has no time of its own."""
+    """A view of a timestamped window store without timestamps."""
 
     kind = StoreKind.WINDOW
 
@@ -99,7 +99,7 @@ class PlainWindowView:
         self._inner.put(key, _timed(value), window_start)
 
     def fetch(self, key: Any, time_from: int, time_to: int | None = None) -> Any:
-        """Gives one value or, with ``time_to``, an iterator over ``(start, value)``."""
+        """Return one value or, with ``time_to``, an iterator over ``(start, value)``."""
         if time_to is None:
             return _value(self._inner.fetch(key, time_from))
         return _values(self._inner.fetch(key, time_from, time_to))
@@ -130,7 +130,7 @@ class PlainWindowView:
 
 
 def plain_view(store: Any) -> Any:
-    """Gives a store without timestamps and headers; one that has neither as it is."""
+    """Return a view without timestamps and headers; a plain store is returned as it is."""
     store = face(store, StoreHeaders.KEPT) if hasattr(store, "headers") else store
     if store.kind is StoreKind.TIMESTAMPED_KEY_VALUE:
         return PlainKeyValueView(store)
@@ -152,7 +152,7 @@ def _values(entries: Any) -> PeekingIterator[tuple[Any, Any]]:
 
 
 def _unwrapped(entries: Any) -> Iterator[tuple[Any, Any]]:
-    # With a with, so that closing the view's iterator releases the store's.
+    # With ``with``, so that closing this iterator also closes that of the store.
     with entries:
         for key, row in entries:
             yield key, row.value

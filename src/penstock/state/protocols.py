@@ -1,4 +1,4 @@
-"""What user code and operators can do with each kind of store. Java's names in snake_case."""
+"""The protocols of stores, for users and operators: Java's names in snake_case."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ V = TypeVar("V")
 T = TypeVar("T")
 KIn = TypeVar("KIn", contravariant=True)
 
-#: Called for each entry that a cache lets go: key, new value, old value (None unless asked for),
-#: timestamp, headers. For window and session stores the key is a ``Windowed``.
+#: Is called for each entry that a cache flushes: key, new value, old value (None unless asked for),
+#: timestamp, headers. The key of a window or session store is a ``Windowed``.
 FlushListener = Callable[[Any, Any, Any, int, Headers], None]
 
 
 class StoreIterator(Protocol[T]):
-    """An iterator over store entries that is also a context manager; close it when done early."""
+    """An iterator over entries, and a context manager. Close it unless it is read to the end."""
 
     def __iter__(self) -> Iterator[T]: ...
     def __next__(self) -> T: ...
@@ -32,7 +32,7 @@ class StoreIterator(Protocol[T]):
 
 
 class StateStore(Protocol):
-    """What every store has, whatever its kind."""
+    """What all kinds of stores have."""
 
     name: str
     kind: StoreKind
@@ -42,22 +42,22 @@ class StateStore(Protocol):
     def is_open(self) -> bool: ...
 
     def flush(self) -> None:
-        """Empties the cache: writes through to the inner store and calls the flush listener."""
+        """Flush the cache: write to the inner store and call the flush listener."""
 
     def close(self) -> None: ...
 
     def restore(self, records: Iterable[tuple[bytes, bytes | None, int]]) -> None:
-        """Applies changelog records (key bytes, value bytes, timestamp) without logging them."""
+        """Apply changelog records (key bytes, value bytes, timestamp) without logging them."""
 
     def set_flush_listener(self, listener: FlushListener, *, send_old: bool) -> bool:
-        """Returns true if the store is cached and will call the listener.
+        """Set the listener. Return true if the store is cached and will call it.
 
-        Else the caller forwards its updates itself.
+        Otherwise the caller forwards its updates itself.
         """
 
 
 class KeyValueStore(StateStore, Protocol, Generic[K, V]):
-    """A map from key to value. Ranges are inclusive, ordered by serialized key; None is open."""
+    """A map from key to value. Ranges are inclusive and in the order of serialized keys."""
 
     def get(self, key: K) -> V | None: ...
     def put(self, key: K, value: V | None) -> None: ...
@@ -78,13 +78,13 @@ class KeyValueStore(StateStore, Protocol, Generic[K, V]):
 
 
 class TimestampedKeyValueStore(KeyValueStore[K, ValueAndTimestamp], Protocol, Generic[K]):
-    """A key-value store whose values carry the event time of their update."""
+    """A key-value store whose values have the event time of their update."""
 
 
 class WindowStore(StateStore, Protocol, Generic[K, V]):
     """Values by key and window start, kept for the retention time. All bounds are inclusive.
 
-    ``fetch(key, t)`` gives one value; ``fetch(key, t1, t2)`` iterates over ``(start, value)``.
+    ``fetch(key, t)`` returns one value; ``fetch(key, t1, t2)`` iterates over ``(start, value)``.
     """
 
     def put(self, key: K, value: V | None, window_start: int) -> None: ...
@@ -127,7 +127,7 @@ class SessionStore(StateStore, Protocol, Generic[K, V]):
     def find_sessions_ending(
         self, earliest_end: int, latest_end: int
     ) -> StoreIterator[tuple[Windowed[K], V]]:
-        """Sessions of all keys whose end lies in the span, by end time, then key."""
+        """Return the sessions of all keys whose end is in the span, by end time, then key."""
 
     def backward_find_sessions(
         self, key: K, earliest_end: int, latest_start: int
@@ -138,7 +138,7 @@ class SessionStore(StateStore, Protocol, Generic[K, V]):
 
 
 class VersionedKeyValueStore(StateStore, Protocol, Generic[KIn, V]):
-    """Every version of a value for as long as the history retention says."""
+    """All versions of a value within the history retention."""
 
     def put(self, key: KIn, value: V | None, timestamp: int) -> int: ...
     def delete(self, key: KIn, timestamp: int) -> VersionedRecord[V] | None: ...

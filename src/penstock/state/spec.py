@@ -1,6 +1,6 @@
-"""A state store as data: its kind, its serdes, how long it keeps what, and its layers.
+"""A state store as data: kind, serdes, retention and layers.
 
-How it is opened: ``penstock.state.open``. Factories users call: ``penstock.state.stores``.
+Opening: ``penstock.state.open``. Factories for users: ``penstock.state.stores``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.serde.base import Serde
 
 
 class StoreKind(StrEnum):
-    """What a store offers to its reader."""
+    """The kinds of stores."""
 
     KEY_VALUE = "kv"
     TIMESTAMPED_KEY_VALUE = "timestamped_kv"
@@ -25,7 +25,7 @@ class StoreKind(StrEnum):
     WINDOW = "window"
     TIMESTAMPED_WINDOW = "timestamped_window"
     SESSION = "session"
-    # The remaining kinds belong to DSL operators; user code cannot name them.
+    # The other kinds are only for DSL operators.
     OUTER_JOIN = "outer_join"
     TIME_ORDERED_BUFFER = "time_ordered_buffer"
     FOREIGN_KEY_SUBSCRIPTION = "foreign_key_subscription"
@@ -34,8 +34,8 @@ class StoreKind(StrEnum):
 class StoreHeaders(StrEnum):
     """What a store does with record headers.
 
-    ``KEPT`` rows have the headers of the record that wrote them; ``SHOWN`` are those whose values
-    have them too, as ``ValueTimestampHeaders`` or ``AggregationWithHeaders``.
+    ``KEPT``: rows have the headers of the record that wrote them. ``SHOWN``: values have them, too,
+    as ``ValueTimestampHeaders`` or ``AggregationWithHeaders``.
     """
 
     NONE = "none"
@@ -45,7 +45,7 @@ class StoreHeaders(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSpec:
-    """Everything that decides a store's bytes and topics. Also what ``*_store_builder`` returns.
+    """Everything that the bytes and topics of a store depend on. ``*_store_builder`` returns it.
 
     ``persistent`` means RocksDB, else memory. ``max_entries`` makes a key-value store an LRU map.
     Serdes left None come from the configuration when the store is opened.
@@ -65,15 +65,15 @@ class StoreSpec:
     retain_duplicates: bool = False
     history_retention_ms: int = 0
     max_entries: int | None = None
-    #: Keeps a window or session store on disk in order of time, for final emission.
+    #: Whether a window or session store on disk is ordered by time, for final results.
     time_ordered: bool = False
     headers: StoreHeaders = StoreHeaders.NONE
-    #: For how long a row of a key-value store lives, by stream time or by the wall clock.
+    #: The time to live of rows in a key-value store, by stream time or by the wall clock.
     ttl_ms: int | None = None
     ttl_by_wall_clock: bool = False
     #: Only for joins: the value serde of the other side (outer-join store).
     other_value_serde: Serde[Any] | None = None
-    #: The user's line that made the store; two stores are the same wherever they were made.
+    #: The line of the user's program that made the store. It is not compared.
     site: str | None = field(default=None, compare=False)
 
     @property
@@ -82,14 +82,14 @@ class StoreSpec:
 
     @property
     def folder(self) -> str:
-        """The name of the store's folder on disk: another format of its rows is another folder.
+        """Return the name of the folder on disk, which depends on the format of rows.
 
-        So a program that begins to keep headers, or to let rows expire, restores the store from
-        its changelog instead of misreading old rows.
+        If a program starts to keep headers, or to let rows expire, the store is restored from its
+        changelog, and old rows are not misread.
         """
         if self.headers is not StoreHeaders.NONE:
             return f"{self.name}.headers"
-        # Timestamped rows age by their own timestamps, plain ones are given one.
+        # Timestamped rows expire by their own timestamps. Plain rows get a timestamp.
         is_stamped = self.ttl_ms is not None and self.kind is StoreKind.KEY_VALUE
         return f"{self.name}.ttl" if is_stamped else self.name
 
@@ -103,15 +103,15 @@ class StoreSpec:
     def with_ttl(self, ttl: Duration, *, by_wall_clock: bool = False) -> StoreSpec:
         """Let rows of a key-value store expire.
 
-        A row expires when stream time reaches its timestamp plus ``ttl``. Readers do not see it
-        from then on; it leaves the store and, with a tombstone, the changelog at a commit soon
-        after. The timestamp is that of the row or, if rows have none, that of the record which
+        A row expires when stream time reaches its timestamp plus ``ttl``. It is hidden from
+        then on. A commit soon after deletes it from the store and writes a tombstone to the
+        changelog. The timestamp is that of the row or, if rows have none, that of the record which
         wrote it.
 
         Args:
-            ttl: For how long a row lives: a timedelta, milliseconds, or text such as ``"30d"``.
+            ttl: The time to live: a timedelta, milliseconds, or text such as ``"30d"``.
             by_wall_clock: Measure against the system's clock instead of stream time. Rows without
-                a timestamp then age from the moment in which they are written.
+                a timestamp then expire by the time at which they were written.
         """
         ttl_ms = to_ms(ttl, "ttl")
         if ttl_ms < 1:

@@ -1,6 +1,6 @@
-"""The factories that users call: suppliers say where bytes live, builders add the serdes.
+"""The factories for users: suppliers choose the engine, builders add the serdes.
 
-A builder is a ``StoreSpec``. How a spec becomes a store: ``penstock.state.open``.
+A builder is a ``StoreSpec``. Opening a store: ``penstock.state.open``.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyValueBytesStoreSupplier:
-    """Where a key-value store keeps its bytes. ``max_entries`` makes it an LRU map.
+    """The engine of a key-value store. With ``max_entries``, it is an LRU map.
 
-    ``headers`` says that rows keep the headers of the record that wrote them.
+    ``headers`` means that rows keep the headers of the record that wrote them.
     """
 
     name: str
@@ -44,7 +44,7 @@ class KeyValueBytesStoreSupplier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionedBytesStoreSupplier:
-    """Where a versioned store keeps its bytes, and for how long old versions stay."""
+    """The engine of a versioned store, and its history retention."""
 
     name: str
     history_retention_ms: int
@@ -54,7 +54,7 @@ class VersionedBytesStoreSupplier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowBytesStoreSupplier:
-    """Where a window store keeps its bytes, and for how long. Retention covers the window."""
+    """The engine of a window store, and its retention, which is at least the window size."""
 
     name: str
     persistent: bool
@@ -67,7 +67,7 @@ class WindowBytesStoreSupplier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionBytesStoreSupplier:
-    """Where a session store keeps its bytes, and for how long."""
+    """The engine of a session store, and its retention."""
 
     name: str
     persistent: bool
@@ -101,7 +101,7 @@ class Stores:
 
     @staticmethod
     def persistent_timestamped_key_value_store(name: str) -> KeyValueBytesStoreSupplier:
-        """A key-value store in RocksDB; its builder decides whether values carry timestamps."""
+        """A key-value store in RocksDB. The builder decides whether values have timestamps."""
         return KeyValueBytesStoreSupplier(name=_named(name), persistent=True)
 
     @staticmethod
@@ -133,8 +133,8 @@ class Stores:
 
         Args:
             name: The store's name.
-            history_retention: For how long, in event time, old versions can be read.
-            segment_interval: The span of time that expires as one piece.
+            history_retention: How long, in event time, old versions can be read.
+            segment_interval: The length of a segment; segments expire as a whole.
         """
         history_ms = _not_negative(_named(name), history_retention, "history_retention")
         if segment_interval is None:
@@ -158,9 +158,9 @@ class Stores:
 
         Args:
             name: The store's name.
-            retention_period: For how long, in event time, windows are kept; not below the size.
-            window_size: The length of a window; gives the end of the windows that are read.
-            retain_duplicates: Whether equal key and time keep both values; join windows do.
+            retention_period: How long, in event time, windows are kept; at least the size.
+            window_size: The length of a window.
+            retain_duplicates: Whether values of equal key and time are all kept, as in joins.
         """
         retention_ms, size_ms = _window_times(name, retention_period, window_size)
         return WindowBytesStoreSupplier(
@@ -179,7 +179,7 @@ class Stores:
         window_size: Duration,
         retain_duplicates: bool = False,
     ) -> WindowBytesStoreSupplier:
-        """A window store in RocksDB; its builder decides whether values carry timestamps."""
+        """A window store in RocksDB. The builder decides whether values have timestamps."""
         return Stores.persistent_window_store(
             name, retention_period, window_size, retain_duplicates
         )
@@ -211,7 +211,7 @@ class Stores:
             persistent=False,
             retention_ms=retention_ms,
             window_size_ms=size_ms,
-            # Memory drops window by window: Kafka Streams calls that segments of one millisecond.
+            # In memory, each window expires alone: segments of one millisecond, in Kafka's words.
             segment_interval_ms=1,
             retain_duplicates=retain_duplicates,
         )
@@ -250,7 +250,7 @@ class Stores:
         key_serde: SerdeLike = None,
         value_serde: SerdeLike = None,
     ) -> StoreSpec:
-        """A key-value store; serdes left out come from the configuration."""
+        """A key-value store; by default, with the configured serdes."""
         _supplied(supplier, KeyValueBytesStoreSupplier)
         return key_value_spec(supplier, StoreKind.KEY_VALUE, key_serde, value_serde)
 
@@ -272,8 +272,8 @@ class Stores:
     ) -> StoreSpec:
         """A key-value store of ``ValueTimestampHeaders``, in RocksDB or in memory.
 
-        Headers are in the changelog too, and are restored from it. A changelog of a store without
-        headers can be read: its rows have none until they are written again.
+        Headers are also in the changelog, and are restored from it. The changelog of a store
+        without headers can be read: rows have no headers until they are written again.
         """
         spec = Stores.timestamped_key_value_store_builder(supplier, key_serde, value_serde)
         return replace(spec, headers=StoreHeaders.SHOWN)
@@ -284,7 +284,7 @@ class Stores:
         key_serde: SerdeLike = None,
         value_serde: SerdeLike = None,
     ) -> StoreSpec:
-        """A key-value store that can be read as of a time."""
+        """A versioned key-value store, which can be read as of a time."""
         _supplied(supplier, VersionedBytesStoreSupplier)
         return StoreSpec(
             name=supplier.name,
@@ -303,7 +303,7 @@ class Stores:
         key_serde: SerdeLike = None,
         value_serde: SerdeLike = None,
     ) -> StoreSpec:
-        """A window store; serdes left out come from the configuration."""
+        """A window store; by default, with the configured serdes."""
         _supplied(supplier, WindowBytesStoreSupplier)
         return window_spec(supplier, StoreKind.WINDOW, key_serde, value_serde)
 
@@ -343,7 +343,7 @@ class Stores:
         key_serde: SerdeLike = None,
         value_serde: SerdeLike = None,
     ) -> StoreSpec:
-        """A session store; serdes left out come from the configuration."""
+        """A session store; by default, with the configured serdes."""
         _supplied(supplier, SessionBytesStoreSupplier)
         return StoreSpec(
             name=supplier.name,
@@ -364,7 +364,7 @@ def key_value_spec(
     key_serde: SerdeLike,
     value_serde: SerdeLike,
 ) -> StoreSpec:
-    """The spec of a supplier's store, plain or timestamped as its user says."""
+    """Return the spec of a supplier's store, plain or timestamped."""
     return StoreSpec(
         name=supplier.name,
         kind=kind,
@@ -389,8 +389,8 @@ def window_spec(
     key_serde: SerdeLike,
     value_serde: SerdeLike,
 ) -> StoreSpec:
-    """The spec of a supplier's window store, plain or timestamped as its user says."""
-    # Duplicates have keys that never return, so compaction would keep all of them for ever.
+    """Return the spec of a supplier's window store, plain or timestamped."""
+    # Keys of duplicates never occur again, so compaction would keep all of them for ever.
     changelog_config = (("cleanup.policy", "delete"),) if supplier.retain_duplicates else ()
     return StoreSpec(
         name=supplier.name,

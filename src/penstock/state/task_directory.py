@@ -1,4 +1,4 @@
-"""The folder of one task's state: private to its user, owned by one process at a time."""
+"""The folder of a task's state, which one process at a time may use."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ log = logging.getLogger(__name__)
 
 _LOCK = ".lock"
 _REMOVING = ".removing-"
-#: How often the lock is tried. ``holder`` and ``remove_unused`` take it for a moment to look.
+#: How often to try the lock: ``holder`` and ``remove_unused`` hold it for a moment.
 _TRIES, _PAUSE_S = 5, 0.01
 
 
 class Holder(NamedTuple):
-    """The process that holds a lock. Its start time tells it from a later one with its pid."""
+    """The process that holds a lock. The start time is for a later process with the same pid."""
 
     pid: int
     #: Seconds since 1970.
@@ -33,11 +33,10 @@ class Holder(NamedTuple):
 
 
 class TaskDirectory:
-    """The folder ``root / task``, and the lock that says which process may use it.
+    """The folder ``root / task`` and its lock.
 
-    Invariant: between ``acquire`` and ``release`` no other process has acquired the folder. The
-    lock is the operating system's, so it goes with the process, however that ends. Processes
-    forked from the holder do not keep it.
+    Invariant: between ``acquire`` and ``release``, no other process has the folder. The operating
+    system releases the lock when the process ends, in any way. Forked processes do not keep it.
     """
 
     def __init__(self, root: Path, task: str) -> None:
@@ -46,11 +45,11 @@ class TaskDirectory:
         self._handle: int | None = None
 
     def acquire(self) -> None:
-        """Make the folder, readable by this user alone, and lock it. Twice is once.
+        """Create the folder, readable only by this user, and lock it. A second call does nothing.
 
         Raises:
             StoreError: ``store-locked`` if another process has it, ``state-folder-owner`` if it
-                belongs to another user, ``store-open-failed`` if it cannot be made or used.
+                belongs to another user, ``store-open-failed`` if it cannot be created or used.
         """
         if self._handle is not None:
             return
@@ -74,7 +73,7 @@ class TaskDirectory:
         raise self._is_locked()
 
     def release(self) -> None:
-        """Let the folder go. Its files stay, and count as unused from now on."""
+        """Release the folder. Its files stay, and count as unused from now on."""
         handle, self._handle = self._handle, None
         if handle is not None:
             _HELD.discard(self)
@@ -84,7 +83,7 @@ class TaskDirectory:
     def holder(self) -> Holder | None:
         """Return the process that has the folder locked, or None if it is free.
 
-        A holder that has not written its name yet has the pid 0.
+        A process that has not written its pid yet has the pid 0.
         """
         try:
             handle = _locked(self.path / _LOCK)
@@ -98,7 +97,7 @@ class TaskDirectory:
     def _make_private(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.mkdir(mode=0o700, exist_ok=True)
-        # Not through a link, which its maker could later point to another place.
+        # Not through a symbolic link, which could later point to another place.
         found = os.lstat(self.path)
         if not stat.S_ISDIR(found.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(self.path))
@@ -144,7 +143,7 @@ def remove_unused(root: Path, older_than_s: float, keep: AbstractSet[str]) -> li
     removed = []
     for folder in sorted(root.iterdir()) if root.is_dir() else []:
         if folder.name.startswith(_REMOVING):
-            # Left by a process that ended in the middle of this.
+            # Left over by a process that ended during a removal.
             shutil.rmtree(folder, ignore_errors=True)
         elif folder.name not in keep and _removed(folder, older_than_s):
             removed.append(folder.name)
@@ -154,7 +153,7 @@ def remove_unused(root: Path, older_than_s: float, keep: AbstractSet[str]) -> li
 
 
 def _removed(folder: Path, older_than_s: float) -> bool:
-    """Delete one folder if it is a task's, free and old enough."""
+    """Delete one folder if it belongs to a task, is not locked, and is old enough."""
     if folder.is_symlink():
         return False
     try:
@@ -169,8 +168,8 @@ def _removed(folder: Path, older_than_s: float) -> bool:
     try:
         if time.time() - _last_used(folder) < older_than_s:
             return False
-        # The name is free at once: a process that acquires the task meanwhile makes a new
-        # folder, and none of its files are deleted here.
+        # Rename it first: a process that acquires the task meanwhile creates a new folder, and its
+        # files are not deleted.
         doomed = folder.with_name(f"{_REMOVING}{folder.name}-{os.getpid()}")
         folder.rename(doomed)
     except OSError as error:
@@ -187,7 +186,7 @@ def _last_used(folder: Path) -> float:
     newest = 0.0
     for parent, _, names in os.walk(folder):
         for name in names:
-            # A database that is open nowhere has no files that come and go.
+            # Files do not appear and disappear while the database is closed.
             newest = max(newest, os.lstat(os.path.join(parent, name)).st_mtime)
     return newest
 
@@ -201,8 +200,8 @@ def _locked(file: Path, flags: int = 0) -> int | None:
     handle = os.open(file, os.O_RDWR | os.O_NOFOLLOW | flags, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # The folder may have been removed between the two calls: the lock would be one on a
-        # file without a name, which nobody else can see.
+        # If the folder was removed between the two calls, the lock would be on a deleted file,
+        # which no other process can see.
         if _is_same(handle, file):
             return handle
     except BlockingIOError:
@@ -235,7 +234,7 @@ def _read_holder(file: Path) -> Holder:
         return Holder(0, 0.0)
 
 
-#: Where the operating system does not tell, the start of a process is when it came here.
+#: The start of this process, if the operating system does not tell it.
 _IMPORTED_AT = time.time()
 
 
@@ -249,12 +248,12 @@ def _process_started_at() -> float:
     return round(time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK"), 2)
 
 
-#: Strong references: the lock of a folder that is dropped without a release would stay unseen.
+#: Strong references, so that a folder that is not released keeps its lock.
 _HELD: set[TaskDirectory] = set()
 
 
 def _let_go_after_fork() -> None:
-    """Close a child's copies of the locks, which would outlive the parent's release otherwise."""
+    """Close the copies of locks in a forked child, which would outlive a release by the parent."""
     for directory in list(_HELD):
         handle, directory._handle = directory._handle, None
         if handle is not None:

@@ -1,1 +1,1 @@
-"""The stores of records that wait: for their time to come, or for a partner to join."""
+"""Stores of waiting records: for ``suppress``, and for joins."""

@@ -1,4 +1,4 @@
-"""What a time-ordered buffer keeps per record, and its bytes, as Java writes them (version 3)."""
+"""The entry of a time-ordered buffer, and its bytes in Java's format (version 3)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _LONGS = Struct(">qq")
 _INT = Struct(">i")
 _INTS = Struct(">ii")
 
-#: The header of a changelog record in this version; without it Java reads a layout of old.
+#: The header of a changelog record in this version. Without it, Java reads an older format.
 CHANGELOG_VERSION: Header = ("v", b"\x03")
 
 _NULL = -1
-#: The old value's length when it equals the prior value, which is then not written twice.
+#: The length of an old value that equals the prior value, so that it is not written twice.
 _SAME_AS_PRIOR = -2
 
 
 @dataclass(frozen=True, slots=True)
 class BufferValue:
-    """A change in bytes, and the context of the record that brought it.
+    """A change as bytes, and the context of its record.
 
-    ``prior`` is the old value of the first change since the key is in the buffer: what everyone
-    behind the buffer has last seen.
+    ``prior`` is the value of the key before its first change in the buffer: the last value that
+    later operators have seen.
     """
 
     prior: bytes | None
@@ -35,7 +35,7 @@ class BufferValue:
 
     @property
     def size(self) -> int:
-        """Kafka Streams' estimate of the memory it takes; suppression limits count it."""
+        """Return Kafka Streams' estimate of the memory, which limits of ``suppress`` count."""
         values = [self.prior, self.new]
         if self.old != self.prior:
             values.append(self.old)
@@ -54,7 +54,7 @@ class BufferValue:
 
     @classmethod
     def decode(cls, data: bytes) -> BufferValue:
-        """Reads what ``encode`` wrote; bytes behind it are left alone."""
+        """Read the bytes of ``encode``; ignore bytes after them."""
         reader = _Reader(data)
         context = reader.context()
         prior = reader.sized()
@@ -64,7 +64,7 @@ class BufferValue:
 
 
 class _Reader:
-    """Reads sized parts one after the other."""
+    """Reads parts that have their size in front, one after the other."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -126,7 +126,7 @@ def _java_length(text: str) -> int:
 
 
 def with_time(data: bytes, time: int) -> bytes:
-    """Gives a changelog value: the buffered value, then the time it is buffered under."""
+    """Return a changelog value: the buffered value, then its time in the buffer."""
     return data + _LONG.pack(time)
 
 

@@ -1,4 +1,4 @@
-"""What time-ordered buffers offer to operators, and what they hand out.
+"""The protocol of time-ordered buffers, and their entries.
 
 Implementations: ``change_buffer`` (in memory) and ``join_buffer`` (in an ordered map).
 """
@@ -14,7 +14,7 @@ from penstock.state.protocols import StateStore
 
 
 class Eviction(NamedTuple):
-    """A record that leaves a buffer, with the context it came in."""
+    """A record that leaves a buffer, with its context."""
 
     key: Any
     value: Any
@@ -22,14 +22,14 @@ class Eviction(NamedTuple):
 
 
 class Buffered(NamedTuple):
-    """Whether a key is in the buffer, and what everyone behind it has last seen of the key."""
+    """Whether a key is in the buffer, and the last value of it that later operators have seen."""
 
     is_buffered: bool
     prior: ValueAndTimestamp | None
 
 
 class TimeOrderedBuffer(StateStore, Protocol):
-    """Records by time, then serialized key."""
+    """Records in the order of time, then of serialized keys."""
 
     @property
     def num_records(self) -> int: ...
@@ -39,14 +39,14 @@ class TimeOrderedBuffer(StateStore, Protocol):
 
     @property
     def min_timestamp(self) -> int:
-        """The time of the first record; the highest possible time if there is none."""
+        """Return the time of the first record; the highest possible time if there is none."""
 
     def put(self, time: int, key: Any, value: Any, record_context: RecordContext) -> bool:
-        """Takes a record; false if it is too late to wait, which only joins know."""
+        """Add a record. Return false if it is too late, which only happens in joins."""
 
     def evict_while(
         self, predicate: Callable[[], bool], callback: Callable[[Eviction], None]
     ) -> None:
-        """Hands out the first record, then drops it, for as long as the predicate holds."""
+        """Call back with the first record and remove it, as long as the predicate holds."""
 
     def prior_value_for_buffered(self, key: Any) -> Buffered: ...

@@ -22,10 +22,10 @@ from penstock.state.window.window_bytes import ChangelogRecord
 
 
 class ChangeBuffer:
-    """The latest change per key, in memory. A later change of a key keeps the first one's place.
+    """The latest change per key, in memory. A key keeps the place of its first change.
 
-    What was put or evicted is logged at the flush, once per key: only then is it known whether
-    the changelog needs the change at all.
+    Changes are logged at the flush, once per key: a key that has come and gone since the last
+    flush need not be logged.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class ChangeBuffer:
         self._context = context
         self._times: dict[bytes, int] = {}
         self._sorted: SortedDict[tuple[int, bytes], BufferValue] = SortedDict()
-        # A dict for its order, so that the changelog does not depend on hashes.
+        # A dict, because it has an order: that of the changelog must not depend on hashes.
         self._dirty: dict[bytes, None] = {}
         self._is_open = True
 
@@ -112,8 +112,8 @@ class ChangeBuffer:
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
         for raw_key, data, _ in records:
-            # Removed in any case: between two flushes a key may have left and come back, and
-            # then the record's time is not that of the key's former place.
+            # Always remove it first: the key may have left and come back between two flushes, with
+            # another time.
             self._remove(raw_key)
             if data is not None:
                 value, time = split_time(data)

@@ -1,4 +1,4 @@
-"""The buffer of stream-table joins with a grace period: stream records that wait for the table."""
+"""The buffer of stream-table joins with a grace period, where stream records wait."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _META = Struct(">qq")
 
 
 class JoinBuffer:
-    """Every record of a stream by its own time, key and order of arrival, in an ordered map.
+    """All waiting records of a stream by time, key and order of arrival, in an ordered map.
 
-    A record waits until stream time, the highest time put here, is the grace period ahead of
-    it; one that is already that late is refused. Stream time survives a restart.
+    A record waits until stream time (the highest time that was put) is ahead of it by the grace
+    period. A record that is already that late is refused. Stream time survives a restart.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class JoinBuffer:
         return self._is_open
 
     def put(self, time: int, key: Any, value: Any, record_context: RecordContext) -> bool:
-        """Takes a record under ``record_context.timestamp``; ``time`` is of no use here."""
+        """Add a record at ``record_context.timestamp``; ``time`` is not used here."""
         if value is None:
             raise NullArgumentError("null-value", f"buffer {self.name!r}: the value is None")
         timestamp = record_context.timestamp
@@ -102,7 +102,7 @@ class JoinBuffer:
         self.min_timestamp = due + 1 if self.num_records else MAX_LONG
 
     def prior_value_for_buffered(self, key: Any) -> Buffered:
-        """Knows nothing: a stream's record has no value before it."""
+        """Return nothing: a record of a stream has no prior value."""
         return Buffered(False, None)
 
     def flush(self) -> None:
@@ -133,7 +133,7 @@ class JoinBuffer:
     def _write(self, place: bytes, data: bytes | None) -> None:
         self._store.put(place, data)
         if self._changelog is not None:
-            # Kafka Streams appends a buffer time of 0: the key has the record's.
+            # Kafka Streams appends a buffer time of 0. The time of the record is in the key.
             logged = None if data is None else with_time(data, 0)
             self._changelog.append(place, logged, self._context.timestamp)
 

@@ -21,7 +21,7 @@ from penstock.state.window.window_bytes import ChangelogRecord
 _KEY_HEAD = Struct(">q?")
 _INT = Struct(">i")
 _LIST_HEAD = Struct(">bi")
-#: How Kafka's list serde marks a list whose items have their own length.
+#: Kafka's list serde marks lists with items of different sizes with this byte.
 _VARIABLE_SIZE = 1
 
 
@@ -34,16 +34,16 @@ class OuterJoinKey(NamedTuple):
 
 
 class OuterJoinValue(NamedTuple):
-    """Whether the value is the left side's, and the value."""
+    """A value, and whether it is from the left side."""
 
     is_left: bool
     value: Any
 
 
 class OuterJoinStore:
-    """Several values per key, in the order of their puts; keys by time, right side first.
+    """Several values per key, in the order of their puts. Keys are by time, right side first.
 
-    One put adds one value; a put of None deletes the key with all of its values. The changelog
+    A put adds a value. A put of None deletes the key with all of its values. The changelog
     gets the whole list each time, in the bytes of Kafka's list serde.
     """
 
@@ -78,7 +78,7 @@ class OuterJoinStore:
             self._inner.put(raw_key, _appended(self._inner.get(raw_key), data))
 
     def delete_if_present(self, key: tuple[int, bool, Any]) -> None:
-        """Deletes the key, and logs that, only if it has values: most records have a partner."""
+        """Delete and log the key only if it has values: most records have found a partner."""
         raw_key = self._write_key(key)
         if self._inner.get(raw_key) is not None:
             self._inner.put(raw_key, None)
@@ -144,7 +144,7 @@ def _items(data: bytes) -> Iterator[bytes]:
 
 
 def open_outer_join_store(spec: StoreSpec, env: StoreEnvironment) -> OuterJoinStore:
-    """Opens the store; ``value_serde`` is the left side's, ``other_value_serde`` the right's."""
+    """Open the store. ``value_serde`` is for the left side, ``other_value_serde`` for the right."""
     engine = env.engine(spec.name) if spec.persistent else MemoryStore()
     changelog = env.changelog(spec.name) if spec.logging else None
     right = value_codec(replace(spec, value_serde=spec.other_value_serde), env)

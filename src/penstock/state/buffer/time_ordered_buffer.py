@@ -1,4 +1,4 @@
-"""Buffers that give records back in time order: opens the one for ``suppress``, or for joins."""
+"""Opens a time-ordered buffer: the one of ``suppress`` or the one of joins."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Buffered", "Eviction", "TimeOrderedBuffer", "open_time_ordered_buffe
 
 
 def open_time_ordered_buffer(spec: StoreSpec, env: StoreEnvironment) -> TimeOrderedBuffer:
-    """Opens the buffer that the spec asks for.
+    """Open the buffer that the spec asks for.
 
-    In memory it is the one of ``suppress``. A persistent one is that of a stream-table join,
-    and ``retention_ms`` is the join's grace period.
+    A buffer in memory is for ``suppress``. A persistent one is for a stream-table join, whose grace
+    period is ``retention_ms``.
     """
     keys, values = key_codec(spec, env), value_codec(spec, env)
     changelog = env.changelog(spec.name) if spec.logging else None

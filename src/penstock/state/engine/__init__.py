@@ -1,1 +1,1 @@
-"""Where bytes live: ordered maps in memory and in RocksDB, and what they are built from."""
+"""Engines of stores: ordered maps in memory and in RocksDB."""

@@ -1,4 +1,4 @@
-"""What stands in for a store's bytes once the store is closed."""
+"""Replaces the bytes of a store when the store is closed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.state.bytes_store import Entry, KeyRange, Write
 
 
 def cut_off() -> InvalidStateError:
-    """The error of an iterator that outlives its store."""
+    """Return the error of an iterator that is used after its store is closed."""
     return InvalidStateError(
         "store-closed",
         "a store was closed while an iterator over it was in use",
@@ -19,7 +19,7 @@ def cut_off() -> InvalidStateError:
 
 
 class ClosedStore:
-    """Refuses every call. Stores swap it in when they close, so open ones need no check."""
+    """Refuses every call. A closed store uses it, so that open stores need no check."""
 
     def __init__(self, name: str) -> None:
         self._name = name

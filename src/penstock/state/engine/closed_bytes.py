@@ -1,4 +1,4 @@
-"""What stands in for the bytes of a window, session or versioned store once it is closed."""
+"""Replaces the bytes of a window, session or versioned store when it is closed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.errors import InvalidStateError
 
 
 class ClosedBytes:
-    """Refuses every call but ``flush`` and ``close``, so that open stores need no check."""
+    """Refuses every call except ``flush`` and ``close``, so that open stores need no check."""
 
     def __init__(self, name: str) -> None:
         self._name = name

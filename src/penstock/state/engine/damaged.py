@@ -1,4 +1,4 @@
-"""Damaged databases: how one is recognised, and how it is put aside. Engine: ``rocks``."""
+"""Recognizes damaged databases and moves them out of the way. Engine: ``rocks``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ DAMAGED = "store-damaged"
 
 #: How many damaged copies of one database stay on disk for inspection.
 _MOST_KEPT = 2
-#: Words with which RocksDB says that its files are not what it once wrote.
+#: Words in errors of RocksDB that mean that its files are damaged.
 _DAMAGE = re.compile(r"corruption|checksum mismatch|no such file|truncated", re.IGNORECASE)
-#: Causes outside the files. They may pass, so a database that meets one is kept.
+#: Causes outside the files, which may pass. The database is kept.
 _OTHER_CAUSE = re.compile(
     r"no space left|too many open files|permission denied|cannot allocate memory"
     r"|input/output error|read-only file system|quota exceeded",
@@ -27,9 +27,9 @@ _OTHER_CAUSE = re.compile(
 
 
 def is_damage(error: Exception) -> bool:
-    """Tell whether an error of RocksDB means that the database's own files are damaged.
+    """Return whether an error of RocksDB means that the files of the database are damaged.
 
-    RocksDB reports every failure as one class, so only the text can tell. A full disk or a limit
+    RocksDB has one class for all errors, so the text decides. A full disk or a limit
     of open files is not damage: restoring from the changelog would not help.
     """
     text = str(error)
@@ -37,9 +37,9 @@ def is_damage(error: Exception) -> bool:
 
 
 def has_lost_its_root(directory: Path) -> bool:
-    """Tell whether a folder has files of a database but not ``CURRENT``, which leads to them.
+    """Return whether a folder has files of a database but not ``CURRENT``, its root.
 
-    RocksDB would make a new, empty database there and delete the files.
+    RocksDB would create an empty database there and delete the files.
     """
     if (directory / "CURRENT").exists():
         return False

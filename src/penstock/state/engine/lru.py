@@ -1,4 +1,4 @@
-"""A map in memory that keeps only the entries used last: the engine of ``Stores.lru_map``."""
+"""A map in memory that keeps the last used entries: the engine of ``Stores.lru_map``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from penstock.state.bytes_store import Entry, KeyRange, Write
 
 
 class LruStore:
-    """At most ``max_entries`` entries. A read or a write of a key is a use of it, a scan is not.
+    """At most ``max_entries`` entries. Reading or writing a key uses it; a scan does not.
 
-    ``evicted`` hears of each key that is given up, before the write that pushed it out returns.
+    ``evicted`` is called with each evicted key, before the write that evicts it returns.
     """
 
     def __init__(self, max_entries: int, evicted: Callable[[bytes], None] | None = None) -> None:
@@ -38,7 +38,7 @@ class LruStore:
             self._put(key, value, self._evicted)
 
     def restore(self, writes: Iterable[Write]) -> None:
-        """Applies writes that are in the changelog already: evictions are not reported again."""
+        """Apply writes of the changelog, without reporting evictions again."""
         for key, value in writes:
             self._put(key, value, None)
 

@@ -15,11 +15,11 @@ _LAST_CHUNK = 2_048
 
 
 class MemoryStore:
-    """A hash map for reads and writes, with its keys in order for scans.
+    """A hash map for reads and writes, with sorted keys for scans.
 
-    One thread writes; other threads may read. A scan copies a chunk at a time and is told the
-    former value of every key that is written ahead of it, so it costs what is read, not what
-    is stored, and still sees one moment.
+    One thread writes; other threads may read. A scan copies a chunk of keys at a time. It keeps
+    the former value of each key that is written ahead of it. So it shows the map as it was at the
+    start of the scan, without a copy of all entries.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class MemoryStore:
         self._keys = SortedKeys()
         self._scans: dict[int, ref[_Scan]] = {}
         self._lock = Lock()
-        # The dict's own method, without a Python call around it: reads are the hot path.
+        # The method of the dict itself saves a Python call: reads are the hot path.
         self.get = self._values.get  # type: ignore[method-assign,assignment]
 
     def get(self, key: bytes) -> bytes | None:
@@ -97,7 +97,7 @@ class MemoryStore:
 
 
 class _Scan:
-    """One scan under way: what lies ahead of it, and what used to be there."""
+    """A running scan: the keys ahead of it, and their former values."""
 
     __slots__ = (
         "__weakref__",
@@ -129,7 +129,7 @@ class _Scan:
             yield from self.next_chunk()
 
     def remember(self, key: bytes, value: bytes | None) -> None:
-        """Notes the value a key has before its first write since the scan began."""
+        """Keep the value that a key had at the start of the scan."""
         if key not in self._former and self._is_ahead(key):
             self._former[key] = value
 
@@ -155,7 +155,7 @@ class _Scan:
         return chunk
 
     def _merge(self, keys: list[bytes]) -> list[Entry]:
-        """Puts back what was overwritten or deleted among these keys, takes out what was added."""
+        """Restore these keys as they were: undo changes and deletions, remove new keys."""
         values, former = self._store._values, self._former
         chunk = [(key, values[key]) for key in keys if key not in former]
         is_last = len(keys) < self._limit
@@ -181,7 +181,7 @@ class _Scan:
         self._limit = min(self._limit * 2, _LAST_CHUNK)
 
     def _register(self) -> None:
-        # By a weak reference: a scan that nobody reads any more must not go on collecting
-        # former values, whether or not it was closed.
+        # A weak reference: a scan that is not read any more must not collect former values,
+        # also if it was not closed.
         scans, number = self._store._scans, id(self)
         scans[number] = ref(self, lambda _: scans.pop(number, None))

@@ -1,4 +1,4 @@
-"""Reading two ordered maps as one: writes that wait on top, what is stored underneath."""
+"""Reads two ordered maps as one: pending writes over stored entries."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from penstock.state.bytes_store import Entry, Write
 
 
 def overlaid(over: Iterable[Write], under: Iterator[Entry], *, reverse: bool) -> Iterator[Entry]:
-    """Merges both in key order. For a key in both, ``over`` wins; its None hides the key.
+    """Merge two maps in key order. For a key in both, ``over`` wins; None in it hides the key.
 
-    Both come in the order that ``reverse`` says.
+    Both must be in the order of ``reverse``.
     """
     below = next(under, None)
     for key, value in over:

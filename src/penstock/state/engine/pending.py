@@ -1,7 +1,7 @@
-"""Writes that wait for their batch to be committed, on top of the committed map.
+"""Keeps the writes of a batch in memory until the batch is committed.
 
-RocksDB never holds an uncommitted batch: a batch writes here, and what it wrote is applied only
-when its commit is certain, because until then the batch may have to run again.
+RocksDB never has an uncommitted batch. A batch may have to run again until its commit is certain,
+so its writes are applied only then.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from penstock.state.engine.overlay import overlaid
 from penstock.state.engine.recent import UNKNOWN, RecentRows
 from penstock.state.engine.sorted_keys import SortedKeys
 
-#: Keys from here on belong to the store itself; no serde makes a key of 24 bytes 0xff.
+#: Keys from here on are internal. No serde writes a key of 24 bytes 0xff.
 RESERVED = b"\xff" * 24
 _CHECKPOINT = RESERVED + b"checkpoint"
 _FORMAT = struct.Struct(">qq")
-#: From so many deleted ranges on, the keys of a batch are put in order.
+#: From so many deleted ranges on, the keys of a batch are sorted.
 _FEW_RANGES = 8
 #: How long applied batches may wait for a flush, in seconds.
 _FLUSH_AFTER_S = 60.0
 
 
 class Checkpoint(NamedTuple):
-    """Which batch the map holds, and up to where its changelog has been applied."""
+    """The last batch in the map, and the offset up to which its changelog is applied."""
 
     batch: int = -1
     changelog_offset: int = 0
@@ -41,21 +41,22 @@ class Checkpoint(NamedTuple):
 class PendingStore:
     """A ``BytesStore`` whose writes stay in memory until ``seal`` and ``apply``.
 
-    Rows of the last batches stay in memory for a while longer: most batches read what those before
-    them wrote, and the map takes five times as long to find it.
+    Rows of the last batches stay in memory longer: most batches read rows of earlier batches, and
+    reading them from RocksDB takes five times as long.
 
-    Invariant: ``inner`` holds exactly the batch that its checkpoint names.
+    Invariant: ``inner`` has exactly the batches up to its checkpoint.
 
-    Takes over ``inner``, and closes it if its checkpoint cannot be read.
+    It owns ``inner``, and closes it if its checkpoint cannot be read.
     """
 
     def __init__(self, inner: BytesStore, *, clock: Callable[[], float] = monotonic) -> None:
         self._inner = inner
         self._clock = clock
-        #: When the first batch after the last flush was applied; None if there is no such batch.
+        #: The time at which the first batch after the last flush was applied; None if there is
+        #: none.
         self._unflushed_since: float | None = None
         self._writes: dict[bytes, bytes | None] = {}
-        #: The keys of the writes in order; None until somebody asks for the order.
+        #: The keys of the writes in order; None until the order is needed.
         self._keys: SortedKeys | None = None
         self._recent = RecentRows()
         self._ranges: list[KeyRange] = []
@@ -64,8 +65,8 @@ class PendingStore:
         try:
             self.checkpoint = _read_checkpoint(inner)
         except StoreError:
-            # The caller has no other way to let go of the database, and must before it can put
-            # it aside.
+            # The caller cannot close the database, and a damaged one must be closed before it is
+            # moved.
             with suppress(StoreError):
                 inner.close()
             raise
@@ -90,7 +91,7 @@ class PendingStore:
         return _filled(rows, keys, self._applied)
 
     def _applied(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Rows as they are before the batch."""
+        """Return rows as they are before the batch."""
         if self._recent.has_few_of(keys):
             return self._inner.multi_get(keys)
         return _filled(self._recent.get_all(keys), keys, self._inner.multi_get)
@@ -112,7 +113,7 @@ class PendingStore:
 
     def delete_range(self, start: bytes, end: bytes) -> None:
         if self._keys is None and len(self._ranges) < _FEW_RANGES:
-            # Looking at every key once costs less than putting them in order.
+            # Looking at every key once costs less than sorting them.
             for key in [key for key in self._writes if start <= key < end]:
                 del self._writes[key]
         else:
@@ -164,7 +165,7 @@ class PendingStore:
     # The batch's end
 
     def seal(self, checkpoint: Checkpoint) -> None:
-        """Marks what was written as committed; ``apply`` will move it into the map."""
+        """Mark the writes as committed; ``apply`` then moves them into the map."""
         self._sealed = checkpoint
 
     @property
@@ -174,8 +175,7 @@ class PendingStore:
     def apply(self) -> None:
         """Move the sealed writes into the map, together with their checkpoint, as one batch.
 
-        In RocksDB they survive ``kill -9`` from here on. A store that was never sealed is left
-        as it is.
+        In RocksDB, they survive ``kill -9`` from then on. Without ``seal``, this does nothing.
         """
         if self._sealed is None:
             return
@@ -191,31 +191,31 @@ class PendingStore:
         self.discard()
 
     def discard(self) -> None:
-        """Forgets the writes: the batch failed, or has been applied."""
+        """Drop the writes: the batch has failed, or has been applied."""
         self._writes = {}
         self._keys = None
         self._ranges.clear()
         self._sealed = None
 
     def wipe(self) -> None:
-        """Empties the map: it belongs to a changelog that no longer exists."""
+        """Empty the map: its changelog does not exist any more."""
         self.discard()
         self._recent.clear()
         self._inner.delete_range(b"", RESERVED + b"\xff")
         self.checkpoint = Checkpoint()
 
     def is_flush_due(self) -> bool:
-        """Tell whether a batch was applied a minute ago that ``persist`` has not flushed.
+        """Return whether a batch was applied a minute ago and has not been flushed.
 
-        ``kill -9`` loses nothing that was applied, flushed or not. A flush bounds what a power cut
-        can lose, whatever the operating system leaves unwritten. Once a second would be too
-        often: each flush makes a table file and waits for the disk, in every store of every task.
+        ``kill -9`` loses nothing that was applied. A flush limits what a power cut can lose. A
+        flush per second would be too often: each one writes a file and waits for the disk, in every
+        store of every task.
         """
         since = self._unflushed_since
         return since is not None and self._clock() - since >= _FLUSH_AFTER_S
 
     def persist(self) -> None:
-        """Bring the applied part into synced files, so that it survives a power cut."""
+        """Flush the applied batches to disk, so that they survive a power cut."""
         self._inner.flush()
         self._unflushed_since = None
 
@@ -238,7 +238,7 @@ class PendingStore:
 def _filled(
     rows: list[Any], keys: Sequence[bytes], read: Callable[[Sequence[bytes]], list[Any]]
 ) -> list[Any]:
-    """The rows with those that are unknown read from somewhere else."""
+    """Return the rows, with unknown ones read from the map."""
     unknown = [key for key, row in zip(keys, rows, strict=True) if row is UNKNOWN]
     if not unknown:
         return rows
@@ -250,7 +250,7 @@ def _filled(
 
 
 def _in_order(writes: dict[bytes, bytes | None]) -> Iterable[Write]:
-    """The writes by key: the map takes neighbours in half the time."""
+    """Return the writes sorted by key, which the map applies in half the time."""
     keys = list(writes)
     ordered = sorted(keys)
     if keys == ordered:

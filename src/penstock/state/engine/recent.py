@@ -1,4 +1,4 @@
-"""Rows that were written lately, in memory: a copy of a part of what an ordered map holds."""
+"""Copies of recently written rows of an ordered map, in memory."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
-#: Stands for a row that only the map itself can tell.
+#: Stands for a row that must be read from the map.
 UNKNOWN: Any = object()
-#: How much memory the rows of one store may take, in bytes.
+#: The most memory for the rows of one store, in bytes.
 _MOST_BYTES = 16 * 1024 * 1024
-#: Of so many keys some are looked up before all are, and one in so many of these is few.
+#: With more keys than this, a sample is looked up first; one found in so many is few.
 _MANY_KEYS, _SAMPLE, _FEW = 2_000, 200, 10
-#: What Python needs for a row besides its bytes: two objects and a place in a dict.
+#: Python's overhead for a row: two objects and a place in a dict.
 _OVERHEAD = 170
 
 Rows = dict[bytes, bytes | None]
 
 
 class RecentRows:
-    """The rows of the last batches, as many as fit. A row of None is known not to exist.
+    """As many rows of the last batches as fit. None means that the row does not exist.
 
-    They are kept in two halves: when the new one is full it becomes the old one, whose rows go.
+    There are two halves. When the new half is full, it replaces the old one.
     """
 
     __slots__ = ("_most_bytes", "_new", "_old", "_row_bytes")
@@ -33,19 +33,19 @@ class RecentRows:
         self._old: Rows = {}
 
     def get(self, key: bytes) -> Any:
-        """The row, or ``UNKNOWN``."""
+        """Return the row, or ``UNKNOWN``."""
         row = self._new.get(key, UNKNOWN)
         return self._old.get(key, UNKNOWN) if row is UNKNOWN else row
 
     def get_all(self, keys: Sequence[bytes]) -> list[Any]:
-        """For each key its row, or ``UNKNOWN``."""
+        """Return for each key its row, or ``UNKNOWN``."""
         if not self._old:
             return [*map(self._new.get, keys, repeat(UNKNOWN))]
-        # A default is looked up whether it is needed or not: still cheaper than a call per key.
+        # The default is looked up even if it is not needed, which is cheaper than a call per key.
         return [*map(self._new.get, keys, map(self._old.get, keys, repeat(UNKNOWN)))]
 
     def has_few_of(self, keys: Sequence[bytes]) -> bool:
-        """Whether looking for these here would cost more than it spares, by the word of some."""
+        """Return whether so few of these keys are here that looking for all is not worth it."""
         if len(keys) < _MANY_KEYS:
             return False
         sample = keys[:: len(keys) // _SAMPLE]
@@ -53,7 +53,7 @@ class RecentRows:
         return known * _FEW < len(sample)
 
     def add(self, rows: Rows) -> None:
-        """Takes the rows of a batch, which the caller gives away."""
+        """Add the rows of a batch. The caller must not use the dict any more."""
         if not rows:
             return
         length = sum(map(len, rows)) + sum(map(len, filter(None, rows.values())))
@@ -70,7 +70,7 @@ class RecentRows:
             self._new = rows
 
     def _fits(self, known: Rows, more: Rows, most_bytes: int) -> bool:
-        # A key that comes again counts twice here, which only makes room a little earlier.
+        # A key that is added again counts twice, so the half is full a little earlier.
         return (len(known) + len(more)) * self._row_bytes <= most_bytes
 
     def delete_range(self, start: bytes, end: bytes) -> None:

@@ -16,9 +16,9 @@ from penstock.state.engine.closed import cut_off
 from penstock.state.engine.damaged import has_lost_its_root, is_damage, store_damaged
 from penstock.state.engine.rocks_config import RocksOptions, config_setter
 
-#: What the engine does for keys that it reads together should fit into a processor's cache.
+#: Keys are read in groups of this size, so that the work fits into a processor's cache.
 _READ_TOGETHER = 250
-#: How long closing waits for a thread that is reading a row of a scan.
+#: How long ``close`` waits for a thread that is reading a row of a scan.
 _TAKE_BACK_S = 1.0
 
 #: Opens the map of a store in a directory; ``open_rocks`` is one.
@@ -33,16 +33,15 @@ def open_rocks(
     *,
     is_logged: bool = True,
 ) -> RocksStore:
-    """Open the database of a store in its directory, which is made if it is missing.
+    """Open the database of a store in its folder, which is created if it is missing.
 
-    With ``is_logged`` every write is in RocksDB's write-ahead log when it returns, so it survives
-    ``kill -9``. It is not synced: a power cut loses the last seconds, and what is left is still
-    one moment. A store that is built anew at every start can do without: single puts take half
-    as long.
+    With ``is_logged``, every write is in RocksDB's write-ahead log when it returns, so it survives
+    ``kill -9``. The log is not synced: a power cut loses the last seconds, but the rest is
+    consistent. A store that is rebuilt at every start needs no log; then a put takes half the time.
 
     Raises:
-        StoreError: ``store-locked`` if another owner has it open, ``store-damaged`` if its files
-            are damaged (``set_aside`` makes room for a new one), ``store-open-failed`` otherwise.
+        StoreError: ``store-locked`` if another process has it open, ``store-damaged`` if its files
+            are damaged (see ``set_aside``), ``store-open-failed`` otherwise.
     """
     options, setter = RocksOptions(store), config_setter(configs or {})
     if setter is None:
@@ -66,11 +65,11 @@ def _open(directory: Path, store: str, options: RocksOptions, *, is_logged: bool
         raise store_damaged(directory, store, "the file 'CURRENT' is missing")
     try:
         database = Rdict(str(directory), built)
-    # The engine has no error class of its own.
+    # rocksdict has no error class of its own.
     except Exception as error:
         raise _cannot_open(directory, store, error) from error
-    # One rule for all writes of a database: a logged write after one that was not would survive
-    # a crash without it.
+    # The same for all writes of a database: after a crash, a logged write would survive without an
+    # earlier write that was not logged.
     how = WriteOptions()
     how.disable_wal = not is_logged  # type: ignore[method-assign,assignment]
     database.set_write_options(how)
@@ -101,7 +100,7 @@ def _not_opened(directory: Path, store: str, error: Exception) -> StoreError:
 
 
 def _cannot_read(directory: str, store: str, error: Exception) -> Exception:
-    """Return what a failed read raises: the error itself where the engine is not to blame."""
+    """Return the error for a failed read; an error of the caller stays as it is."""
     if isinstance(error, DbClosedError):
         return cut_off()
     if is_damage(error):
@@ -125,7 +124,7 @@ def _cannot_write(directory: str, store: str, error: Exception) -> StoreError:
             fix="free some space or give 'state.dir' a larger disk, then start again:"
             " nothing that was committed is lost",
         )
-    # A compaction in the background that finds damage makes the next write fail.
+    # If a compaction in the background finds damage, the next write fails.
     if is_damage(error):
         return store_damaged(directory, store, error)
     return StoreError(
@@ -149,11 +148,11 @@ PROPERTIES = (
 
 
 class RocksStore:
-    """One RocksDB database. Scans see the moment they began; closing ends those still open.
+    """One RocksDB database. A scan shows the rows of its start; ``close`` ends open scans.
 
-    Reads and scans may come from any thread. A read or scan either returns what was written or
-    raises ``store-damaged``; it never ends early. What was written survives the end of the process
-    (``open_rocks`` says when not) and, after ``flush``, the end of the machine.
+    All threads may read and scan. A read or scan returns what was written or raises
+    ``store-damaged``; it never ends early. Writes survive the end of the process (except as
+    ``open_rocks`` says) and, after ``flush``, a power cut.
     """
 
     def __init__(
@@ -169,7 +168,7 @@ class RocksStore:
         self.get = self._reader(database)  # type: ignore[method-assign,assignment]
 
     def _reader(self, database: Rdict) -> Callable[[bytes], bytes | None]:
-        """Return ``get`` without the look-ups of a method: reads are the hot path."""
+        """Return a ``get`` without attribute lookups: reads are the hot path."""
         read: Any = database.get
 
         def get(key: bytes) -> bytes | None:
@@ -217,7 +216,7 @@ class RocksStore:
     def write(self, writes: Iterable[Write], *, deleted: Sequence[KeyRange] = ()) -> None:
         batch = WriteBatch(raw_mode=True)
         for start, end in deleted:
-            # The engine refuses a range whose end comes first.
+            # RocksDB refuses a range whose end is before its start.
             if start < end:
                 batch.delete_range(start, end)
         put, delete = batch.__setitem__, batch.__delitem__
@@ -229,13 +228,13 @@ class RocksStore:
         database = self._open_database
         try:
             database.write(batch)
-        # The engine has no error class of its own.
+        # rocksdict has no error class of its own.
         except Exception as error:
             raise self._write_error(error) from error
 
     def delete_range(self, start: bytes, end: bytes) -> None:
         database = self._open_database
-        # The engine refuses a range whose end comes first.
+        # RocksDB refuses a range whose end is before its start.
         if start < end:
             try:
                 database.delete_range(start, end)
@@ -259,7 +258,7 @@ class RocksStore:
             cursor.seek(start)
         lowest = start if reverse else None
         rows = _rows(cursor, lowest, end, self._read_error, is_reverse=reverse)
-        # Up to its first yield, so that the store can take it back before a row is read.
+        # Run up to the first yield, so that ``close`` can end the scan before a row is read.
         next(rows)
         scans, number = self._scans, id(rows)
         scans[number] = ref(rows, lambda _: scans.pop(number, None))
@@ -285,7 +284,7 @@ class RocksStore:
         database, self._database = self._database, None
         if database is None:
             return
-        # An iterator that is alive keeps the files open and the directory locked.
+        # An open iterator keeps the files open and the folder locked.
         for scan_ref in list(self._scans.values()):
             scan = scan_ref()
             if scan is not None:
@@ -295,14 +294,14 @@ class RocksStore:
         except Exception as error:
             raise self._write_error(error) from error
         finally:
-            # A database that could not be closed is let go with the last reference to it.
+            # A database that cannot be closed is released with the last reference to it.
             del self._set, self._delete, self.get
             if self._closed is not None:
                 self._closed()
 
 
 class _TakenBackError(Exception):
-    """Thrown into the rows of a scan whose store is closed."""
+    """Is thrown into the generator of a scan when the store is closed."""
 
 
 def _rows(
@@ -315,18 +314,18 @@ def _rows(
 ) -> _Rows:
     """Yield the rows from the cursor's position on; the first item is not a row.
 
-    A cursor that meets damage looks exactly like one at its end, so its status decides. The
-    engine's own ``items()`` does not show its status, and is not faster from Python.
+    A cursor that meets damage looks like one at its end, so its status is checked. ``items()`` of
+    rocksdict does not show the status, and is not faster.
 
-    ``end`` is not used here, but it must live as long as the cursor: the engine reads its upper
-    bound out of this very object, and would end a scan at whatever takes its place in memory.
+    ``end`` is not used here, but it must live as long as the cursor: RocksDB reads its upper bound
+    from the memory of this object.
     """
     try:
         yield b"", b""
         read_key, read_value = cursor.key, cursor.value
         step = cursor.prev if is_reverse else cursor.next
-        # rocksdict 0.3.29 takes set_iterate_lower_bound for an upper bound, so a backward
-        # scan looks for its end by itself.
+        # rocksdict 0.3.29 uses set_iterate_lower_bound as an upper bound, so a backward scan checks
+        # for its end itself.
         if lowest is not None:
             while (key := read_key()) is not None and key >= lowest:
                 yield key, read_value()
@@ -337,7 +336,7 @@ def _rows(
                 step()
         cursor.status()
     except _TakenBackError:
-        # A cursor that is alive keeps the files open and the directory locked.
+        # An open cursor keeps the files open and the folder locked.
         del cursor
         read_key = read_value = step = _no_cursor
         yield b"", b""
@@ -351,16 +350,16 @@ def _no_cursor() -> None:
 
 
 def _take_back(rows: _Rows) -> None:
-    """Make the rows let go of their cursor; the caller that reads on gets an error."""
+    """End a scan, so that it releases its cursor. Reading on is an error."""
     deadline = monotonic() + _TAKE_BACK_S
     while True:
         try:
             rows.throw(_TakenBackError())
         except _TakenBackError:
-            # The rows had come to their end.
+            # The scan was at its end already.
             return
         except ValueError:
-            # Another thread is reading a row at this moment.
+            # Another thread is reading a row right now.
             if monotonic() > deadline:
                 return
             sleep(0.001)

@@ -18,14 +18,14 @@ CONFIG_SETTER = "rocksdb.config.setter"
 
 
 class RocksDBConfigSetter(Protocol):
-    """What a user's class offers to tune each store: called once when the store is opened."""
+    """A user's class that sets options. It is called once when a store is opened."""
 
     def set_config(
         self, store_name: str, options: RocksOptions, configs: Mapping[str, Any]
     ) -> None: ...
 
     def close(self, store_name: str, options: RocksOptions) -> None:
-        """Called when the store is closed, to release what ``set_config`` made."""
+        """Release what ``set_config`` has created. This is called when the store is closed."""
 
 
 _COMPRESSIONS: dict[str, Callable[[], DBCompressionType]] = {
@@ -45,7 +45,7 @@ _STYLES: dict[str, Callable[[], DBCompactionStyle]] = {
 
 
 def _compression(value: Any) -> DBCompressionType:
-    # RocksDB's Java enum says NO_COMPRESSION and LZ4_COMPRESSION.
+    # The names of Java's enum are NO_COMPRESSION, LZ4_COMPRESSION and so on.
     name = str(value).lower().removesuffix("_compression").replace("disable_option", "none")
     return _COMPRESSIONS["none" if name == "no" else name]()
 
@@ -55,7 +55,7 @@ def _style(value: Any) -> DBCompactionStyle:
 
 
 def _cache(value: Any) -> Cache:
-    """A number makes a cache for this store alone; a ``Cache`` can be shared by several."""
+    """Return a cache: a number is the size of a new one; a ``Cache`` may be shared by stores."""
     return value if isinstance(value, Cache) else Cache(int(value))
 
 
@@ -120,8 +120,8 @@ _ALIASES = {
     "compaction_type": "compaction_style",
 }
 
-#: Kafka Streams' own choices; the three about log files stand in for its error-level log. Of keys
-#: that a store does not have yet, filters tell that in a third of the time: also of the newest.
+#: The defaults of Kafka Streams. The three about log files replace its log level. With filters,
+#: also for new data, a key that the store does not have is found missing in a third of the time.
 DEFAULTS: Mapping[str, Any] = {
     "write_buffer_size": 16 * 1024 * 1024,
     "max_write_buffer_number": 3,
@@ -140,7 +140,7 @@ DEFAULTS: Mapping[str, Any] = {
 
 
 class RocksOptions(MutableMapping[str, Any]):
-    """The options of one store, by name. Knows only names that RocksDB takes here.
+    """The options of one store, by name. Unknown names are refused.
 
     ``options["write_buffer_size"] = n``, ``options.set_write_buffer_size(n)`` and Java's
     ``writeBufferSize`` as a key all mean the same option. The options of the table format are
@@ -183,7 +183,7 @@ class RocksOptions(MutableMapping[str, Any]):
         return self
 
     def build(self) -> Options:
-        """Gives what rocksdict opens a database with; keys and values are plain bytes."""
+        """Return the options of rocksdict for a database of plain bytes."""
         options, table = Options(raw_mode=True), BlockBasedOptions()
         for name, value in self._values.items():
             try:
@@ -231,7 +231,7 @@ class _FromDict:
 
 
 def config_setter(configs: Mapping[str, Any]) -> RocksDBConfigSetter | None:
-    """Gives the setter that the configuration names: a dict, a class or an object."""
+    """Return the setter that the configuration names: a dict, a class or an object."""
     setting = configs.get(CONFIG_SETTER)
     if setting is None:
         return None
@@ -248,7 +248,7 @@ def config_setter(configs: Mapping[str, Any]) -> RocksDBConfigSetter | None:
 
 
 def options_in_use(directory: Path) -> dict[str, str]:
-    """Reads back what RocksDB itself wrote down: every option of the database, as text."""
+    """Read the options that RocksDB has written to the folder of a database, as text."""
     newest = max(directory.glob("OPTIONS-*"), key=lambda file: int(file.name.split("-")[1]))
     lines = (line.strip().split("=", 1) for line in newest.read_text("utf-8").splitlines())
     return {pair[0]: pair[1] for pair in lines if len(pair) > 1}

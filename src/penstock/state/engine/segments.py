@@ -1,7 +1,7 @@
-"""Time segments inside one ordered map: what is live, what is hidden, what has expired.
+"""Time segments inside one ordered map.
 
-A physical key is the segment's number (8 bytes) and then the store's own key, so segments follow
-each other in key order and a whole segment goes away with one range delete.
+A physical key is the number of the segment (8 bytes) and then the key of the store. So segments are
+in key order, and one range delete removes a segment.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from penstock.state.bytes_store import BytesStore, Entry, Write
 
 _NUMBER = Struct(">Q")
 _META = Struct(">qq")
-#: How many bytes of a physical key are the segment's number.
+#: The size of the segment's number in a physical key, in bytes.
 SEGMENT_SIZE = 8
 
-#: Sorts behind every segment; never expires.
+#: Is after all segments in key order, and never expires.
 META = b"\xff\xff\xff\xff\xff\xff\xff\xfe"
 _ALL_SEGMENTS_END = b"\x80" + bytes(7)
 
-#: A range of keys inside a segment: the first one, and the one behind the last.
+#: A range of keys inside a segment: the first key, and the key after the last one.
 Bounds = tuple[bytes | None, bytes | None]
 
 _MIN_SEGMENT_INTERVAL_MS = 60_000
@@ -36,10 +36,10 @@ def segment_prefix(segment: int) -> bytes:
 
 
 class Segments:
-    """Keeps entries for ``retention_ms`` behind the highest time seen, segment by segment.
+    """Keeps entries up to ``retention_ms`` before the highest time, in segments.
 
-    An expired entry is hidden at once but leaves the disk only with the last of its segment.
-    Stream time and the sequence number survive a restart: every flush writes them as well.
+    An expired entry is hidden at once. It is deleted when all entries of its segment have expired.
+    Stream time and the sequence number survive a restart: every flush writes them, too.
     """
 
     def __init__(self, store: BytesStore, retention_ms: int, interval_ms: int) -> None:
@@ -65,7 +65,7 @@ class Segments:
         return max(time, 0) // self._interval_ms
 
     def put(self, time: int, key: bytes, value: bytes | None) -> bool:
-        """Writes to the segment of that time; false if that segment has expired."""
+        """Write to the segment of that time. Return false if that segment has expired."""
         prefix = self._prefix_to_write(time)
         if prefix is None:
             return False
@@ -73,7 +73,7 @@ class Segments:
         return True
 
     def write(self, time: int, writes: Iterable[Write]) -> bool:
-        """Writes several entries to the segment of that time, as one batch."""
+        """Write several entries to the segment of that time, as one batch."""
         prefix = self._prefix_to_write(time)
         if prefix is None:
             return False
@@ -90,7 +90,7 @@ class Segments:
         return self._prefixes.get(segment)
 
     def write_all(self, timed_writes: Iterable[tuple[int, list[Write]]]) -> None:
-        """Writes a restored batch: only what the batch's highest time leaves alive."""
+        """Write a restored batch, without entries that have expired at its highest time."""
         batch = list(timed_writes)
         for time, _ in batch:
             self.advance(time)
@@ -104,15 +104,15 @@ class Segments:
         self.store.write(writes)
 
     def keeps(self, first_time: int, last_time: int) -> bool:
-        """Whether an entry of the first time is still there after a write at the last."""
+        """Return whether an entry of the first time survives a write at the last time."""
         newest = max(self.stream_time, last_time)
         oldest_live = self.segment_of(newest - self._retention_ms)
         is_readable = first_time > newest - self._retention_ms
         return is_readable and self.segment_of(first_time) >= oldest_live
 
     def get_all(self, times: Sequence[int], keys: Sequence[bytes]) -> list[bytes | None]:
-        """Reads each key from the segment of its time."""
-        # Nothing was ever written after stream time, which every write moves on.
+        """Read each key from the segment of its time."""
+        # There are no entries after stream time: every write advances it.
         prefixes = {
             time: segment_prefix(self.segment_of(time))
             for time in set(times)
@@ -128,9 +128,9 @@ class Segments:
         return [next(rows) if time in prefixes else None for time in times]
 
     def put_all(self, times: Sequence[int], keys: Sequence[bytes], values: Sequence[bytes]) -> int:
-        """Writes entries with different keys; gives how many had expired when their turn came.
+        """Write entries with different keys in order, and return how many were too old.
 
-        What expires because of a later entry is not written in the first place.
+        An entry that expires because of a later one is not written.
         """
         expired = self._expired_in_turn(times)
         different = set(times)
@@ -160,16 +160,16 @@ class Segments:
         return expired
 
     def remove(self, time: int, keys: Iterable[bytes]) -> None:
-        """Removes entries; unlike a write it makes nothing expire."""
+        """Remove entries. Unlike a write, this does not advance stream time."""
         self.advance(time)
         prefix = self._prefixes.get(self.segment_of(time))
         if prefix is not None:
             self.store.write([(prefix + key, None) for key in keys])
 
     def get(self, time: int, key: bytes) -> bytes | None:
-        """Reads from the segment of that time, hidden or not."""
+        """Read from the segment of that time, hidden or not."""
         if time > self.stream_time:
-            # Nothing was written there: every write moves stream time on.
+            # There is nothing: every write advances stream time.
             return None
         prefix = self._prefixes.get(self.segment_of(time))
         return None if prefix is None else self.store.get(prefix + key)
@@ -182,7 +182,7 @@ class Segments:
         *,
         reverse: bool = False,
     ) -> Iterator[Entry]:
-        """Yields the entries within ``bounds`` of every segment that the span touches."""
+        """Yield the entries within ``bounds`` of every segment that overlaps the span."""
         for entries in self.scans(time_from, time_to, bounds, reverse=reverse):
             for key, value in entries:
                 yield key[SEGMENT_SIZE:], value
@@ -190,7 +190,7 @@ class Segments:
     def scans(
         self, time_from: int, time_to: int, bounds: Bounds, *, reverse: bool
     ) -> Iterator[Iterator[Entry]]:
-        """Yields one scan per segment; their keys still begin with the segment's number."""
+        """Yield one scan per segment. The keys begin with the number of the segment."""
         low, high = bounds
         touched = self.between(time_from, time_to)
         for segment in reversed(touched) if reverse else touched:
@@ -209,17 +209,17 @@ class Segments:
         self.store.close()
 
     def between(self, time_from: int, time_to: int) -> list[int]:
-        """Gives the segments with entries that the span touches, oldest first."""
+        """Return the segments with entries that overlap the span, oldest first."""
         first, last = self.segment_of(time_from), self.segment_of(time_to)
         return self._live[bisect_left(self._live, first) : bisect_right(self._live, last)]
 
     @property
     def has_expired(self) -> bool:
-        """Tells whether there are segments to drop."""
+        """Return whether there are segments to drop."""
         return bool(self._live) and self._live[0] < self._first_live
 
     def enter(self, segment: int) -> bool:
-        """Makes room for the first entry of a segment; false if the segment has expired."""
+        """Add a segment before its first entry. Return false if the segment has expired."""
         if segment < self._first_live:
             return False
         if segment not in self._prefixes:
@@ -245,7 +245,7 @@ class Segments:
 
 
 def _existing_segments(store: BytesStore) -> Iterator[int]:
-    # Jumping from each segment to the next reads one entry per segment, however large it is.
+    # Read only the first entry of each segment, and jump to the next segment.
     start = bytes(SEGMENT_SIZE)
     while True:
         first = next(iter(store.scan(start, _ALL_SEGMENTS_END)), None)

@@ -1,4 +1,4 @@
-"""Keys in byte order for the maps that live in memory: ``memory``, ``cache`` and ``lru``."""
+"""Keys in byte order, for the maps in memory: ``memory``, ``cache`` and ``lru``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from sortedcontainers import SortedList
 
 
 class SortedKeys:
-    """The keys of a map, put in order only when somebody asks for the order.
+    """The keys of a map, sorted only when the order is needed.
 
-    Most stores are written far more often than they are scanned, so a new key costs a set entry
-    and the sort waits. The owner says whether a key is new or gone; this class does not check.
+    Most stores are written far more often than they are scanned. So a new key only goes into a
+    set. The owner knows whether a key is new or removed; this class does not check it.
     """
 
     __slots__ = ("_fresh", "_gone", "_sorted")
@@ -22,20 +22,20 @@ class SortedKeys:
         self._gone: set[bytes] = set()
 
     def add(self, key: bytes) -> None:
-        """Takes a key that is not here yet."""
+        """Add a key that is not here yet."""
         if self._gone and key in self._gone:
             self._gone.remove(key)
         else:
             self._fresh.add(key)
 
     def add_all(self, keys: set[bytes]) -> None:
-        """Takes keys none of which is here yet."""
+        """Add keys that are not here yet."""
         returned = keys & self._gone
         self._gone -= returned
         self._fresh |= keys - returned if returned else keys
 
     def remove(self, key: bytes) -> None:
-        """Gives up a key that is here."""
+        """Remove a key that is here."""
         if self._fresh and key in self._fresh:
             self._fresh.remove(key)
         else:
@@ -54,7 +54,7 @@ class SortedKeys:
         reverse: bool = False,
         limit: int | None = None,
     ) -> list[bytes]:
-        """Gives the keys of ``[start, end)``, at most ``limit`` from the side it begins with."""
+        """Return the keys of ``[start, end)``, the first ``limit`` in the chosen direction."""
         if self._gone or self._fresh:
             self._settle()
         if start is not None and end is not None and start >= end:
@@ -63,7 +63,7 @@ class SortedKeys:
         return list(keys if limit is None else islice(keys, limit))
 
     def _settle(self) -> None:
-        # Removing one by one costs a search each; past a share of the whole, a new list is cheaper.
+        # Each removal costs a search. For a large part of the keys, a new list is cheaper.
         if len(self._gone) * 8 > len(self._sorted):
             gone = self._gone
             self._sorted = SortedList(key for key in self._sorted if key not in gone)

@@ -1,7 +1,4 @@
-"""Key-value stores as user code and operators see them: keys and values instead of bytes.
-
-What lies underneath is composed in ``penstock.state.open``.
-"""
+"""Typed key-value stores, for users and operators. The layers below: ``penstock.state.open``."""
 
 from __future__ import annotations
 
@@ -32,10 +29,10 @@ _log = logging.getLogger(__name__)
 
 
 class TypedKeyValueStore(Generic[K, V]):
-    """A map from key to value over a map of bytes. Knows serdes, and nothing of what is below.
+    """A map from key to value over a map of bytes.
 
-    A plain and a timestamped store differ only in their value codec. After ``close`` every
-    call raises, also through methods that somebody took hold of before.
+    A plain and a timestamped store differ only in their value codec. After ``close`` every call
+    raises an error, also of a bound method that was taken before.
     """
 
     def __init__(
@@ -52,12 +49,13 @@ class TypedKeyValueStore(Generic[K, V]):
         aging: Expiring | None = None,
     ) -> None:
         self.name = spec.name
-        #: The rows for whole batches; None where the store has to see them one by one.
+        #: Access to rows of whole batches; None if rows must be read and written one by one.
         self.bulk = bulk
         self.kind: StoreKind = spec.kind
         self.persistent = spec.persistent
         self.headers: StoreHeaders = spec.headers
-        #: How rows with headers are read, with and without showing them; empty without headers.
+        #: The codecs of rows with headers, with and without headers in values; empty without
+        #: headers.
         self.codecs: Mapping[StoreHeaders, Codec] = codecs or {}
         self._keys = keys
         self._restore = restore
@@ -69,7 +67,7 @@ class TypedKeyValueStore(Generic[K, V]):
         self._bind(inner)
 
     def use_values(self, values: Codec) -> None:
-        """Write and read values with this codec from now on."""
+        """Use this codec for values from now on."""
         self._values = values
         self._write_value = values.write
         self._read_value = values.read
@@ -112,7 +110,7 @@ class TypedKeyValueStore(Generic[K, V]):
         self._put(raw_key, data)  # type: ignore[arg-type]
 
     def read(self, key: K) -> tuple[bytes, V | None]:
-        """Gives the key's bytes, for the ``write`` that follows, together with its value."""
+        """Return the bytes of the key, for a following ``write``, and its value."""
         if key is None:
             raise self._keys.null_key()
         try:
@@ -128,7 +126,7 @@ class TypedKeyValueStore(Generic[K, V]):
             raise self._values.unreadable(data, error) from error
 
     def write(self, raw_key: bytes, value: V | None) -> None:
-        """Puts a value under a key that ``read`` gave the bytes of."""
+        """Put a value, with the bytes of the key from ``read``."""
         try:
             data = None if value is None else self._write_value(value)
         except Exception as error:
@@ -136,7 +134,7 @@ class TypedKeyValueStore(Generic[K, V]):
         self._put(raw_key, data)
 
     def put_if_absent(self, key: K, value: V | None) -> V | None:
-        """Puts the value if the key has none; gives the value it had."""
+        """Put the value if the key has none; return the value it had."""
         raw_key = self._keys.write_key(key)
         old = self._get(raw_key)
         if old is None:
@@ -144,12 +142,12 @@ class TypedKeyValueStore(Generic[K, V]):
         return self._values.read_checked(old)  # type: ignore[no-any-return]
 
     def put_all(self, entries: Iterable[tuple[K, V | None]]) -> None:
-        """Puts all entries, or none if one of them does not fit its serde."""
+        """Put all entries, or none if one of them does not fit its serde."""
         write_key, write_value = self._keys.write_key, self._values.write_checked
         self._inner.write([(write_key(key), write_value(value)) for key, value in entries])
 
     def delete(self, key: K) -> V | None:
-        """Deletes the key; gives the value it had."""
+        """Delete the key; return the value it had."""
         raw_key = self._keys.write_key(key)
         old = self._get(raw_key)
         self._put(raw_key, None)
@@ -168,10 +166,10 @@ class TypedKeyValueStore(Generic[K, V]):
         return self._iterate(self._inner.scan(None, None, reverse=True))
 
     def prefix_scan(self, prefix: Any, serializer: Any) -> PeekingIterator[tuple[K, V]]:
-        """Gives the entries whose key bytes begin with the prefix's.
+        """Return the entries whose key bytes begin with the bytes of the prefix.
 
         Args:
-            prefix: What the keys begin with, of whatever type the serializer takes.
+            prefix: The prefix, of a type that the serializer can write.
             serializer: A serde, or a function from the prefix to bytes.
         """
         start = self._prefix_bytes(prefix, serializer)
@@ -203,9 +201,9 @@ class TypedKeyValueStore(Generic[K, V]):
         return (read_key(key) for key, _ in self._inner.scan(None, None))
 
     def flush(self) -> None:
-        """Deletes rows that have expired and empties the cache.
+        """Delete rows that have expired, and flush the cache.
 
-        What the engine does with its own buffers is its owner's business.
+        This does not flush the engine.
         """
         if self._aging is not None and self._is_open:
             self._aging.sweep()
@@ -218,13 +216,13 @@ class TypedKeyValueStore(Generic[K, V]):
         inner.close()
 
     def restore(self, records: Iterable[Any]) -> None:
-        """Apply changelog records; those of a store that keeps headers have them as a fourth."""
+        """Apply changelog records. For a store with headers, they have headers as fourth part."""
         self._restore(records)
         if self._aging is not None:
             self._aging.forget()
 
     def set_flush_listener(self, listener: FlushListener, *, send_old: bool) -> bool:
-        """Has the cache call the listener, with ``ValueAndTimestamp`` if the store has those."""
+        """Let the cache call the listener, with ``ValueAndTimestamp`` if the store has them."""
         if self._cached is None:
             return False
         keys, values = self._keys, self._values
@@ -238,7 +236,7 @@ class TypedKeyValueStore(Generic[K, V]):
                 new_row = None if new is None else read_value(new)
                 old_row = None if old is None else read_value(old)
             except Exception:
-                # Reads them again, one by one, to say which of them is unreadable.
+                # Read the rows one by one, to find the one that is unreadable.
                 keys.read_checked(key), values.read_checked(new), values.read_checked(old)
                 raise
             listener(typed_key, new_row, old_row, timestamp, headers)
@@ -290,13 +288,13 @@ class TypedKeyValueStore(Generic[K, V]):
 
 
 def after_prefix(prefix: bytes) -> bytes | None:
-    """Gives the first bytes after all that begin with the prefix; None if there are none."""
+    """Return the first key after all keys with the prefix; None if there is no such key."""
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
 
 
 def warn_of_empty_range(store: str, start: object, end: object) -> None:
-    """Says why a range is empty; it is not an error, as in Kafka Streams."""
+    """Log why a range is empty. As in Kafka Streams, it is not an error."""
     _log.warning(
         "store %r: range from %r to %r is empty, the bytes of its start come after those of its"
         " end; are they in the wrong order, or does the serde not keep order (numbers below"
@@ -308,14 +306,14 @@ def warn_of_empty_range(store: str, start: object, end: object) -> None:
 
 
 def plain_restore(apply: Callable[[Iterable[Write]], None]) -> Callable[[Iterable[Restored]], None]:
-    """Restores a plain store: the changelog's value is the store's."""
+    """Restore a plain store, whose rows are the values of the changelog."""
     return lambda records: apply((key, value) for key, value, _ in records)
 
 
 def timestamped_restore(
     apply: Callable[[Iterable[Write]], None],
 ) -> Callable[[Iterable[Restored]], None]:
-    """Restores a timestamped store: the changelog record's time goes in front of the value."""
+    """Restore a timestamped store: a row is the time of the changelog record, then the value."""
 
     def restore(records: Iterable[Restored]) -> None:
         apply(
@@ -329,7 +327,7 @@ def timestamped_restore(
 def headers_restore(
     apply: Callable[[Iterable[Write]], None],
 ) -> Callable[[Iterable[LoggedWithHeaders]], None]:
-    """Restores a store that keeps headers: the record's headers and time go in front."""
+    """Restore a store with headers: a row is headers and time of the record, then the value."""
 
     def restore(records: Iterable[LoggedWithHeaders]) -> None:
         rows = restored_rows(records, is_timestamped=True)

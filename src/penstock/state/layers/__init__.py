@@ -1,1 +1,1 @@
-"""What is put on top of a store's bytes: the record cache, the changelog, the metrics."""
+"""Layers over the bytes of a store: record cache, changelog, metrics."""

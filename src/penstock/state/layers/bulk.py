@@ -1,6 +1,6 @@
-"""The rows of a store for a whole batch at a time: below its cache, beside its serdes.
+"""Access to the rows of a store for a whole batch, below its cache and without its serdes.
 
-Only for whoever takes a batch to its commit: nothing may wait in the cache meanwhile.
+Only the column executors use it. The cache must have no waiting entries meanwhile.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _WINDOW_SUFFIX = Struct(">qi").pack
 
 
 class BulkCache(Protocol):
-    """What a bulk store asks of the cache above it."""
+    """What a bulk store needs from the cache above it."""
 
     def is_dirty(self) -> bool: ...
 
     def forget(self) -> None:
-        """Drops every entry; they are out of date once the store below has changed."""
+        """Drop all entries: they are out of date after the store below has changed."""
 
     @property
     def put(self) -> Callable[..., None]:
-        """Takes a key, its row and for windows their start, as the current record's change."""
+        """Add a key and its row, for windows with the start, as a change of the current record."""
 
 
 class _Bulk:
-    """What bulk stores share: writes are logged, and the cache above hears of them."""
+    """What bulk stores share: writes are logged, and the cache drops its entries."""
 
     def __init__(
         self, changelog: Changelog | None, cache: BulkCache | None, keys: Codec, values: Codec
@@ -47,13 +47,13 @@ class _Bulk:
 
     @property
     def hold(self) -> Callable[..., None]:
-        """Leaves a row in the cache, which passes it on when it is flushed; see ``BulkCache``."""
+        """Put a row into the cache, which forwards it at the next flush; see ``BulkCache``."""
         assert self._cache is not None
         return self._cache.put
 
     @property
     def is_settled(self) -> bool:
-        """Whether the rows below the cache are all there is."""
+        """Return whether the cache has no waiting entries."""
         return self._cache is None or not self._cache.is_dirty()
 
     def _written(
@@ -72,7 +72,7 @@ class _Bulk:
 
 
 class BulkRows(_Bulk):
-    """Rows by key: eight bytes of time, then the value. Writes are logged like any other."""
+    """Rows by key: eight bytes of time, then the value."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class BulkRows(_Bulk):
         timestamps: Sequence[int],
         values: Sequence[bytes | None] | None = None,
     ) -> None:
-        """Replaces rows; a row that is None is deleted. The keys are different from each other.
+        """Replace rows; None deletes a row. The keys must be different.
 
         ``values`` are the rows without their times, if the caller has them.
         """
@@ -118,7 +118,7 @@ class BulkWindows(_Bulk):
         self._windows = windows
 
     def keeps(self, first_start: int, last_start: int) -> bool:
-        """Whether every window between these can be read and written, in whatever order."""
+        """Return whether every window between these can be read and written, in any order."""
         return self._windows.keeps(first_start, last_start)
 
     def read(self, window_keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
@@ -132,9 +132,9 @@ class BulkWindows(_Bulk):
         timestamps: Sequence[int],
         values: Sequence[bytes] | None = None,
     ) -> None:
-        """Replaces rows in this order, which decides what has expired by the time it is written.
+        """Replace rows in this order, which decides which rows have expired.
 
-        The window keys are different from each other. ``values`` are the rows without their
+        The window keys must be different. ``values`` are the rows without their
         times, if the caller has them.
         """
         self._windows.put_all(window_keys, rows, starts)
@@ -142,6 +142,6 @@ class BulkWindows(_Bulk):
 
     @staticmethod
     def window_keys(keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes]:
-        """How the windows are called in the store and in its changelog."""
+        """Return the keys of windows in the store and in its changelog."""
         suffixes = {start: _WINDOW_SUFFIX(start, 0) for start in set(starts)}
         return [key + suffixes[start] for key, start in zip(keys, starts, strict=True)]

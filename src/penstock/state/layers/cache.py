@@ -1,7 +1,7 @@
-"""The record cache: what a task has written but not yet passed on, and what it read lately.
+"""The record cache: writes of a task that are not forwarded yet, and recently read entries.
 
-One per task, over all of its cached stores, as Kafka Streams' thread cache. Layers on top of it:
-``cached_key_value`` and the caching parts of the window and session stores.
+There is one per task, for all of its cached stores, as Kafka Streams' thread cache. Layers on top
+of it: ``cached_key_value`` and the caching parts of the window and session stores.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from penstock.state.engine.sorted_keys import SortedKeys
 _ENTRY_OVERHEAD = 1 + 8 + 8 + 4 + 3 * 8
 
 
-#: A value, None for a tombstone, together with the context of the record that wrote it:
-#: timestamp, offset, partition, topic and headers; last the size that is counted for it.
-#: A plain tuple, since Python's garbage collector forgets those: a cache has very many of them,
-#: and a class of their own would have it look at all of them again and again.
+#: A value (None is a tombstone), the context of the record that wrote it (timestamp, offset,
+#: partition, topic, headers), and the size that is counted for it.
+#: It is a plain tuple because Python's garbage collector stops tracking tuples of simple values. It
+#: would visit objects of a class again and again, and a cache has very many entries.
 CacheEntry = tuple[bytes | None, int, int, int, str | None, Headers, int]
 
 VALUE: Final = 0
@@ -42,7 +42,7 @@ def _entry(value: bytes | None, context: RecordContext, key_size: int) -> CacheE
     return value, context.timestamp, context.offset, context.partition, topic, headers, size
 
 
-#: Called for each dirty entry that leaves, with the task's context set to the entry's own.
+#: Is called for each dirty entry that is flushed. The context is that of the entry.
 WriteBack = Callable[[bytes, CacheEntry], None]
 
 _READ_CONTEXT = RecordContext(timestamp=-1, offset=-1, partition=-1, topic="")
@@ -51,9 +51,9 @@ _READ_CONTEXT = RecordContext(timestamp=-1, offset=-1, partition=-1, topic="")
 class RecordCache:
     """The byte budget of a task and its named caches, one per store.
 
-    A write that goes past ``max_bytes`` evicts from the cache of the store that was written,
-    oldest use first. ``size_bytes`` is what Kafka Streams would count: the sum over all named
-    caches, but while a cache writes back, what that puts into this very cache counts twice.
+    A write beyond ``max_bytes`` evicts the least recently used entries of the store that was
+    written. ``size_bytes`` is the size as Kafka Streams counts it: the sum over all named caches,
+    where entries that are added to a cache during its own flush count twice.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -62,26 +62,26 @@ class RecordCache:
         self._caches: dict[str, NamedCache] = {}
 
     def named(self, store: str, context: RecordContext, write_back: WriteBack) -> NamedCache:
-        """Opens the cache of a store. ``write_back`` gets what is flushed, in order of writing."""
+        """Open the cache of a store. ``write_back`` gets flushed entries in write order."""
         if store in self._caches:
             raise InvalidStateError("cache-exists", f"store {store!r} already has a cache")
         cache = self._caches[store] = NamedCache(self, store, context, write_back)
         return cache
 
     def resize(self, max_bytes: int) -> None:
-        """Changes the budget; when it shrinks, caches give up one entry each, in turn."""
+        """Change the budget. If it shrinks, the caches evict one entry each, in turn."""
         self.max_bytes = max_bytes
         self.keep(max_bytes)
 
     def keep(self, max_bytes: int) -> None:
-        """Gives up what is beyond this size; after a flush nothing is passed on by that."""
+        """Evict entries beyond this size. After a flush, this forwards nothing."""
         while self.size_bytes > max_bytes and self._caches:
             for cache in list(self._caches.values()):
                 if self.size_bytes > max_bytes:
                     cache.evict()
 
     def flush(self) -> None:
-        """Flushes every store's cache, in the order in which they were opened."""
+        """Flush every store's cache, in the order in which they were opened."""
         for cache in list(self._caches.values()):
             cache.flush()
 
@@ -117,7 +117,7 @@ class NamedCache:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether a flush would pass anything on."""
+        """Return whether a flush would forward an entry."""
         return bool(self._dirty)
 
     def get(self, key: bytes) -> CacheEntry | None:
@@ -130,7 +130,7 @@ class NamedCache:
         return entry
 
     def reader(self, load: Callable[[bytes], bytes | None]) -> Callable[[bytes], bytes | None]:
-        """Gives a function that reads through the cache: what it loads is kept as clean."""
+        """Return a function that reads through the cache, and keeps what it reads as clean."""
         entries = self._entries
         find, use = entries.get, entries.move_to_end
 
@@ -149,7 +149,7 @@ class NamedCache:
         return read
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Keeps a write, to be passed on at the next flush, with the current record's context."""
+        """Keep a write until the next flush, with the context of the current record."""
         dirty = self._dirty
         if key in dirty:
             del dirty[key]
@@ -171,7 +171,7 @@ class NamedCache:
             self._shrink()
 
     def put_clean(self, key: bytes, value: bytes) -> None:
-        """Keeps what was read from the inner store: an entry that no flush passes on."""
+        """Keep an entry that was read from the inner store. A flush does not forward it."""
         if key in self._dirty:
             raise InvalidStateError(
                 "cache-entry-dirty",
@@ -180,7 +180,7 @@ class NamedCache:
         self._keep(key, _entry(value, _READ_CONTEXT, len(key)))
 
     def delete(self, key: bytes) -> CacheEntry | None:
-        """Drops the entry without passing it on."""
+        """Drop the entry without forwarding it."""
         entry = self._drop(key)
         if entry is not None:
             self._cache.size_bytes -= entry[SIZE]
@@ -197,9 +197,9 @@ class NamedCache:
     def range(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, CacheEntry]]:
-        """Gives the entries of ``[start, end)`` as they are now, tombstones too.
+        """Return the current entries of ``[start, end)``, with tombstones.
 
-        Counts as a use of each entry when it is reached, as in Kafka Streams.
+        As in Kafka Streams, reaching an entry counts as using it.
         """
         entries = self._entries
         found = [(key, entries[key]) for key in self._keys.between(start, end, reverse=reverse)]
@@ -212,13 +212,13 @@ class NamedCache:
             yield item
 
     def flush(self) -> None:
-        """Passes on every dirty entry, in order of writing, and keeps the values as clean."""
+        """Forward every dirty entry, in write order, and keep them as clean."""
         before = self.size_bytes
         self._flush([], [])
         self._cache.size_bytes += self.size_bytes - before
 
     def evict(self) -> None:
-        """Gives up the entry whose last use is the oldest. If it is dirty, all are flushed."""
+        """Evict the least recently used entry. If it is dirty, flush all entries."""
         if not self._entries:
             return
         before = self.size_bytes
@@ -232,11 +232,11 @@ class NamedCache:
         self.evictions += 1
         if key in self._dirty:
             del self._dirty[key]
-            # The evicted entry goes first, though others may have been written before it.
+            # The evicted entry is first, although others may have been written before it.
             self._flush([key], [entry])
 
     def clear(self) -> None:
-        """Drops everything without passing it on."""
+        """Drop all entries without forwarding them."""
         self._cache.size_bytes -= self.size_bytes
         self.size_bytes = 0
         self._entries.clear()
@@ -248,18 +248,18 @@ class NamedCache:
         self._cache.forget(self._store)
 
     def _shrink(self) -> None:
-        # Writing back may write to other stores of the task, so this cache can be
-        # empty while the task is still over its budget.
+        # A flush may write to other stores of the task. So this cache can be empty
+        # while the task is still over its budget.
         cache, entries = self._cache, self._entries
         while cache.size_bytes > cache.max_bytes and entries:
             self.evict()
 
     def _flush(self, keys: list[bytes], leaving: list[CacheEntry]) -> None:
-        """Passes these entries on, and after them all that are dirty."""
+        """Forward these entries, and after them all dirty ones."""
         entries, dirty = self._entries, self._dirty
         keys.extend(dirty)
         leaving.extend([entries[key] for key in dirty])
-        # Cleared first: writing back may put into this very cache.
+        # Clear it first: a flush may add entries to this cache.
         dirty.clear()
         if not keys:
             return
@@ -273,7 +273,7 @@ class NamedCache:
         saved = context.copy()
         try:
             for key, entry in zip(keys, leaving, strict=True):
-                # The entry's record becomes the one that the task works on.
+                # The context of the entry becomes the current context of the task.
                 _, context.timestamp, context.offset, context.partition, topic, headers, _ = entry
                 context.topic, context.headers = topic, headers
                 write_back(key, entry)

@@ -1,4 +1,4 @@
-"""The layer that holds a key-value store's writes back in the task's record cache."""
+"""The layer that keeps writes of a key-value store in the record cache until a flush."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.engine.overlay import overlaid
 from penstock.state.layers.cache import VALUE, CacheEntry, RecordCache
 
-#: Key, new value, old value, timestamp and headers of an entry that the cache passes on.
+#: Key, new value, old value, timestamp and headers of a flushed entry.
 BytesFlushListener = Callable[[bytes, bytes | None, bytes | None, int, Headers], None]
 
 
 class CachedKeyValue:
-    """Writes reach the inner store when the cache flushes, one per key; reads see them at once.
+    """Writes reach the inner store at a flush, one per key. Reads see them at once.
 
-    The listener is called after the entry is in the inner store, with the task's context set to
-    that of the record which wrote the entry.
+    The listener is called after the inner store has the entry. The context is that of the record
+    that wrote the entry.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class CachedKeyValue:
         return overlaid(((key, entry[VALUE]) for key, entry in over), under, reverse=reverse)
 
     def approximate_num_entries(self) -> int:
-        """Counts what is in the inner store; what waits in the cache is not counted."""
+        """Count the entries of the inner store, without those that wait in the cache."""
         return self._inner.approximate_num_entries()
 
     def is_dirty(self) -> bool:

@@ -1,4 +1,4 @@
-"""The cache keys of window and session stores: a segment's number, then the store's own key."""
+"""Cache keys of window and session stores: the segment's number, then the store's key."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ CachedItem = tuple[bytes, CacheEntry]
 
 
 class CachedSegments:
-    """Finds cached entries by key and time without a look at every entry.
+    """Finds cached entries by key and time without visiting all of them.
 
-    Knows the segments that were written to; those that the cache has emptied are forgotten once
-    the list has grown to twice what was left of it at the last look.
+    It keeps a list of segments that were written. When the list has doubled, empty segments are
+    removed from it.
     """
 
     def __init__(self, cache: NamedCache, interval_ms: int) -> None:
@@ -28,11 +28,11 @@ class CachedSegments:
         self._next_look = _FIRST_LOOK
 
     def cache_key(self, data: bytes, time: int) -> bytes:
-        """The key of an entry whose own key is ``data`` and whose segment is that of ``time``."""
+        """Return the cache key of the key ``data`` in the segment of ``time``."""
         return segment_prefix(self._segment(time)) + data
 
     def put(self, cache_key: bytes, value: bytes | None, time: int) -> None:
-        """Keeps a value under a key that ``cache_key`` gave for the same time."""
+        """Keep a value, with the key that ``cache_key`` returned for the same time."""
         segment = (time if time > 0 else 0) // self._interval_ms
         if segment != self._newest:
             self._note(segment)
@@ -43,7 +43,7 @@ class CachedSegments:
         if place == len(self._written) or self._written[place] != segment:
             insort(self._written, segment)
             self._forget_empty()
-        # Only the newest segment is never forgotten, so only it need not be noted again.
+        # The newest segment is never removed from the list, so it need not be added again.
         self._newest = self._written[-1]
 
     def get(self, data: bytes, time: int) -> CacheEntry | None:
@@ -52,7 +52,7 @@ class CachedSegments:
     def scan(
         self, time_from: int, time_to: int, bounds: Bounds, *, reverse: bool
     ) -> Iterator[CachedItem]:
-        """Yields the entries within ``bounds`` of every segment that the span touches."""
+        """Yield the entries within ``bounds`` of every segment that overlaps the span."""
         first, last = self._segment(time_from), self._segment(time_to)
         written = self._written[
             bisect_left(self._written, first) : bisect_right(self._written, last)

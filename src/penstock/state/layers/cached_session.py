@@ -21,10 +21,10 @@ SessionListener = Callable[[bytes, int, int, bytes | None, bytes | None, int, He
 
 
 class CachedSessions:
-    """Keeps the last write per session; the inner store and the listener see it at the flush.
+    """Keeps the last write per session. The inner store and the listener get it at the flush.
 
-    What is cached is never hidden by retention. The old value that the listener gets is the
-    inner store's.
+    Retention does not hide cached entries. The old value for the listener is that of the inner
+    store.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class CachedSessions:
 
     def _place(self, key: bytes, start: int, end: int) -> Any:
         if self._in_memory:
-            # In memory the store has the latest start first; Kafka Streams caches by key.
+            # The store in memory has the latest start first. Kafka Streams caches by key.
             return end, key, -start
         return self._cached.cache_key(session_key(key, start, end), end)
 
@@ -107,7 +107,7 @@ class CachedSessions:
             return
         if new is None or self._sends_old:
             old = self.inner.get(key, start, end)
-            # Written and removed between two flushes: nobody has seen it, nobody needs to.
+            # Added and removed between two flushes: no later operator needs it.
             if new is None and old is None:
                 return
         self.inner.put(key, start, end, new)

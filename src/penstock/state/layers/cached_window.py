@@ -31,7 +31,7 @@ from penstock.state.window.window_keys import (
 )
 
 _KNOWN_WINDOWS = 4096
-#: Stands for a key where only what is around it is wanted; no time has these bytes.
+#: Stands for any key: these bytes are not a time.
 _MARK = b"\xffkey\xff" * 3
 
 #: Key, window start, new value, old value, timestamp, headers.
@@ -40,7 +40,7 @@ WindowListener = Callable[[bytes, int, bytes | None, bytes | None, int, Headers]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowLayout:
-    """How the inner store orders its entries; the cache follows it."""
+    """The order of entries in the inner store, which the cache has, too."""
 
     to_key: Callable[[bytes, int], bytes]
     from_key: Callable[[bytes], tuple[bytes, int, int]]
@@ -48,15 +48,15 @@ class WindowLayout:
 
 BY_KEY = WindowLayout(window_key, split_window_key)
 BY_TIME = WindowLayout(time_first_window_key, split_time_first_window_key)
-#: By time, then key. The cache has the bytes of ``BY_KEY``, which do not quite sort that way.
+#: By time, then key. The cache has the bytes of ``BY_KEY``, whose order is a little different.
 IN_MEMORY = WindowLayout(window_key, split_window_key)
 
 
 class CachedWindows:
-    """Keeps the last write per window; the inner store and the listener see it at the flush.
+    """Keeps the last write per window. The inner store and the listener get it at the flush.
 
-    What is cached is never hidden by retention: the inner store's time stands still until the
-    flush. The old value that the listener gets is the inner store's.
+    Retention does not hide cached entries: the time of the inner store advances at the flush. The
+    old value for the listener is that of the inner store.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class CachedWindows:
         self._cache = cache.named(name, context, self._write_back)
         self._cached = CachedSegments(self._cache, interval_ms)
         self._around: dict[int, tuple[bytes, bytes]] = {}
-        #: Only the plain layout on disk orders its entries as the cache does.
+        #: Only the plain layout on disk has the same order as the cache.
         self._put_stored = getattr(inner, "put_stored", None) if layout is BY_KEY else None
 
     @property
@@ -104,14 +104,14 @@ class CachedWindows:
         return self.inner.get(key, start) if entry is None else entry[VALUE]
 
     def find(self, key: bytes, start: int) -> tuple[bytes, bytes | None]:
-        """Gives the value and its place, for the ``replace`` that follows."""
+        """Return the value and its place, for a following ``replace``."""
         around = self._around.get(start) or self._note_around(start)
         place = around[0] + key + around[1]
         entry = self._cache.get(place)
         return place, self.inner.get(key, start) if entry is None else entry[VALUE]
 
     def replace(self, place: bytes, value: bytes | None, start: int) -> None:
-        """Puts a value where ``find`` has looked."""
+        """Put a value at the place from ``find``."""
         if start > self._latest_start:
             self._latest_start = start
         self._cached.put(place, value, start)
@@ -121,7 +121,7 @@ class CachedWindows:
         return before + key + behind
 
     def _note_around(self, start: int) -> tuple[bytes, bytes]:
-        """Remembers what stands around the key; there are few windows and many keys in each."""
+        """Keep the bytes around the key: there are few windows, with many keys in each."""
         if len(self._around) >= _KNOWN_WINDOWS:
             self._around.clear()
         whole = self._cached.cache_key(self._layout.to_key(_MARK, start), start)
@@ -154,7 +154,7 @@ class CachedWindows:
         for data, entry in self._cached.scan(time_from, time_to, bounds, reverse=reverse):
             key, start, _ = self._layout.from_key(stored_key(data))
             if is_by_time and (start < time_from if reverse else start > time_to):
-                # All that follow are out of range, too; a look at them would count as a use.
+                # All later entries are out of range, too. Reaching them would count as using them.
                 return
             if time_from <= start <= time_to and is_within(key, keys):
                 item = None if entry[VALUE] is None else (key, start, entry[VALUE])
@@ -178,7 +178,7 @@ class CachedWindows:
             return
         if new is None or self._sends_old:
             old = self.inner.get(key, start)
-            # Written and deleted between two flushes: nobody has seen it, nobody needs to.
+            # Added and deleted between two flushes: no later operator needs it.
             if new is None and old is None:
                 return
         if self._put_stored is None:

@@ -1,4 +1,4 @@
-"""The layer that mirrors a store's writes to its changelog topic."""
+"""The layer that writes changes of a store to its changelog topic."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _long_at = Struct(">q").unpack_from
 
 
 class ChangeLogged:
-    """Appends every write of the inner store to the changelog, after the write; reads pass through.
+    """Appends every write to the changelog, after the inner store has it.
 
-    The changelog record takes the time of the record being processed. ``delete_range`` is not
-    logged: it is how stores drop what is past retention, and the topic does that by itself.
+    The changelog record has the time of the record that is being processed. ``delete_range`` is not
+    logged: stores use it to delete expired entries, and the topic has a retention of its own.
     """
 
     def __init__(self, inner: BytesStore, changelog: Changelog, context: RecordContext) -> None:
@@ -61,9 +61,9 @@ class ChangeLogged:
 
 
 class TimestampedChangelog:
-    """Logs values that begin with their own timestamp: the record carries it, the value does not.
+    """Logs values that begin with a timestamp: the record has the timestamp, the value does not.
 
-    So the changelog of a timestamped store reads like that of a plain one, as in Kafka Streams.
+    So the changelog of a timestamped store looks like that of a plain one, as in Kafka Streams.
     """
 
     def __init__(self, inner: Changelog) -> None:

@@ -1,4 +1,4 @@
-"""Reads a cache and the store behind it as one: how cached window and session stores iterate."""
+"""Merges the entries of a cache with those of the store behind it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-#: Where an item stands in the order of both sides, and the item; None is a cached tombstone.
+#: The place of an item in the order, and the item; None is a cached tombstone.
 Cached = tuple[Any, T | None]
 Stored = tuple[Any, T]
 
@@ -15,9 +15,9 @@ Stored = tuple[Any, T]
 def merge_cached(
     cached: Iterator[Cached[T]], stored: Iterator[Stored[T]], *, reverse: bool
 ) -> Iterator[T]:
-    """Yields both sides in order. Where both have an item, the cached one wins.
+    """Yield the items of both sides in order. If both have an item, the cached one wins.
 
-    Kafka Streams forgets a tombstone too early when it iterates backwards; this does not.
+    Kafka Streams drops a tombstone too early when it iterates backwards. This does not.
     """
     cache_head, store_head = next(cached, None), next(stored, None)
     while cache_head is not None or store_head is not None:

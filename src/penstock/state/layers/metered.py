@@ -1,4 +1,4 @@
-"""The layer that counts and times what a store does. A store without metrics does not have it."""
+"""The layer that counts and times the operations of a store, if metrics are wanted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 
 
 class Metrics(Protocol):
-    """Where measurements go: one call per operation of a store, with its duration."""
+    """Receives the measurements: one call per operation of a store, with its duration."""
 
     def record(self, store: str, operation: str, elapsed_ns: int) -> None: ...
 
@@ -18,8 +18,8 @@ class Metrics(Protocol):
 class Metered:
     """Times every call to the inner store, under Kafka Streams' names of the operations.
 
-    An iterator is timed to its end or its close, under ``range``, ``all`` or ``prefix-scan``'s
-    common name ``range``: at this layer all three are scans.
+    An iterator is timed until its end or ``close``. ``range``, ``all`` and ``prefix_scan`` are all
+    counted as ``range``, since all three are scans here.
     """
 
     def __init__(

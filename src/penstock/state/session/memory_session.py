@@ -24,10 +24,10 @@ _Slice = dict[bytes, dict[int, bytes]]
 
 
 class MemorySessions:
-    """Sessions by end time. What is past retention goes with the next call.
+    """Sessions by end time. The next call removes expired ones.
 
-    One thread writes; others may read. A scan holds the slices it began with. ``_ends`` finds
-    the sessions of one key without a look at others.
+    One thread writes; others may read. A scan keeps the slices of its start. ``_ends`` finds the
+    sessions of one key.
     """
 
     def __init__(self, rules: WindowRules) -> None:
@@ -125,7 +125,7 @@ class MemorySessions:
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
         for data, value, _ in records:
             key, start, end = split_session_key(data)
-            # A removal did not move time when it was logged, and must not now.
+            # A removal did not advance time when it was logged, so it must not do so now.
             if value is None:
                 self.remove(key, start, end)
             else:
@@ -141,7 +141,7 @@ class MemorySessions:
 
 
 def _in_order(end: int, by_key: _Slice, keys: KeyRange, latest_start: int) -> list[SessionEntry]:
-    # Of the sessions that end together, Kafka Streams gives the latest start first.
+    # Of sessions with the same end, Kafka Streams returns the latest start first.
     low, high = keys
     wanted = [low] if low is not None and low == high else sorted(by_key)
     return [

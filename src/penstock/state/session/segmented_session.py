@@ -48,7 +48,7 @@ class SegmentedSessions:
                 yield key, start, end, value
 
     def scan_ending(self, earliest_end: int, latest_end: int) -> Iterator[SessionEntry]:
-        """Yields by end, start, key, as a store that is ordered by time; reads whole segments."""
+        """Yield sessions by end, start and key. This reads whole segments."""
         found = []
         for data, value in self._segments.scan(earliest_end, latest_end):
             key, start, end = split_session_key(data)
@@ -70,10 +70,10 @@ class SegmentedSessions:
 
 
 def session_bounds(keys: KeyRange, earliest_end: int, latest_end: int) -> Bounds:
-    """Gives bounds inside a segment that leave out no session that is looked for.
+    """Return bounds inside a segment that include all wanted sessions.
 
-    ``latest_end`` is the end of the last session there is: with it, the sessions of longer keys
-    that begin like the one that is looked for stay out, too.
+    ``latest_end`` is the end of the last session. With it, the bounds exclude sessions of longer
+    keys that begin with the wanted key.
     """
     low, high = keys
     if low is not None and low == high:

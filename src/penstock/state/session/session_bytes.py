@@ -19,7 +19,7 @@ SessionEntry = tuple[bytes, int, int, bytes]
 
 
 class SessionBytes(Protocol):
-    """Bytes by key, session start and session end. Hides what is past retention; None deletes."""
+    """Bytes by key, session start and session end. Expired sessions are hidden; None deletes."""
 
     def put(self, key: bytes, start: int, end: int, value: bytes | None) -> None: ...
 
@@ -30,10 +30,10 @@ class SessionBytes(Protocol):
     def scan(
         self, keys: KeyRange, earliest_end: int, latest_start: int, *, reverse: bool = False
     ) -> Iterator[SessionEntry]:
-        """Yields the sessions that touch the span, both ends included, in the store's order."""
+        """Yield the sessions that overlap the span (inclusive), in the order of the store."""
 
     def scan_ending(self, earliest_end: int, latest_end: int) -> Iterator[SessionEntry]:
-        """Yields the sessions of all keys that end in the span, by end time first."""
+        """Yield the sessions of all keys that end in the span, ordered by end time first."""
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None: ...
 
@@ -43,7 +43,7 @@ class SessionBytes(Protocol):
 
 
 class LoggedSessions:
-    """Mirrors every put and remove to the changelog, dropped ones too, as Kafka Streams does."""
+    """Logs every put and remove, also of expired sessions, as Kafka Streams does."""
 
     def __init__(self, inner: SessionBytes, changelog: Changelog, context: RecordContext) -> None:
         self._inner = inner

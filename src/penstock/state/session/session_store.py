@@ -1,4 +1,4 @@
-"""Session stores as user code and operators see them: sessions and values instead of bytes."""
+"""Typed session stores, for users and operators."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ class TypedSessionStore(Generic[K, V]):
         self.kind: StoreKind = spec.kind
         self.persistent = spec.persistent
         self.headers: StoreHeaders = spec.headers
-        #: How rows with headers are read, with and without showing them; empty without headers.
+        #: The codecs of rows with headers, with and without headers in values; empty without
+        #: headers.
         self.codecs: Mapping[StoreHeaders, Codec] = codecs or {}
         self._bytes = inner
         self._keys = keys
@@ -68,9 +69,9 @@ class TypedSessionStore(Generic[K, V]):
         return self._is_open
 
     def without_cache(self) -> TypedSessionStore[K, V]:
-        """Return a view of what the cache has written back; retention hides what has expired.
+        """Return a view without the cache, in which expired entries are hidden.
 
-        The cache keeps what it has written, and shows it for as long as there is room.
+        The cache itself shows entries that it has flushed as long as it has room for them.
         """
         view = copy.copy(self)
         if self._cached is not None:
@@ -78,7 +79,7 @@ class TypedSessionStore(Generic[K, V]):
         return view
 
     def use_values(self, values: Codec) -> None:
-        """Write and read values with this codec from now on."""
+        """Use this codec for values from now on."""
         self._values = values
 
     def put(self, session: Windowed[K], value: V | None) -> None:
@@ -125,10 +126,10 @@ class TypedSessionStore(Generic[K, V]):
     def find_sessions_ending(
         self, earliest_end: int, latest_end: int
     ) -> PeekingIterator[tuple[Windowed[K], V]]:
-        """Gives the sessions of all keys whose end lies in the span, by end time.
+        """Return the sessions of all keys whose end is in the span, by end time.
 
-        Sessions that end together come by start, then key; in memory by key, the latest start
-        first, as in Kafka Streams.
+        Sessions with the same end are ordered by start, then key. In memory, they are ordered by
+        key, then the latest start first, as in Kafka Streams.
         """
         return PeekingIterator(self._decoded(self._bytes.scan_ending(earliest_end, latest_end)))
 
@@ -156,13 +157,13 @@ class TypedSessionStore(Generic[K, V]):
         inner.close()
 
     def restore(self, records: Iterable[Any]) -> None:
-        """Apply changelog records; those of a store that keeps headers have them as a fourth."""
+        """Apply changelog records. For a store with headers, they have headers as fourth part."""
         if self.headers is not StoreHeaders.NONE:
             records = restored_rows(records, is_timestamped=False)
         self._bytes.restore(records)
 
     def set_flush_listener(self, listener: FlushListener, *, send_old: bool) -> bool:
-        """Has the cache call the listener with a ``Windowed`` key."""
+        """Let the cache call the listener with a ``Windowed`` key."""
         if self._cached is None:
             return False
         read_key, read_value = self._keys.read_checked, self._values.read_checked
@@ -207,7 +208,7 @@ class TypedSessionStore(Generic[K, V]):
 
 
 def open_session_store(spec: StoreSpec, env: StoreEnvironment) -> TypedSessionStore[Any, Any]:
-    """Composes a session store: where its bytes live, then logging, then caching, then serdes."""
+    """Open a session store: engine, then logging, then caching, then serdes."""
     rules = window_rules(spec, env)
     inner: SessionBytes
     if not spec.persistent:

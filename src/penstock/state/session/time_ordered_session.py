@@ -1,4 +1,4 @@
-"""Sessions on disk, by end time: what final results are read from when sessions close.
+"""Sessions on disk, by end time. Final results are read from it when sessions close.
 
 Kafka Streams uses this layout for session aggregations that emit on window close.
 """
@@ -65,7 +65,7 @@ class TimeOrderedSessions:
                     yield key, start, end, value
 
     def scan_ending(self, earliest_end: int, latest_end: int) -> Iterator[SessionEntry]:
-        # Nothing is hidden here: an expired session that is still on disk must be emitted.
+        # Hide nothing: an expired session that is still on disk must be emitted.
         earliest_end = max(earliest_end, 0)
         if latest_end < earliest_end:
             return

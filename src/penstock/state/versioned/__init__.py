@@ -1,1 +1,1 @@
-"""Versioned key-value stores: every key with its values of the past."""
+"""Versioned key-value stores: the current and past values of every key."""

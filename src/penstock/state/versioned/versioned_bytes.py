@@ -1,7 +1,7 @@
 """A versioned store of bytes: the latest version of each key, and the older ones by segment.
 
-A version lies in the segment of the time at which it stopped being valid, so that whole segments
-expire together. Serdes and logging: ``versioned_store``.
+An older version is in the segment of the time at which it ended, so that whole segments can
+expire. Serdes and logging: ``versioned_store``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from penstock.state.engine.segments import Segments, segment_prefix
 from penstock.state.versioned.versioned_segment import SegmentVersions
 
 _LONG = Struct(">q")
-#: Sorts behind every segment; never expires.
+#: Is after all segments in key order, and never expires.
 _LATEST = b"\xff" * 8
 
 _MINUTE_MS = 60_000
 
 
 def default_versioned_interval_ms(retention_ms: int) -> int:
-    """Gives Kafka Streams' segment length for a history retention."""
+    """Return Kafka Streams' segment length for a history retention."""
     if retention_ms <= _MINUTE_MS:
         return max(retention_ms // 3, 2_000)
     if retention_ms <= 5 * _MINUTE_MS:
@@ -38,10 +38,10 @@ def default_versioned_interval_ms(retention_ms: int) -> int:
 
 
 class VersionedBytes:
-    """Every version of a key from ``retention_ms`` behind the highest time on; the latest, always.
+    """The versions of a key up to ``retention_ms`` before the highest time, and the latest one.
 
-    Invariant: the versions of a key, over all segments and the latest one, do not overlap. A put
-    reads what it needs, works out its changes, and writes them as one batch.
+    Invariant: the versions of a key, in all segments and the latest one, do not overlap. A put
+    reads what it needs, computes the changes, and writes them as one batch.
     """
 
     def __init__(self, store: BytesStore, retention_ms: int, interval_ms: int) -> None:
@@ -55,8 +55,8 @@ class VersionedBytes:
         return self._segments.stream_time - self._retention_ms
 
     def put(self, key: bytes, value: bytes | None, timestamp: int) -> int:
-        """Gives the time until which the version is valid, or one of the return codes."""
-        # History retention is the grace period as well.
+        """Put a version; return the time until which it is valid, or a return code."""
+        # The history retention is also the grace period.
         if timestamp < self._oldest_readable:
             return PUT_RETURN_CODE_NOT_PUT
         valid_to = self._put(key, value, timestamp)
@@ -64,8 +64,8 @@ class VersionedBytes:
         return valid_to
 
     def restore(self, records: Iterable[tuple[bytes, bytes | None, int]]) -> None:
-        # Kafka Streams takes the highest time of the batch for every record of it. That saves
-        # writes, but a deletion that has expired by then is skipped, and what it deleted is back.
+        # Kafka Streams uses the highest time of the batch for all of its records. That saves
+        # writes, but it skips expired deletions, so that deleted values come back.
         for key, value, timestamp in records:
             if timestamp >= self._oldest_readable:
                 self._put(key, value, timestamp)
@@ -94,7 +94,7 @@ class VersionedBytes:
         return None
 
     def versions(self, key: bytes, time_from: int, time_to: int) -> list[VersionedRecord[bytes]]:
-        """Gives every version that is valid at some time of the span, newest first."""
+        """Return every version that is valid at some time of the span, newest first."""
         found: list[VersionedRecord[bytes]] = []
         latest = self._latest(key)
         if latest is not None and latest[0] <= time_to:
@@ -134,7 +134,7 @@ class VersionedBytes:
     def _put_older(
         self, key: bytes, value: bytes | None, timestamp: int, next_timestamp: int | None
     ) -> int:
-        """Finds the version that follows, segment by segment, back in time; None is none yet."""
+        """Find the next version, segment by segment, back in time; None if there is none."""
         for segment in reversed(self._segments.between(timestamp, MAX_LONG)):
             versions = self._read(segment, key)
             if versions is None:
@@ -160,7 +160,7 @@ class VersionedBytes:
         value: bytes | None,
         timestamp: int,
     ) -> int:
-        """Puts a version among others of a segment; the one before it may have to move back."""
+        """Put a version between others of a segment. The one before it may have to move back."""
         found = versions.find(timestamp)
         if found.valid_from == timestamp:
             versions.replace(found.place, timestamp, value)
@@ -173,13 +173,13 @@ class VersionedBytes:
         return found.valid_to
 
     def _put_before(self, key: bytes, value: bytes | None, timestamp: int, valid_to: int) -> int:
-        """Puts the version that directly precedes the one from ``valid_to``."""
+        """Put the version directly before the one that starts at ``valid_to``."""
         segment = self._segments.segment_of(valid_to)
         versions = self._read(segment, key)
         if versions is None:
             versions = SegmentVersions.of(value, timestamp, valid_to)
         elif versions.next_timestamp <= timestamp:
-            # Behind a lone deletion there is a gap up to the next version.
+            # After a single deletion there is a gap until the next version.
             versions.insert_as_latest(timestamp, valid_to, value)
         else:
             versions.insert_as_earliest(timestamp, value)
@@ -187,7 +187,7 @@ class VersionedBytes:
         return valid_to
 
     def _put_last_deletion(self, key: bytes, timestamp: int) -> None:
-        """Notes a deletion that nothing follows: only segments can hold one."""
+        """Put a deletion without a later version, which only segments can hold."""
         segment = self._segments.segment_of(timestamp)
         versions = self._read(segment, key)
         if versions is None:
@@ -197,7 +197,7 @@ class VersionedBytes:
             self._write(segment, key, versions)
 
     def _retire(self, key: bytes, value: bytes | None, valid_from: int, valid_to: int) -> None:
-        """Moves a version to the segment of its end."""
+        """Move a version to the segment of its end."""
         segment = self._segments.segment_of(valid_to)
         versions = self._read(segment, key)
         if versions is None:
@@ -209,7 +209,7 @@ class VersionedBytes:
     def _advance(self, timestamp: int) -> None:
         self._segments.advance(timestamp)
         if self._segments.has_expired:
-            # What waits may belong to the segments that go.
+            # Pending writes may belong to segments that expire.
             self._write_pending()
             self._segments.drop_expired()
 
@@ -225,7 +225,7 @@ class VersionedBytes:
         return None if data is None else SegmentVersions.decode(data)
 
     def _write(self, segment: int, key: bytes, versions: SegmentVersions) -> None:
-        # A version that is put ends after the oldest readable time, so its segment is alive.
+        # A version ends after the oldest readable time, so its segment has not expired.
         self._segments.enter(segment)
         self._pending[segment_prefix(segment) + key] = versions.encode()
 

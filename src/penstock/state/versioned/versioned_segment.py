@@ -1,4 +1,4 @@
-"""The versions of one key inside one segment, and their bytes, as Java lays them out."""
+"""The versions of one key inside one segment, and their bytes in Java's format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOMBSTONE_SIZE = -1
 
 
 class Found(NamedTuple):
-    """A version: its place among the others (newest first), its validity, its value."""
+    """A version: its index (newest first), its validity and its value."""
 
     place: int
     valid_from: int
@@ -20,10 +20,10 @@ class Found(NamedTuple):
 
 
 class SegmentVersions:
-    """Versions that follow each other without a gap; a deletion is a version without a value.
+    """Versions without gaps in between. A deletion is a version without a value.
 
-    ``versions`` is newest first, never empty. ``next_timestamp`` is where the newest one ends. A
-    deletion with nothing around it is kept as one version of no length (degenerate).
+    ``versions`` is newest first and never empty. ``next_timestamp`` is the end of the newest one. A
+    single deletion is one version of length 0 (degenerate).
     """
 
     __slots__ = ("next_timestamp", "versions")
@@ -47,7 +47,7 @@ class SegmentVersions:
             if size == _TOMBSTONE_SIZE:
                 versions.append((timestamp, None))
             else:
-                # Values lie behind all timestamps, the newest one last.
+                # Values are after all timestamps, the newest one last.
                 versions.append((timestamp, data[end - size : end]))
                 end -= size
             if timestamp == min_timestamp:
@@ -70,7 +70,7 @@ class SegmentVersions:
         return self.next_timestamp == self.min_timestamp
 
     def find(self, timestamp: int) -> Found:
-        """Gives the version that is valid then; the time must lie within the segment's."""
+        """Return the version at a time, which must be within the times of the segment."""
         valid_to = self.next_timestamp
         for index, (valid_from, value) in enumerate(self.versions):
             if valid_from <= timestamp:
@@ -79,14 +79,14 @@ class SegmentVersions:
         raise AssertionError(f"no version at {timestamp}: the oldest is {self.min_timestamp}")
 
     def insert(self, index: int, timestamp: int, value: bytes | None) -> None:
-        """Adds a version that is newer than the one at that place."""
+        """Insert a version that is newer than the one at that index."""
         self.versions.insert(index, (timestamp, value))
 
     def replace(self, index: int, timestamp: int, value: bytes | None) -> None:
         self.versions[index] = (timestamp, value)
 
     def insert_as_latest(self, valid_from: int, valid_to: int, value: bytes | None) -> None:
-        """Adds the newest version; a gap before it becomes a deletion."""
+        """Add the newest version; a gap before it becomes a deletion."""
         if valid_from < self.next_timestamp:
             self._cut(valid_from)
         older = [] if self.is_degenerate else self.versions
@@ -102,7 +102,7 @@ class SegmentVersions:
             self.versions.append((timestamp, value))
 
     def _cut(self, timestamp: int) -> None:
-        # Only after a write that an older program left half done: what overlaps is dropped.
+        # Versions overlap only after an incomplete write of an older program: drop them.
         self.versions = [version for version in self.versions if version[0] < timestamp]
         self.next_timestamp = timestamp
         if not self.versions:

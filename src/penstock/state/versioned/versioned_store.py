@@ -1,4 +1,4 @@
-"""Versioned key-value stores as user code and operators see them."""
+"""Typed versioned key-value stores, for users and operators."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ V = TypeVar("V")
 
 
 class TypedVersionedStore(Generic[K, V]):
-    """Every version of a value for as long as the history retention says. Never cached.
+    """All versions of a value within the history retention. It is never cached.
 
-    The changelog gets each put with the version's own time, those that were too old included.
+    Each put is logged with the time of the version, also if it was too old.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class TypedVersionedStore(Generic[K, V]):
         return self._is_open
 
     def put(self, key: K, value: V | None, timestamp: int) -> int:
-        """Puts a version; gives the time until which it is valid.
+        """Put a version; return the time until which it is valid.
 
         That is ``PUT_RETURN_CODE_VALID_TO_UNDEFINED`` for the latest version, and
         ``PUT_RETURN_CODE_NOT_PUT`` for one that is older than the history that is kept.
@@ -61,7 +61,7 @@ class TypedVersionedStore(Generic[K, V]):
         return self._put(raw_key, self._values.write_checked(value), timestamp)
 
     def delete(self, key: K, timestamp: int) -> VersionedRecord[V] | None:
-        """Puts a deletion; gives the version that was valid at that time."""
+        """Put a deletion; return the version that was valid at that time."""
         raw_key = self._keys.write_key(key)
         found = self._bytes.get_as_of(raw_key, timestamp)
         if self._put(raw_key, None, timestamp) == PUT_RETURN_CODE_NOT_PUT:
@@ -69,9 +69,9 @@ class TypedVersionedStore(Generic[K, V]):
         return self._decoded(found)
 
     def get(self, key: K, as_of: int | None = None) -> VersionedRecord[V] | None:
-        """Gives the latest version, or the one that was valid at ``as_of``.
+        """Return the latest version, or the one that was valid at ``as_of``.
 
-        As in Kafka Streams, ``valid_to`` is None in both cases; ``versions`` knows it.
+        As in Kafka Streams, ``valid_to`` is None in both cases. ``versions`` returns it.
         """
         raw_key = self._keys.write_key(key)
         if as_of is None:
@@ -81,7 +81,7 @@ class TypedVersionedStore(Generic[K, V]):
     def versions(
         self, key: K, time_from: int = 0, time_to: int = MAX_LONG
     ) -> list[VersionedRecord[V]]:
-        """Gives every version that is valid at some time of the span, newest first."""
+        """Return every version that is valid at some time of the span, newest first."""
         found = self._bytes.versions(self._keys.write_key(key), time_from, time_to)
         read = self._values.read_checked
         return [VersionedRecord(read(one.value), one.timestamp, one.valid_to) for one in found]
@@ -116,7 +116,7 @@ class TypedVersionedStore(Generic[K, V]):
 
 
 def open_versioned_store(spec: StoreSpec, env: StoreEnvironment) -> TypedVersionedStore[Any, Any]:
-    """Opens a versioned store; Kafka Streams has it on disk only, here memory works as well."""
+    """Open a versioned store. Unlike in Kafka Streams, it can also be in memory."""
     retention_ms = spec.history_retention_ms
     interval_ms = spec.segment_interval_ms or default_versioned_interval_ms(retention_ms)
     engine = env.engine(spec.name) if spec.persistent else MemoryStore()

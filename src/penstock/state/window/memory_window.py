@@ -18,15 +18,15 @@ from penstock.state.window.window_bytes import (
 )
 from penstock.state.window.window_keys import split_window_key
 
-#: The values of one window start by key; several per key only where duplicates are retained.
+#: The values of one window start by key; several per key only if duplicates are retained.
 _Slice = dict[bytes, list[bytes]]
 
 
 class MemoryWindows:
-    """Window entries by start time. What is past retention goes with the next call.
+    """Window entries by start time. The next call removes expired ones.
 
-    One thread writes; others may read. A scan holds the slices it began with, so what expires
-    meanwhile is still seen. ``_starts`` finds the windows of one key without a look at others.
+    One thread writes; others may read. A scan keeps the slices of its start, so it still shows
+    entries that expire meanwhile. ``_starts`` finds the windows of one key.
     """
 
     def __init__(self, rules: WindowRules) -> None:
@@ -91,7 +91,7 @@ class MemoryWindows:
                 self._forget_start(key, start)
 
     def get(self, key: bytes, start: int) -> bytes | None:
-        # Kafka Streams has no single value to give where duplicates are retained.
+        # With duplicates, Kafka Streams does not return a single value.
         if start < self._oldest_readable or self._rules.retain_duplicates:
             return None
         values = self._slices.get(start, {}).get(key)

@@ -25,7 +25,7 @@ from penstock.state.window.window_keys import (
 
 
 class SegmentedWindows:
-    """Window entries in time segments. A write is too old when its whole segment has expired."""
+    """Window entries in time segments. A write is too old if its segment has expired."""
 
     def __init__(self, store: BytesStore, rules: WindowRules) -> None:
         self._rules = rules
@@ -45,24 +45,24 @@ class SegmentedWindows:
             self._rules.expired()
 
     def put_stored(self, data: bytes, value: bytes | None, start: int) -> None:
-        """Puts under a window key that is made already; without duplicates."""
+        """Put a value with the bytes of a window key, in a store without duplicates."""
         if not self._segments.put(start, data, value):
             self._rules.expired()
 
     def get(self, key: bytes, start: int) -> bytes | None:
-        # With duplicates this finds the last put only, and only if it was to this very window:
-        # Kafka Streams looks for its current sequence number.
+        # With duplicates, this finds only the last put, if it was to this window: Kafka Streams
+        # looks for the current sequence number.
         segments = self._segments
         if start < segments.oldest_readable:
             return None
         return segments.get(start, window_key(key, start, segments.sequence))
 
     def keeps(self, first_start: int, last_start: int) -> bool:
-        """Whether writes of windows between these leave all of them readable, in any order."""
+        """Return whether windows between these stay readable after writes in any order."""
         return not self._rules.retain_duplicates and self._segments.keeps(first_start, last_start)
 
     def get_all(self, window_keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
-        """Reads many windows as ``get`` does."""
+        """Read many windows as ``get`` does."""
         segments = self._segments
         found = segments.get_all(starts, window_keys)
         if min(starts) >= segments.oldest_readable:
@@ -75,7 +75,7 @@ class SegmentedWindows:
     def put_all(
         self, window_keys: Sequence[bytes], values: Sequence[bytes], starts: Sequence[int]
     ) -> None:
-        """Writes different windows, with the result of as many calls of ``put`` in this order."""
+        """Write different windows, with the same result as calls of ``put`` in this order."""
         for _ in range(self._segments.put_all(starts, window_keys, values)):
             self._rules.expired()
 
@@ -97,8 +97,8 @@ class SegmentedWindows:
         size, end = SEGMENT_SIZE + len(key) + 12, SEGMENT_SIZE + len(key)
         for entries in self._segments.scans(time_from, time_to, bounds, reverse=reverse):
             for data, value in entries:
-                # Longer and shorter keys can lie between the bounds; of this key, only what is
-                # wanted does.
+                # Between the bounds there may be longer and shorter keys, but only the wanted
+                # windows of this key.
                 if len(data) == size and data[SEGMENT_SIZE:end] == key:
                     yield key, window_key_time(data), value
 
@@ -121,7 +121,7 @@ class SegmentedWindows:
         for data, value, _ in records:
             _, start, sequence = split_window_key(data)
             segments.sequence = max(segments.sequence, sequence)
-            # The put of None that left this record behind did not even move time.
+            # The put of None behind this record did not advance time.
             if value is None and self._rules.retain_duplicates:
                 continue
             yield start, [(data, value)]

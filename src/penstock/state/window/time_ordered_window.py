@@ -1,4 +1,4 @@
-"""Window entries on disk, by time, then key: what final results are read from when windows close.
+"""Window entries on disk, by time, then key. Final results are read from it.
 
 Kafka Streams uses this layout for windowed aggregations that emit on window close.
 """
@@ -46,8 +46,8 @@ class TimeOrderedWindows:
 
     @property
     def _oldest_readable(self) -> int:
-        # One millisecond more than other window stores show: with a retention of exactly the
-        # grace period, a window would otherwise be hidden at the moment in which it closes.
+        # One millisecond more than in other window stores. Otherwise, with a retention equal to the
+        # grace period, a window would be hidden in the moment in which it closes.
         return self._segments.oldest_readable - 1
 
     def put(self, key: bytes, value: bytes | None, start: int) -> None:
@@ -107,7 +107,7 @@ class TimeOrderedWindows:
         for data, value, _ in records:
             key, start, sequence = split_window_key(data)
             segments.sequence = max(segments.sequence, sequence)
-            # The put of None that left this record behind did not even move time.
+            # The put of None behind this record did not advance time.
             if value is None and self._rules.retain_duplicates:
                 continue
             yield start, _writes(key, value, start, sequence)

@@ -20,7 +20,7 @@ WindowEntry = tuple[bytes, int, bytes]
 KeyRange = tuple[bytes | None, bytes | None]
 ChangelogRecord = tuple[bytes, bytes | None, int]
 
-#: Key and window start as one, as they are stored; value, window start. Not with duplicates.
+#: The stored key (key and window start), the value, and the window start. Not for duplicates.
 PutStored = Callable[[bytes, bytes | None, int], None]
 
 ALL_KEYS: KeyRange = (None, None)
@@ -32,7 +32,7 @@ def _ignore() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowRules:
-    """What a window store keeps, and whom it tells about a write that is too old to keep."""
+    """The retention of a window store, and the callback for writes that are too old."""
 
     retention_ms: int
     segment_interval_ms: int
@@ -41,9 +41,9 @@ class WindowRules:
 
 
 class WindowBytes(Protocol):
-    """Bytes by key and window start. Hides what is past retention; None deletes.
+    """Bytes by key and window start. Expired entries are hidden; None deletes.
 
-    ``sequence`` tells duplicates apart: every put of a store that retains them counts it up.
+    ``sequence`` numbers duplicates: every put of a store that retains them increases it.
     """
 
     @property
@@ -56,7 +56,7 @@ class WindowBytes(Protocol):
     def scan(
         self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
     ) -> Iterator[WindowEntry]:
-        """Yields what starts in the span, both ends included, in the store's own order."""
+        """Yield the entries that start in the span (inclusive), in the order of the store."""
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None: ...
 
@@ -75,7 +75,7 @@ def next_sequence(sequence: int) -> int:
 
 
 class LoggedWindows:
-    """Mirrors every put to the changelog, dropped ones too, as Kafka Streams does."""
+    """Logs every put, also of expired windows, as Kafka Streams does."""
 
     def __init__(self, inner: WindowBytes, changelog: Changelog, context: RecordContext) -> None:
         self._inner = inner

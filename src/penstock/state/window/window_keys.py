@@ -1,7 +1,7 @@
-"""The bytes of window and session keys, as Java writes them to changelogs and segments.
+"""The bytes of window and session keys, in Java's format for changelogs and segments.
 
-Every composite key is the serialized key with fixed-size times around it, big-endian, so that
-byte order is key order. Who stores them: ``segments``; who logs them: ``logged_window``.
+A composite key is the serialized key with times of fixed size around it, in big-endian order, so
+that byte order is key order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from penstock.model.time.duration import MAX_LONG
 from penstock.model.windows.windowed import Window
 
 MAX_SEQUENCE = 2**31 - 1
-#: How many windows are remembered to be shared between keys; far more than are open at a time.
+#: How many windows are shared between keys; far more than are open at a time.
 _SHARED_WINDOWS = 4096
 
 _WINDOW_SUFFIX = Struct(">qi")
@@ -21,7 +21,7 @@ _SESSION_SUFFIX = Struct(">qq")
 _LONG = Struct(">q")
 _INT = Struct(">i")
 
-#: Stores ordered by time keep two entries per record and tell them apart by their first byte.
+#: Stores ordered by time have two entries per record, which differ in their first byte.
 TIME_FIRST = b"\x00"
 KEY_FIRST = b"\x01"
 
@@ -30,7 +30,7 @@ SessionKey = tuple[bytes, int, int]
 
 
 def window_key(key: bytes, start: int, sequence: int = 0) -> bytes:
-    """Gives key, window start, sequence number."""
+    """Return key, window start, sequence number."""
     return key + _WINDOW_SUFFIX.pack(start, sequence)
 
 
@@ -45,12 +45,12 @@ def window_key_time(data: bytes) -> int:
 
 
 def session_key(key: bytes, start: int, end: int) -> bytes:
-    """Gives key, session end, session start: the end decides which sessions expire."""
+    """Return key, session end, session start: the end decides which sessions expire."""
     return key + _SESSION_SUFFIX.pack(end, start)
 
 
 def split_session_key(data: bytes) -> SessionKey:
-    """Gives key, start, end."""
+    """Return key, start, end."""
     end, start = _SESSION_SUFFIX.unpack_from(data, len(data) - 16)
     return data[:-16], start, end
 
@@ -75,40 +75,40 @@ def time_first_session_key(key: bytes, start: int, end: int) -> bytes:
 
 
 def split_time_first_session_key(data: bytes) -> SessionKey:
-    """Gives key, start, end."""
+    """Return key, start, end."""
     end, start = _SESSION_SUFFIX.unpack_from(data, 1)
     return data[17:], start, end
 
 
 def time_first_bound(time: int) -> bytes:
-    """Gives the lower bound of all time-first keys of that time."""
+    """Return the lower bound of all time-first keys of that time."""
     return TIME_FIRST + _LONG.pack(time)
 
 
 def highest_window_key(key: bytes, latest_start: int) -> bytes:
-    """Gives a bound that no window key of a key up to ``key``, up to that start, exceeds."""
+    """Return an upper bound of the window keys of keys up to ``key`` and up to that start."""
     return _highest(key, _WINDOW_SUFFIX.pack(max(latest_start, 0), MAX_SEQUENCE))
 
 
 def highest_session_key(key: bytes, latest_end: int) -> bytes:
-    """Gives a bound that no session key of a key up to ``key``, up to that end, exceeds."""
+    """Return an upper bound of the session keys of keys up to ``key`` and up to that end."""
     return _highest(key, _SESSION_SUFFIX.pack(max(latest_end, 0), MAX_LONG))
 
 
 def _highest(key: bytes, suffix: bytes) -> bytes:
-    # A shorter key is followed by its time where a longer one that begins alike still has key
-    # bytes, so any of them can have the highest composite. Kafka Streams takes the longest one
-    # when times begin with a zero byte, and so loses entries of keys before a zero byte.
+    # After a shorter key comes its time, where a longer key with the same start has further bytes
+    # of the key. So any prefix can have the highest composite key. Kafka Streams assumes that times
+    # begin with a zero byte, and loses entries of some keys.
     return max(key[:size] + suffix for size in range(len(key) + 1))
 
 
 def after(data: bytes) -> bytes:
-    """Gives the key that follows ``data`` directly, to turn an inclusive bound exclusive."""
+    """Return the next key after ``data``, to make an inclusive bound exclusive."""
     return data + b"\x00"
 
 
 def shared_windows(size_ms: int) -> Callable[[int], Window]:
-    """Gives the window of a start, the same object for all keys: making one is not cheap."""
+    """Return a function from start to window that shares windows between keys, for speed."""
     shared: dict[int, Window] = {}
 
     def window_at(start: int) -> Window:
@@ -123,5 +123,5 @@ def shared_windows(size_ms: int) -> Callable[[int], Window]:
 
 
 def window_from(start: int, size_ms: int) -> Window:
-    """Gives the window of that size; one that would end after the last time ends there."""
+    """Return the window of that size, limited to the last possible time."""
     return Window(start, min(start + size_ms, MAX_LONG))

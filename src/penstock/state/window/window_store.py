@@ -1,4 +1,4 @@
-"""Window stores as user code and operators see them: keys, windows and values for bytes."""
+"""Typed window stores, for users and operators."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ V = TypeVar("V")
 
 
 class TypedWindowStore(Generic[K, V]):
-    """Values by key and window start. A plain and a timestamped store differ in their codec only.
+    """Values by key and window start. Plain and timestamped stores differ only in their codec.
 
     Persistent stores iterate by segment, key and time; in memory it is by time, then key.
     """
@@ -57,13 +57,14 @@ class TypedWindowStore(Generic[K, V]):
         codecs: Mapping[StoreHeaders, Codec] | None = None,
     ) -> None:
         self.name = spec.name
-        #: The rows for whole batches; None where the store has to see them one by one.
+        #: Access to rows of whole batches; None if rows must be read and written one by one.
         self.bulk = bulk
         self.kind: StoreKind = spec.kind
         self.persistent = spec.persistent
         self.window_size_ms = spec.window_size_ms
         self.headers: StoreHeaders = spec.headers
-        #: How rows with headers are read, with and without showing them; empty without headers.
+        #: The codecs of rows with headers, with and without headers in values; empty without
+        #: headers.
         self.codecs: Mapping[StoreHeaders, Codec] = codecs or {}
         self._bytes = inner
         self._keys = keys
@@ -77,7 +78,7 @@ class TypedWindowStore(Generic[K, V]):
         self.use_values(values)
 
     def use_values(self, values: Codec) -> None:
-        """Write and read values with this codec from now on."""
+        """Use this codec for values from now on."""
         self._values = values
         self._write_value, self._read_value = values.write, values.read
 
@@ -86,9 +87,9 @@ class TypedWindowStore(Generic[K, V]):
         return self._is_open
 
     def without_cache(self) -> TypedWindowStore[K, V]:
-        """Return a view of what the cache has written back; retention hides what has expired.
+        """Return a view without the cache, in which expired entries are hidden.
 
-        The cache keeps what it has written, and shows it for as long as there is room.
+        The cache itself shows entries that it has flushed as long as it has room for them.
         """
         view = copy.copy(self)
         if self._cached is not None:
@@ -100,7 +101,7 @@ class TypedWindowStore(Generic[K, V]):
         self._bytes.put(raw_key, self._values.write_checked(value), window_start)
 
     def read(self, key: K, window_start: int) -> tuple[bytes, V | None]:
-        """Gives a window's place, for the ``write`` that follows, together with its value."""
+        """Return the place of a window, for a following ``write``, and its value."""
         if key is None:
             raise self._keys.null_key()
         try:
@@ -116,7 +117,7 @@ class TypedWindowStore(Generic[K, V]):
             raise self._values.unreadable(data, error) from error
 
     def write(self, place: bytes, value: V | None, window_start: int) -> None:
-        """Puts a value where ``read`` has looked."""
+        """Put a value at the place from ``read``."""
         try:
             data = None if value is None else self._write_value(value)
         except Exception as error:
@@ -127,9 +128,10 @@ class TypedWindowStore(Generic[K, V]):
         return raw_key, self._bytes.get(raw_key, window_start)
 
     def fetch(self, key: K, time_from: int, time_to: int | None = None) -> Any:
-        """Gives the value of the window that starts at ``time_from``.
+        """Return the value of the window that starts at ``time_from``.
 
-        With ``time_to``, gives an iterator over ``(start, value)`` of what starts in the span.
+        With ``time_to``, return an iterator over ``(start, value)`` of windows that start in the
+        span.
         """
         if time_to is None:
             data = self._bytes.get(self._keys.write_key(key), time_from)
@@ -176,7 +178,7 @@ class TypedWindowStore(Generic[K, V]):
         inner.close()
 
     def restore(self, records: Iterable[Any]) -> None:
-        """Apply changelog records; those of a store that keeps headers have them as a fourth."""
+        """Apply changelog records. For a store with headers, they have headers as fourth part."""
         if self.headers is not StoreHeaders.NONE:
             records = restored_rows(records, is_timestamped=True)
         elif self.kind is StoreKind.TIMESTAMPED_WINDOW:
@@ -184,7 +186,7 @@ class TypedWindowStore(Generic[K, V]):
         self._bytes.restore(records)
 
     def set_flush_listener(self, listener: FlushListener, *, send_old: bool) -> bool:
-        """Has the cache call the listener, with ``ValueAndTimestamp`` if the store has those."""
+        """Let the cache call the listener, with ``ValueAndTimestamp`` if the store has them."""
         if self._cached is None:
             return False
         read_key, read_value = self._keys.read_checked, self._values.read_checked
@@ -236,14 +238,14 @@ class TypedWindowStore(Generic[K, V]):
 
 
 def with_timestamps(records: Iterable[ChangelogRecord]) -> Iterator[ChangelogRecord]:
-    """Puts the changelog record's time in front of its value, where timestamped stores keep it."""
+    """Return timestamped rows: the time of the changelog record, then the value."""
     for key, value, timestamp in records:
         time = timestamp.to_bytes(8, "big", signed=True)
         yield key, None if value is None else time + value, timestamp
 
 
 def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStore[Any, Any]:
-    """Composes a window store: where its bytes live, then logging, then caching, then serdes."""
+    """Open a window store: engine, then logging, then caching, then serdes."""
     is_timestamped = spec.kind is StoreKind.TIMESTAMPED_WINDOW
     keys, values = key_codec(spec, env), value_codec(spec, env)
     codecs: dict[StoreHeaders, Codec] = {}
@@ -256,7 +258,7 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
     changelog = env.changelog(spec.name) if spec.logging else None
     inner = _logged(store, spec, env, changelog)
     cached = None
-    # Duplicates have no last write that a cache could keep.
+    # A cache keeps the last write of a window, which duplicates do not have.
     if spec.caching and env.cache is not None and not spec.retain_duplicates:
         inner = cached = CachedWindows(
             inner,
@@ -276,10 +278,10 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
 
 
 def window_rules(spec: StoreSpec, env: StoreEnvironment) -> WindowRules:
-    """Gives the rules of a window or session store, with Kafka Streams' segments by default."""
+    """Return the rules of a window or session store; by default, with Kafka Streams' segments."""
     interval_ms = spec.segment_interval_ms
     if not spec.persistent:
-        # Memory drops window by window: Kafka Streams calls that segments of one millisecond.
+        # In memory, each window expires alone: segments of one millisecond, in Kafka's words.
         interval_ms = 1
     elif interval_ms == 0:
         interval_ms = default_segment_interval_ms(spec.retention_ms)
@@ -292,7 +294,7 @@ def window_rules(spec: StoreSpec, env: StoreEnvironment) -> WindowRules:
 
 
 def is_time_ordered(spec: StoreSpec) -> bool:
-    """Tells whether the store serves an aggregation that emits only when windows close."""
+    """Return whether the store is for an aggregation that emits when windows close."""
     return spec.persistent and spec.time_ordered
 
 
