@@ -51,7 +51,7 @@ class TopologyTestDriver:
         config: Settings as for ``KafkaStreams``; ``application.id`` may be left out.
         initial_wall_clock: The driver's clock at the start: a datetime, or milliseconds.
         on_disk: Keeps persistent stores in RocksDB in a temporary folder, instead of in the same
-            ordered form in memory, which gives the same results and opens at once.
+            ordered form in memory, whose results are the same and which opens at once.
         engine: ``"records"`` takes records one by one, ``"columns"`` over columns where it can;
             ``batches`` says where it did.
         partitions: How many partitions topics have, for tests of repartitioning, of partitioners

@@ -131,7 +131,7 @@ def _milliseconds(text: str) -> int:
     if clock is None:
         if not text.removeprefix("-").isdecimal():
             fix = "write minutes and seconds (1:05), hours before them, or milliseconds (250)"
-            raise _bad_table(f"{text!r} is no time", fix)
+            raise _bad_table(f"{text!r} is not a time", fix)
         return int(text)
     hours, minutes, seconds, fraction = clock.groups()
     total = (int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)

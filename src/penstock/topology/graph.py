@@ -105,7 +105,7 @@ class GraphBuilder:
         if not isinstance(spec, StoreSpec):
             raise InvalidArgumentError(
                 "not-a-store",
-                f"{spec!r} is no state store",
+                f"{spec!r} is not a state store",
                 fix="give what a builder of Stores makes: Stores.key_value_store_builder(…), say",
                 at=caller_site(),
             )
