@@ -19,7 +19,7 @@ class EmitStrategy(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether a window is emitted once, when it closes."""
+        """Return whether a window is emitted once, when it closes."""
         return self is not EmitStrategy.ON_WINDOW_UPDATE
 
     @staticmethod

@@ -37,7 +37,7 @@ class ScriptTopics:
         self._inserted: set[str] = set()
 
     def execute(self, statements: str) -> None:
-        """Runs statements; rows of INSERT VALUES are written to their topics."""
+        """Run statements; rows of INSERT VALUES are written to their topics."""
         self.engine.execute(statements, answers=False)
         self.learn_sources()
         for record in self.engine.outbox:
