@@ -1,1 +1,4 @@
-"""The kernel: one executor per node type and the task loop. Knows no Spark, clock or network."""
+"""The kernel: one executor per node type, and the loop of a task.
+
+It imports neither Spark nor a Kafka client, and it reads no clock.
+"""

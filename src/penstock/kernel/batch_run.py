@@ -1,9 +1,8 @@
-"""One batch of a task, over columns or record at a time, and where it is cut: ``kernel.task``.
+"""Runs one batch of a task, over columns or by record, and decides where the batch ends.
 
-A batch may end before its records do. Then the next batch begins with the records that are left,
-and sees them as if for the first time: nothing that was decoded ahead has left a trace. One order
-is not kept: which of several topics with equal timestamps comes first, where a topic ends in
-records that are skipped.
+A batch may end before its records do. The next batch then begins with the records that are left,
+and their first decoding has left no trace. One order is not kept: if several topics have equal
+timestamps, and one of them ends in skipped records, another topic may come first.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from penstock.kernel.record_queue import PartitionGroup, RawRecord, Stop
 if TYPE_CHECKING:
     from penstock.kernel.task import StreamTask
 
-#: The name of a queue and what is to be added to it.
+#: The name of a queue, and the records to add to it.
 Inputs = Sequence[tuple[str, RawColumns]]
 
 
 class BatchRun:
-    """Takes the inputs of one batch through a task whose queues are empty, and leaves them so."""
+    """Runs the inputs of one batch through a task whose queues are empty before and after."""
 
     def __init__(
         self, task: StreamTask, group: PartitionGroup, truncated: Set[str], stop: Stop | None
@@ -33,7 +32,7 @@ class BatchRun:
         self._stop = stop
 
     def run(self, inputs: Inputs) -> dict[str, int]:
-        """Return by queue how many records are consumed: the others are forgotten."""
+        """Return for each queue how many records are consumed; the task forgets the others."""
         inputs = self._group.in_order(inputs)
         left = self._left_by(inputs)
         consumed = {name: len(records) - left.get(name, 0) for name, records in inputs}
@@ -52,7 +51,8 @@ class BatchRun:
         if not any(lengths.values()):
             return {}
         if not all(lengths.get(name) for name in self._truncated):
-            # The first record of a queue that has more might be the oldest of all.
+            # A queue that is empty, but whose topic has more records, may have the oldest record of
+            # all.
             self._group.order = [*lengths]
             return lengths
         left = self._run_columns(inputs)
@@ -65,19 +65,19 @@ class BatchRun:
         for name, records in inputs:
             group.add(name, records)
         if group.empty_truncated():
-            # All that was handed over of one of them is skipped, so nothing is processed.
+            # All records of one queue were skipped, so nothing is processed.
             left = group.give_back()
             group.order = [name for name, _ in inputs]
             return left
         self._task.process_all(self._stop)
         empty = group.empty_truncated()
         left = group.give_back()
-        # With more records it would have been put back behind the others.
+        # If it had more records, it would have been put behind the others.
         group.order += empty
         return left
 
     def _run_columns(self, inputs: Inputs) -> dict[str, int] | None:
-        """Run over columns where that is the same; None if the batch has to run by record."""
+        """Run over columns; return ``None`` if the batch has to run by record."""
         task, group = self._task, self._group
         columns = task.columns
         if columns is None or not columns.plan.is_vectorised or group.has_records:
@@ -98,7 +98,7 @@ class BatchRun:
         return {name: len(records) - consumed.get(name, 0) for name, records in inputs}
 
     def _work_on(self, raw: RawRecord | None) -> None:
-        """Stands where the last record has left the task: that is what a flush works on."""
+        """Set the context to that of the last record, as processing it would; a flush uses it."""
         if raw is not None:
             context, self._task.current = self._task.context, raw
             context.topic, context.partition, context.offset, time, _, _, headers = raw

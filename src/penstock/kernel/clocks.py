@@ -1,6 +1,6 @@
-"""What a task remembers besides its stores: clocks and schedules. They travel with its commits.
+"""What a task remembers besides its stores: clocks and schedules, saved with each commit.
 
-A restart that forgot them would reopen closed windows and emit final results again.
+Without them, a restarted task would open closed windows again and emit final results twice.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from penstock.kernel.services import JoinClock
 
 
 class Clocks(TypedDict):
-    """Plain numbers, by name: of a queue, of a node, or of what both arms of a join share.
+    """Plain numbers by name: of a queue, a node, or the clock that both sides of a join share.
 
-    Punctuations are pairs of a node and a time. An earlier release noted the times alone.
+    Punctuations are pairs of a node and a time. An earlier release saved only the times.
     """
 
     stream_time: int
@@ -28,16 +28,17 @@ class Clocks(TypedDict):
     joins: dict[str, tuple[int, int, int]]
     stream_punctuations: list[NodeTime] | list[int]
     wall_punctuations: list[NodeTime] | list[int]
-    #: The queues as a cut batch has left them, see ``PartitionGroup.order``; else missing.
+    #: The order of the queues after a batch that was cut, see ``PartitionGroup.order``; else
+    #: missing.
     queue_order: NotRequired[list[str]]
 
 
 def fitting(noted: Clocks, topics: Set[str], nodes: Set[str]) -> Clocks | None:
-    """Return the part of the clocks that belongs to a task with these topics and nodes.
+    """Return the clocks that belong to a task with these topics and nodes, or ``None``.
 
-    Clocks are noted by the number of a sub-topology. Once another one is added in front, the
-    number is that of a neighbour, whose stream time would close windows that are still open.
-    ``None`` means that nothing belongs to the task.
+    Clocks are saved by the number of a sub-topology. If a program adds another sub-topology before
+    it, the number belongs to another one, and its stream time would close windows that are still
+    open.
     """
     partitions = {
         name: time for name, time in noted["partitions"].items() if _topic(name) in topics
@@ -64,9 +65,9 @@ def _topic(queue: str) -> str:
 def _scheduled(
     noted: list[NodeTime] | list[int], nodes: Set[str], *, is_whole: bool
 ) -> list[NodeTime] | list[int]:
-    """All of the punctuations or none: their order says which schedule each belongs to."""
+    """Return all of the punctuations or none: their order says which schedule each belongs to."""
     for each in noted:
-        # Times alone do not say whose they are: the inputs have to.
+        # Times alone do not name their node, so the inputs have to be the same.
         if not (is_whole if isinstance(each, int) else each[0] in nodes):
             return []
     return noted
@@ -79,7 +80,7 @@ def read_clocks(
     stream: PunctuationQueue,
     wall: PunctuationQueue,
 ) -> Clocks:
-    """Notes where every clock stands."""
+    """Return where every clock stands."""
     noted: Clocks = {
         "stream_time": group.stream_time,
         "partitions": {name: queue.partition_time for name, queue in group.queues.items()},
@@ -110,7 +111,7 @@ def set_clocks(
     stream: PunctuationQueue,
     wall: PunctuationQueue,
 ) -> None:
-    """Puts every clock back; what the topology no longer has is left out."""
+    """Set every clock; leave out those that the topology no longer has."""
     group.stream_time = noted["stream_time"]
     group.order = [*noted.get("queue_order", ())]
     for name, queue in group.queues.items():

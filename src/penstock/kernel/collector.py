@@ -1,4 +1,4 @@
-"""Where a task's output goes: a list in tests, a transactional producer in the Spark runtime."""
+"""Where a task's output goes: to a list in tests, to a transactional producer on Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.model.record import Headers
 
 
 class Collector(Protocol):
-    """Takes encoded records. ``partition`` None lets Kafka's own partitioner decide by key."""
+    """Takes encoded records. If ``partition`` is ``None``, Kafka's partitioner chooses by key."""
 
     def send(
         self,
@@ -21,4 +21,4 @@ class Collector(Protocol):
     ) -> None: ...
 
     def partitions(self, topic: str) -> int:
-        """How many partitions the topic has, for partitioners."""
+        """Return how many partitions the topic has, for partitioners."""

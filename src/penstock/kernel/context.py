@@ -1,4 +1,4 @@
-"""What a processor may do while it runs. The face users see: ``penstock.processor.context``."""
+"""What a processor may do while it runs. Its public interface: ``penstock.processor.context``."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class NodeContext:
-    """The task as one node's user code sees it: its own stores, no one else's.
+    """The task as the user code of one node sees it: with the stores that the node is connected to.
 
-    Refuses ``forward``: a table's transformer must return its result instead.
+    It refuses ``forward``, because a table's transformer must return its result.
     """
 
     def __init__(self, executor: Executor[Any]) -> None:
@@ -47,17 +47,17 @@ class NodeContext:
 
     @property
     def record_metadata(self) -> RecordMetadata | None:
-        """Where the record was read from; topic None and offset -1 inside a punctuation."""
+        """Where the record was read from; in a punctuation, topic ``None`` and offset -1."""
         at = self._at
         return RecordMetadata(at.topic, at.partition, at.offset)
 
     @property
     def state_dir(self) -> Path | None:
-        """The task's directory for its persistent stores, None if it has none."""
+        """The task's directory for its persistent stores, or ``None`` if it has none."""
         return self._task.state_dir
 
     def get_state_store(self, name: str) -> Any:
-        """Gives a connected store, or a global store to read from; both without a copy."""
+        """Return a connected store, or a global store that can only be read."""
         if name in self._node.stores:
             return self._task.store(name)
         if self._task.is_global_store(name):
@@ -82,12 +82,12 @@ class NodeContext:
         callback: Punctuator,
         start_time: Instant | None = None,
     ) -> Cancellable:
-        """Call back with the time, on this task's thread, between records.
+        """Call ``callback`` with the time, between records, on the task's thread.
 
-        ``start_time`` anchors the schedule: the callback is due at that time and at whole
-        intervals after it, so that ``"1h"`` from midnight means every full hour. A start time
-        that has passed is due at once. Without it, stream time starts at 0 and the wall clock one
-        interval from now.
+        ``start_time`` anchors the schedule: the callback is due at that time and at whole intervals
+        after it, so that ``"1h"`` from midnight means every full hour. A start time that has passed
+        is due at once. Without it, stream time starts at 0 and the wall clock one interval from
+        now.
         """
         interval_ms = to_ms(interval, "interval")
         start_ms = None if start_time is None else to_epoch_ms(start_time, "start_time")
@@ -109,7 +109,7 @@ class NodeContext:
         )
 
     def commit(self) -> None:
-        """Asks for a commit as soon as possible; it has not happened when this returns."""
+        """Ask for a commit as soon as possible; it has not happened when this returns."""
         self._task.request_commit()
 
     def current_stream_time_ms(self) -> int:
@@ -122,7 +122,7 @@ class NodeContext:
         return MappingProxyType(self._task.configs)
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, Any]:
-        """Gives the settings whose names start with the prefix, under their names without it."""
+        """Return the settings whose names start with the prefix, under their names without it."""
         return {
             name.removeprefix(prefix): value
             for name, value in self._task.configs.items()
@@ -131,10 +131,9 @@ class NodeContext:
 
 
 class ForwardingContext(NodeContext):
-    """The context of a processor: what it forwards is processed before ``forward`` returns.
+    """The context of a processor: a forwarded record is processed before ``forward`` returns.
 
-    ``record_type`` is what the processor may forward: records with a key of their own choice, or
-    fixed-key records only.
+    ``record_type`` is what the processor may forward: records with any key, or fixed-key records.
     """
 
     def __init__(
@@ -148,7 +147,7 @@ class ForwardingContext(NodeContext):
         self._ways: dict[str, Forward] = {}
 
     def forward(self, record: Any, child: str | None = None) -> None:
-        """Forwards to all children, or to the one of that name."""
+        """Forward to all children, or to the child of that name."""
         if record.__class__ is not self._record_type:
             self._check(record)
         forward = self._forward

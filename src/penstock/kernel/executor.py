@@ -1,4 +1,4 @@
-"""The contract between the task and the executors of its nodes. The loop: ``kernel.task``."""
+"""What a task and the executors of its nodes expect of each other. The loop: ``kernel.task``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.topology.nodes.node import Node
 if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
 
-#: How records travel between nodes: key, value, timestamp, headers. No object per record.
+#: How records travel between nodes: key, value, timestamp, headers, without an object per record.
 Forward = Callable[[Any, Any, int, Headers], None]
 
 N = TypeVar("N", bound=Node)
@@ -22,12 +22,12 @@ _EXECUTORS: dict[type[Node], type[Executor[Any]]] = {}
 
 
 class Executor(Generic[N]):
-    """One node inside one task.
+    """Runs one node inside one task, record at a time.
 
-    The task makes all executors, sets ``forward`` (to all children, in the order they were added)
-    and then calls ``init``. A table executor forwards ``Change`` values. Whoever forwards another
-    timestamp or other headers than it was given uses ``forward_at``, which moves the task's record
-    context along, so that stores and sinks further down see them.
+    The task makes all executors, sets ``forward`` (to all children, in the order in which they were
+    added) and then calls ``init``. The executor of a table forwards ``Change`` values. An executor
+    that forwards another timestamp or other headers than it was given calls ``forward_at``. That
+    changes the task's record context, too, so that stores and sinks behind it see them.
     """
 
     forward: Forward
@@ -38,7 +38,7 @@ class Executor(Generic[N]):
         self.context = task.context
 
     def init(self) -> None:
-        """Looks up stores, clocks and value getters; runs after every store is open."""
+        """Look up stores, clocks and value getters; all stores are open when this is called."""
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         raise UnsupportedOperationError(
@@ -46,10 +46,10 @@ class Executor(Generic[N]):
         )
 
     def close(self) -> None:
-        """Releases what ``init`` acquired; stores are closed by the task."""
+        """Release what ``init`` acquired; the task closes the stores."""
 
     def child(self, name: str) -> Forward | None:
-        """Return the way to one child, for nodes that choose among their children."""
+        """Return the function that forwards to one child, for nodes that choose among children."""
         return self.task.child(name)
 
     def forward_at(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
@@ -63,7 +63,7 @@ class Executor(Generic[N]):
 
 
 def executes(node_type: type[Node]) -> Callable[[E], E]:
-    """Registers the executor class of a node type."""
+    """Register the executor class of a node type."""
 
     def register(executor: E) -> E:
         _EXECUTORS[node_type] = executor
@@ -73,5 +73,5 @@ def executes(node_type: type[Node]) -> Callable[[E], E]:
 
 
 def executor_for(node: Node) -> type[Executor[Any]]:
-    """Gives the executor class of the node's type."""
+    """Return the executor class of the node's type."""
     return _EXECUTORS[type(node)]

@@ -1,4 +1,4 @@
-"""Failures in a node: the handler decides, and what fails says which node, line and record."""
+"""Failures in a node: a handler decides, and errors name node, line of the program and record."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _GLOBAL_SETTING = "processing.exception.handler.global.enabled to true and {sett
 
 
 class FailedProcessingError(Exception):
-    """Carries a node's failure up to the task: parents must not handle it a second time.
+    """Carries a node's failure up to the task, so that parents do not handle it a second time.
 
-    ``position`` is the record that failed, which need not be the one the task works on by then.
-    ``is_global`` says that the node belongs to a global store, which has a setting of its own.
+    ``position`` is the position of the record that failed. The task may be at another record by
+    then. ``is_global`` says that the node belongs to a global store, which has its own setting.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class FailedProcessingError(Exception):
 
 
 class Guard:
-    """The way into a node. ``enter`` may be handed out before ``bind`` says what it calls."""
+    """Calls a node. ``enter`` may be passed on before ``bind`` says which function it calls."""
 
     __slots__ = ("bind", "enter")
 
@@ -74,7 +74,7 @@ class Guard:
 
 
 class Failures:
-    """One per task: asks the configured handlers and sends dead letters."""
+    """Asks the configured handlers and sends dead letters; each task has one."""
 
     def __init__(self, task: StreamTask) -> None:
         self._task = task
@@ -82,7 +82,7 @@ class Failures:
         self._is_global = task.task_id.subtopology < 0
 
     def guard(self, executor: Executor[Any]) -> Guard:
-        """Wraps the way into a node so that its own failures, and only those, are handled."""
+        """Wrap the call of a node, so that its own failures, and only those, are handled."""
         return Guard(executor.node, self._processing)
 
     def punctuation(self, node: Node, error: Exception) -> None:
@@ -93,7 +93,7 @@ class Failures:
         return self._settings.on_deserialization
 
     def deserialization(self, node: Node, raw: RawRecord, error: Exception) -> None:
-        """Returns if the record is to be skipped, else raises."""
+        """Return if the handler wants the record to be skipped; otherwise raise."""
         if isinstance(error, UnavailableError):
             raise error
         context = ErrorHandlerContext(
@@ -120,7 +120,7 @@ class Failures:
         self._task.dropped(node.name, "deserialization")
 
     def production(self, node: Node, record: Record[Any, Any], error: Exception) -> bool:
-        """Returns true if the record is to be skipped, false if the error stands."""
+        """Return true if the record is to be skipped, false if the error is to be raised."""
         if isinstance(error, UnavailableError):
             return False
         handler, context = self._settings.on_production, self.context(node.name)
@@ -177,7 +177,7 @@ class Failures:
 def processing_error(
     failed: FailedProcessingError, raw_key: bytes | None = None, when: str = ""
 ) -> StreamsError:
-    """Tells the user which node and line failed on which record."""
+    """Return an error that names the node, the line and the record of a failure."""
     node, error = failed.node, failed.error
     where = _where(failed.position, raw_key) + when
     setting = "processing.exception.handler"
@@ -205,7 +205,7 @@ def _where(position: RecordContext, raw_key: bytes | None) -> str:
 
 
 def _shown(raw_key: bytes) -> str:
-    """Text as text: most keys are, and their bytes are harder to look for."""
+    """Return bytes of UTF-8 as text: most keys are text, and text is easier to search for."""
     try:
         text = raw_key.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Keeps global stores up to date: its own nodes, its own stores, no output."""
+"""Keeps global stores up to date. It has its own nodes and stores, and no output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.topology.nodes import Source
 
 
 def _own_timestamp(record: ConsumerRecord[object, object], partition_time: int) -> int:
-    # Global stores take timestamps as they are: no extractor is asked, and none can help.
+    # Global stores take timestamps as they are: no extractor is called.
     if record.timestamp < 0:
         raise StreamsError(
             "invalid-timestamp",
@@ -32,7 +32,7 @@ def _own_timestamp(record: ConsumerRecord[object, object], partition_time: int) 
 
 
 class GlobalTask:
-    """Applies the records of global topics, one at a time, in the order they are given."""
+    """Applies the records of global topics, one at a time, in the order in which they come."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class GlobalTask:
             self._task.add_queue(store.topic, store.source, decode)
 
     def update(self, raw: RawRecord) -> None:
-        """Applies one record to the store of its topic."""
+        """Apply one record to the store of its topic."""
         self._task.add_records(raw.topic, [raw])
         self._task.process_all()
         self._task.flush()
@@ -67,10 +67,10 @@ class GlobalTask:
 
 
 def _with_own_handler(settings: TaskSettings) -> TaskSettings:
-    """Return the settings with the handler that global stores ask: by default one that fails.
+    """Return the settings with the handler of global stores: by default, one that fails.
 
-    Kafka Streams asks the configured one only if a second setting says so, because programs that
-    were written before that setting existed rely on a failure here.
+    Kafka Streams asks the configured handler only if a second setting says so. Programs that are
+    older than this setting rely on a failure here.
     """
     if settings.on_processing_global:
         return settings

@@ -1,4 +1,4 @@
-"""Java's ``PriorityQueue``, whose order among equals decides which of two inputs comes first."""
+"""Java's ``PriorityQueue``. Its order of equal items decides which of two inputs comes first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class JavaQueue(Generic[T]):
-    """A binary heap with Java's sift rules: ``heapq`` breaks ties differently."""
+    """A binary heap with the sift rules of Java; ``heapq`` orders equal items differently."""
 
     __slots__ = ("_items", "_key")
 

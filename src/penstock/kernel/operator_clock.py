@@ -1,17 +1,17 @@
-"""The time that one operator has seen, and what it has emitted because of it."""
+"""The stream time of one operator, and up to which time it has emitted final results."""
 
 from __future__ import annotations
 
-#: What a clock shows before its first record.
+#: The stream time before the first record.
 NO_TIME = -1
 
 
 class OperatorClock:
-    """Stream time of one node in one task: the highest timestamp of the records that reached it.
+    """The highest timestamp of the records that have reached one node of one task.
 
-    Operators do not share their task's stream time: a filter before an operator keeps its clock
-    back, and so keeps its windows open. ``last_close_time`` is the close time up to which final
-    results were emitted. A task that moves may carry all three values along.
+    Operators do not use their task's stream time: if a filter drops records before an operator, the
+    operator's clock stays back, and its windows stay open longer. ``last_close_time`` is the close
+    time up to which final results were emitted. All three values are saved with the task's commits.
     """
 
     __slots__ = ("last_close_time", "next_time_to_emit", "stream_time")
@@ -22,16 +22,16 @@ class OperatorClock:
         self.next_time_to_emit = 0
 
     def advance(self, timestamp: int) -> int:
-        """Moves forward, never back; gives the stream time."""
+        """Advance to the timestamp if it is later; return the stream time."""
         if timestamp > self.stream_time:
             self.stream_time = timestamp
         return self.stream_time
 
     def is_time_to_emit(self, close_time: int, now: int, interval_ms: int) -> bool:
-        """Tells whether final results are due, and puts the next time off.
+        """Tell whether final results are due; if so, the next time is one interval from ``now``.
 
-        The next time counts from ``now``, also when nothing can be emitted: after a jump of the
-        wall clock there is one emission, not one for each interval missed.
+        That holds also if nothing can be emitted. After a jump of the wall clock there is one
+        emission, not one for each interval that was missed.
         """
         if now < self.next_time_to_emit:
             return False

@@ -1,4 +1,4 @@
-"""Callbacks on a schedule. What user code asks for: ``ProcessorContext.schedule``."""
+"""Callbacks on a schedule, which processors ask for with ``ProcessorContext.schedule``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from penstock.kernel.java_queue import JavaQueue
 from penstock.processor.context import Punctuator
 
-#: Runs one callback: node, time, callback. The task sets the record context around it.
+#: Runs one callback, given node, time and callback. The task sets the record context for it.
 Punctuate = Callable[[str, int, Punctuator], None]
-#: A node that has scheduled a callback, and when that is due next.
+#: A node that has scheduled a callback, and the time when that is due next.
 NodeTime = tuple[str, int]
 
 
@@ -27,7 +27,7 @@ class Schedule:
         anchor: int | None = None,
     ) -> None:
         self.node = node
-        #: The start time that the user asked for, None if the schedule has none.
+        #: The start time that the user asked for; ``None`` if the schedule has none.
         self.anchor = anchor
         self.time = time
         self.interval_ms = interval_ms
@@ -35,15 +35,15 @@ class Schedule:
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """Stops the callback for good; also from inside the callback, and more than once."""
+        """Stop the callback for good; it may be called from the callback, and more than once."""
         self.is_cancelled = True
 
     def fits(self, time: int) -> bool:
-        """Return whether a noted time belongs to this schedule: to its anchor's grid, if any."""
+        """Tell whether a saved time belongs to this schedule: if it is anchored, to its grid."""
         return self.anchor is None or time < 0 or (time - self.anchor) % self.interval_ms == 0
 
     def move_past(self, now: int) -> None:
-        """Moves to the next time on the schedule's grid; times that were missed are skipped."""
+        """Move to the next time on the schedule's grid; skip times that were missed."""
         missed = (now - self.time) // self.interval_ms
         self.time += (missed + 1) * self.interval_ms
 
@@ -53,17 +53,18 @@ def _time(schedule: Schedule) -> int:
 
 
 class PunctuationQueue:
-    """The schedules of a task that follow one clock; the queue itself knows no time.
+    """The schedules of a task that follow one clock. The caller says what time it is.
 
-    A stream-time schedule starts at 0, so that the first record fires it. What is due fires once,
-    with the time of the clock, not with the time it was due. Among schedules that are due at the
-    same time the order is Java's.
+    A stream-time schedule starts at 0, so the first record fires it. A schedule that is due fires
+    once, with the time of the clock, not with the time when it was due. Among schedules that are
+    due at the same time, the order is that of Java.
     """
 
     def __init__(self) -> None:
         self._queue: JavaQueue[Schedule] = JavaQueue(_time)
         self._made: list[Schedule] = []
-        #: Whether anything was ever scheduled: asked after every record, so it costs no call.
+        #: Whether anything was ever scheduled. It is read after every record, so it is not a
+        #: function.
         self.is_used = False
 
     def schedule(
@@ -75,10 +76,10 @@ class PunctuationQueue:
         *,
         is_anchored: bool = False,
     ) -> Schedule:
-        """Fires when the clock reaches ``first``, and every ``interval_ms`` from there.
+        """Fire when the clock reaches ``first``, and every ``interval_ms`` after that.
 
-        ``is_anchored`` says that the user chose ``first``: times noted by an earlier run with
-        another start time do not replace it.
+        ``is_anchored`` says that the user chose ``first``. Times that a run with another start time
+        has saved do not replace it.
         """
         anchor = first if is_anchored else None
         schedule = Schedule(node, first, interval_ms, callback, anchor)
@@ -88,15 +89,15 @@ class PunctuationQueue:
         return schedule
 
     def times(self) -> list[NodeTime]:
-        """When each schedule is due next, in the order they were made; -1 once cancelled."""
+        """Return when each schedule is due next, in order of creation; -1 if cancelled."""
         return [(each.node, -1 if each.is_cancelled else each.time) for each in self._made]
 
     def set_times(self, noted: Sequence[NodeTime | int]) -> None:
-        """Puts schedules that were made anew back to where they stood.
+        """Set the times of schedules that were made anew, to the saved ones.
 
-        Changes nothing unless the schedules that were noted begin with those of the same nodes:
-        there may be more, made while records were processed. Times without nodes are those of an
-        earlier release, which go to the schedules in turn.
+        Nothing changes unless the saved schedules begin with those of the same nodes. There may be
+        more of them, made while records were processed. An earlier release saved times without
+        nodes; those go to the schedules in turn.
         """
         made = [schedule.node for schedule in self._made]
         nodes = [None if isinstance(each, int) else each[0] for each in noted[: len(made)]]
@@ -112,7 +113,7 @@ class PunctuationQueue:
                 self._queue.offer(schedule)
 
     def run_due(self, now: int, punctuate: Punctuate) -> bool:
-        """Runs what is due, and what becomes due meanwhile; true if anything was."""
+        """Run what is due, and what becomes due meanwhile; return true if anything was."""
         queue, has_run = self._queue, False
         while (due := queue.peek()) is not None and due.time <= now:
             queue.poll()
@@ -126,7 +127,7 @@ class PunctuationQueue:
         return has_run
 
     def next_time(self) -> int | None:
-        """When the next callback is due, None if there is none; forgets cancelled ones."""
+        """Return when the next callback is due, or ``None``; forget cancelled schedules."""
         while (first := self._queue.peek()) is not None and first.is_cancelled:
             self._queue.poll()
         return None if first is None else first.time

@@ -1,4 +1,4 @@
-"""Records of one input partition as columns: what a batch is before anything is decoded."""
+"""The records of one input partition as columns, before anything is decoded."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers
 
 if TYPE_CHECKING:
-    # Records one at a time need no numpy, which takes a while to import.
+    # A task that runs record at a time does not need numpy, which takes a while to import.
     import numpy as np
     from numpy.typing import NDArray
 
-#: Times as whoever has made them has them.
+#: Timestamps in the producer's own representation: a list, an Arrow array or a numpy array.
 Timestamps: TypeAlias = "Sequence[int] | NDArray[np.int64]"
 
 
 def listed(times: Timestamps) -> Sequence[int]:
-    """Times one by one, as Python's own numbers."""
+    """Return timestamps as a list of Python's own integers."""
     to_list: Any = getattr(times, "tolist", None)
     return times if to_list is None else to_list()  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
 class RawColumns:
-    """One column per field of ``RawRecord``, in offset order.
+    """One column per field of ``RawRecord``, in the order of offsets.
 
-    ``headers`` is None if no record has any. Iterating gives the records one at a time, for
-    whoever works that way.
+    ``headers`` is ``None`` if no record has any. Iterating returns the records one at a time.
     """
 
     topic: str
@@ -45,7 +44,7 @@ class RawColumns:
         return len(self.offsets)
 
     def cut(self, first: int, after: int) -> RawColumns:
-        """The records from one place up to, not including, another."""
+        """Return the records from the first place up to, but not including, the last."""
         if first == 0 and after >= len(self):
             return self
         span = slice(first, after)
@@ -58,7 +57,7 @@ class RawColumns:
         )  # fmt: skip
 
     def record(self, place: int) -> RawRecord:
-        """One record by itself."""
+        """Return one record."""
         return RawRecord(
             self.topic, self.partition, self.offsets[place], int(self.timestamps[place]),
             self.keys[place], self.values[place],
@@ -66,7 +65,7 @@ class RawColumns:
         )  # fmt: skip
 
     def take(self, places: Sequence[int]) -> RawColumns:
-        """The records at these places, in this order."""
+        """Return the records at these places, in this order."""
         return RawColumns(
             self.topic, self.partition,
             [self.offsets[n] for n in places], picked(self.timestamps, places),
@@ -80,18 +79,18 @@ class RawColumns:
             self.keys, self.values, repeat(()) if self.headers is None else self.headers,
             strict=False,
         )  # fmt: skip
-        # A plain tuple of this shape does as well, and costs a third.
+        # A plain tuple of the same shape is enough, and costs a third.
         return cast("Iterator[RawRecord]", fields)
 
 
 def picked(column: Any, places: Sequence[int]) -> Any:
-    """The items at these places; a column that has a cheaper way of its own takes that."""
+    """Return the items at these places; use the column's own method if it has one."""
     take: Any = getattr(column, "take", None)
     return [column[n] for n in places] if take is None else take(places)
 
 
 def columns_of(topic: str, partition: int, records: Iterable[RawRecord]) -> RawColumns:
-    """Turns records of one partition into columns."""
+    """Turn records of one partition into columns."""
     columns = tuple(zip(*records, strict=True))
     if not columns:
         return RawColumns(topic, partition, (), (), (), ())

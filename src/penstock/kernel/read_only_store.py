@@ -1,4 +1,4 @@
-"""A global store as the processors of a task may use it."""
+"""A global store as the processors of a task may use it: read-only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITES = frozenset(
 
 
 class ReadOnlyStore:
-    """Reads pass through; a write is an error, since only the store's own topic may change it."""
+    """Passes reads on. A write raises, because only the store's own topic may change it."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -25,7 +25,7 @@ class ReadOnlyStore:
             raise _refused(self._inner.name, name)
         return getattr(self._inner, name)
 
-    # Python looks operators up on the class, past ``__getattr__``.
+    # Python looks operators up on the class, so ``__getattr__`` does not see them.
 
     def __getitem__(self, key: Any) -> Any:
         return self._inner[key]

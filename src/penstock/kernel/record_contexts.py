@@ -1,4 +1,4 @@
-"""Working on a record of the past: the task's context becomes that record's for a while."""
+"""Sets the task's context to that of an earlier record for a while."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.model.record import RecordContext
 
 @contextmanager
 def in_context(current: RecordContext, other: RecordContext) -> Iterator[RecordContext]:
-    """Gives the task's context the other one's values, and takes them back in the end."""
+    """Give the task's context the values of another one, and restore them at the end."""
     before = current.copy()
     assign(current, other)
     try:
@@ -20,6 +20,6 @@ def in_context(current: RecordContext, other: RecordContext) -> Iterator[RecordC
 
 
 def assign(to: RecordContext, source: RecordContext) -> None:
-    """Gives a context the values of another one."""
+    """Copy the values of one context to another."""
     to.timestamp, to.offset, to.partition = source.timestamp, source.offset, source.partition
     to.topic, to.headers = source.topic, source.headers

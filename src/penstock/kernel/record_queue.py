@@ -1,4 +1,4 @@
-"""The input side of a task: one queue per input partition, the smallest timestamp goes first."""
+"""The input of a task: one queue per input partition. The smallest timestamp goes first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class RawRecord(NamedTuple):
-    """A record as it was read from Kafka. A plain tuple of this shape does as well."""
+    """A record as it was read from Kafka. A plain tuple of this shape can be used, too."""
 
     topic: str
     partition: int
@@ -24,24 +24,25 @@ class RawRecord(NamedTuple):
     headers: Headers = ()
 
 
-#: The decoded first record of a queue: raw record, key, value, timestamp. A plain tuple, since
-#: one is made per record. A time below zero stands for records that were skipped: it only moves
-#: the offset on.
+#: The decoded first record of a queue: raw record, key, value, timestamp. It is a plain tuple,
+#: because one is made per record. A negative timestamp stands for records that were skipped. It
+#: only moves the offset.
 Head = tuple[RawRecord, Any, Any, int]
 
-#: Decodes a raw record, given the partition time; None means that the record is skipped.
+#: Decodes a raw record, given the partition time. ``None`` means that the record is skipped.
 Decoder = Callable[[RawRecord, int], Head | None]
 
-#: Tells whether a batch has to end; asked between records, so it has to be cheap.
+#: Tells whether a batch has to end. It is called between records, so it has to be cheap.
 Stop = Callable[[], bool]
 
 
 class RecordQueue:
-    """The records of one input partition, decoded one ahead so that their time is known.
+    """The records of one input partition; the first one is decoded, so that its timestamp is known.
 
-    Whatever comes before the head is consumed: taken, or skipped while the head was looked for,
-    which the handler, its dead letters and the drop counters have noted. The head itself is not:
-    decoding it changes nothing until it is taken, so ``give_back`` can forget it.
+    All records before the head are consumed: taken, or skipped while the head was looked for.
+    Skipped records have been reported to the handler, the dead letters and the drop counters. The
+    head is not consumed: decoding it changes nothing until it is taken, so ``give_back`` can forget
+    it.
     """
 
     __slots__ = (
@@ -54,7 +55,7 @@ class RecordQueue:
         self.source = source
         self.head: Head | None = None
         self.partition_time = -1
-        #: How many records came through here so far: offsets where there is no topic.
+        #: How many records have come through this queue: used as offsets if there is no topic.
         self.received = 0
         #: Whether the topic has more records than were added.
         self.is_truncated = False
@@ -69,7 +70,7 @@ class RecordQueue:
         self._update_head()
 
     def take(self) -> Head:
-        """Gives the first record and decodes the next."""
+        """Return the first record, and decode the next one."""
         head = self.head
         assert head is not None
         self.head = None
@@ -89,7 +90,7 @@ class RecordQueue:
         return count
 
     def drain(self) -> Iterator[Head]:
-        """Gives all records in turn, each after the next one is decoded, as ``take`` does."""
+        """Return all records in turn, each after the next one is decoded, as ``take`` does."""
         records, decode = self._records, self._decode
         while (head := self.head) is not None:
             timestamp = head[3]
@@ -112,9 +113,9 @@ class RecordQueue:
             if self.head is None:
                 skipped = raw
         if self.head is None and skipped is not None and not self.is_truncated:
-            # Without it the offset of trailing skipped records would never be committed. Where
-            # more records follow it would move the queue among the others, which the same
-            # records do not do if they come in one batch.
+            # Without this head, the offset of skipped records at the end would never be committed.
+            # If more records follow, it would change the place of the queue among the others. In
+            # one batch, the same records would not do that.
             self.head = (skipped, None, None, -1)
 
 
@@ -124,10 +125,10 @@ def _head_time(queue: RecordQueue) -> int:
 
 
 class PartitionGroup:
-    """All input queues of a task, and the stream time: the highest timestamp taken so far.
+    """All input queues of a task, and stream time: the highest timestamp taken so far.
 
     ``order`` has the names of the queues as a batch that was cut has left them. Among equal
-    timestamps the place in the heap decides, so the next batch fills the queues in this order.
+    timestamps, the place in the heap decides. So the next batch fills the queues in this order.
     """
 
     __slots__ = ("_ready", "order", "queues", "stream_time")
@@ -153,26 +154,26 @@ class PartitionGroup:
             self._ready.offer(queue)
 
     def in_order(self, inputs: Sequence[tuple[str, T]]) -> list[tuple[str, T]]:
-        """Sort inputs, by queue, as a cut batch has left their queues; other queues follow."""
+        """Sort inputs by the order in which a cut batch has left their queues; others follow."""
         ranks = {name: rank for rank, name in enumerate(self.order)}
         return sorted(inputs, key=lambda each: ranks.get(each[0], len(ranks)))
 
     def empty_truncated(self) -> list[str]:
-        """The queues that have no record, although their topic has."""
+        """Return the queues that are empty although their topic has more records."""
         return [n for n, queue in self.queues.items() if queue.is_truncated and not len(queue)]
 
     def give_back(self) -> dict[str, int]:
-        """Remove what is not consumed and note the order; return by queue how many records."""
+        """Remove what is not consumed, and note the order; return by queue how many records."""
         ready = self._ready
         while (first := ready.peek()) is not None and _head_time(first) < 0:
-            # It only stands for skipped records. An uncut batch would take it next.
+            # The head only stands for skipped records. An uncut batch would take it next.
             ready.poll().give_back()
         queues = ready.take_all()
         self.order = [queue.name for queue in queues]
         return {queue.name: queue.give_back() for queue in queues}
 
     def take_only(self) -> RecordQueue | None:
-        """Takes out the one queue that has records, if there is no other; see ``put_back``."""
+        """Take the only queue that has records out of the heap; ``put_back`` puts it back."""
         return self._ready.poll() if len(self._ready) == 1 else None
 
     def put_back(self, queue: RecordQueue) -> None:
@@ -180,7 +181,7 @@ class PartitionGroup:
             self._ready.offer(queue)
 
     def next(self) -> tuple[RecordQueue, Head]:
-        """Takes the record with the smallest timestamp over all queues."""
+        """Take the record with the smallest timestamp of all queues."""
         queue = self._ready.poll()
         head = queue.take()
         self.put_back(queue)

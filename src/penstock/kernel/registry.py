@@ -1,4 +1,4 @@
-"""Every executor module, imported once so that each registers the node type it runs."""
+"""Imports every record executor once, so that each registers the node type that it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serdes of nodes and stores that were left to the configuration."""
+"""Serdes of nodes and stores that the program leaves to the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task offers to its executors; a test may hand them something smaller."""
+"""What a task offers to its executors. A test may give them something smaller."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class JoinClock:
-    """The stream time that both arms of a stream-stream join share, and their next emission."""
+    """The stream time that both sides of a stream-stream join share, and their next emission."""
 
     __slots__ = ("min_time", "next_time_to_emit", "stream_time")
 
@@ -31,31 +31,31 @@ class JoinClock:
 
 
 class TaskServices(Protocol):
-    """A task as its executors see it. ``context`` is one object, changed in place."""
+    """A task as its executors see it. ``context`` is one object that is changed in place."""
 
     context: RecordContext
     defaults: SerdeDefaults
     task_id: TaskId
     application_id: str
     configs: dict[str, Any]
-    #: How long windowed final emission and left/outer joins wait between emissions (0: never).
+    #: How long final results and left or outer joins wait between two emissions; 0 means no wait.
     emit_interval_ms: int
     collector: Collector
     failures: Failures
 
     def topic_name(self, topic: str) -> str:
-        """The real name of a topic: internal ones carry the application's prefix."""
+        """Return the real name of a topic: internal topics have the application's prefix."""
 
     def store(self, name: str) -> Any:
-        """An open store of this task or a global store; unknown names raise."""
+        """Return an open store of this task, or a global store; raise if there is none."""
 
     def value_getter(self, table: str) -> ValueGetter:
-        """Reads rows of a table node, from its store or computed from its parents."""
+        """Return what reads rows of a table node: from its store, or computed from its parents."""
 
     def node(self, name: str) -> Node: ...
 
     def is_global_store(self, name: str) -> bool:
-        """Whether every processor may read this store without being connected to it."""
+        """Tell whether every processor may read this store without being connected to it."""
 
     def children(self, node: str) -> list[str]: ...
 
@@ -63,22 +63,22 @@ class TaskServices(Protocol):
     def state_dir(self) -> Path | None: ...
 
     def child(self, name: str) -> Forward | None:
-        """The way to one node of that name, for those who choose among their children."""
+        """Return the function that forwards to one node, for nodes that choose among children."""
 
     def join_clock(self, name: str) -> JoinClock:
-        """One clock per name: both arms of a join ask for the same."""
+        """Return the clock of this name: both sides of a join ask for the same one."""
 
     def operator_clock(self, node: str) -> OperatorClock:
-        """The clock of a node that has one."""
+        """Return the clock of a node that has one."""
 
     def dropped(self, node: str, reason: str) -> None:
-        """Counts a record that the node does not process (null key, late, ...)."""
+        """Count a record that the node drops, by reason: see ``model.rules.drop_reasons``."""
 
     def stream_time(self) -> int:
-        """The highest timestamp this task has seen, -1 before the first."""
+        """Return the highest timestamp that this task has seen, or -1 before the first record."""
 
     def system_time(self) -> int:
-        """The task's wall clock in milliseconds: handed in, never read from the system."""
+        """Return the task's wall-clock time in milliseconds, which the caller of the task sets."""
 
     def schedule(
         self,

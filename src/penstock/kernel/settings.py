@@ -1,4 +1,4 @@
-"""The part of the configuration that a task needs, already parsed."""
+"""The part of the configuration that a task needs, parsed."""
 
 from __future__ import annotations
 
@@ -16,35 +16,36 @@ from penstock.processor.handlers import (
 from penstock.processor.wrapper import ProcessorWrapper
 from penstock.serde.base import SerdeDefaults
 
-#: Below this many records a batch is done sooner than its columns are made.
+#: A batch with fewer records than this is faster by record: making its columns takes longer.
 FEW_RECORDS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSettings:
-    """What tasks share. ``cache_max_bytes`` 0 switches record caches off."""
+    """Settings that tasks share. A ``cache_max_bytes`` of 0 switches record caches off."""
 
     application_id: str
     defaults: SerdeDefaults = field(default_factory=SerdeDefaults)
     timestamp_extractor: TimestampExtractor = field(default_factory=FailOnInvalidTimestamp)
     on_deserialization: ExceptionHandler = field(default_factory=LogAndFailExceptionHandler)
     on_processing: ExceptionHandler = field(default_factory=LogAndFailProcessingExceptionHandler)
-    #: Whether ``on_processing`` is also asked for the nodes of global stores.
+    #: Whether ``on_processing`` is also asked about the nodes of global stores.
     on_processing_global: bool = False
     on_production: ExceptionHandler = field(default_factory=DefaultProductionExceptionHandler)
     dead_letter_topic: str | None = None
     cache_max_bytes: int = 10 * 1024 * 1024
     emit_interval_ms: int = 1_000
     state_dir: Path | None = None
-    #: Batches of at least so many records run over columns where they can; None: never.
+    #: Batches of at least so many records run over columns if they can; ``None`` means never.
     vectorize_from: int | None = None
-    #: Raise a fault in the column path; else it is a warning and the batch runs record at a time.
+    #: Whether a fault in the column path is raised. Otherwise it is logged as a warning, and the
+    #: batch runs record at a time.
     raises_column_errors: bool = False
     processor_wrapper: ProcessorWrapper | None = None
     configs: dict[str, Any] = field(default_factory=dict)
 
     def topic(self, name: str) -> str:
-        """The real name of an internal topic."""
+        """Return the real name of an internal topic."""
         return f"{self.application_id}-{name}"
 
     def changelog_topic(self, store: str) -> str:

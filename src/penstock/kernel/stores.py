@@ -1,4 +1,4 @@
-"""The stores of one task: opened in Kafka Streams' order, flushed and closed together."""
+"""The stores of one task: opened in the order of Kafka Streams, flushed and closed together."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class CollectorChangelog:
 
 
 class TaskStores:
-    """Owns the open stores of a task; global stores are only borrowed for reading.
+    """Owns the open stores of a task; global stores belong to the global task.
 
-    A ``cache`` that is given is shared with whoever else has it; else the task has its own.
+    If a ``cache`` is given, the task shares it with others. Otherwise the task makes its own.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class TaskStores:
         return self._own
 
     def use_clocks(self, stream_time: Callable[[], int], wall_clock: Callable[[], int]) -> None:
-        """Have rows that expire do so by these clocks."""
+        """Let rows with a time to live expire by these clocks."""
         self._environment.stream_time = stream_time
         self._environment.wall_clock = wall_clock
 
@@ -107,11 +107,11 @@ class TaskStores:
 
 
 def open_cache(settings: TaskSettings) -> RecordCache | None:
-    """Gives a record cache of the size that the settings say, or None if they switch it off."""
+    """Return a record cache of the configured size, or ``None`` if caches are switched off."""
     return RecordCache(settings.cache_max_bytes) if settings.cache_max_bytes > 0 else None
 
 
 def task_store_specs(graph: Graph, nodes: Iterable[str]) -> list[StoreSpec]:
-    """The stores that these nodes own, in the order in which Kafka Streams opens and flushes."""
+    """Return the stores of these nodes, in the order in which Kafka Streams opens and flushes."""
     names = dict.fromkeys(s for n in nodes for s in hash_order(graph.nodes[n].stores))
     return [graph.stores[name] for name in names if name in graph.stores]

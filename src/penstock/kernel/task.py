@@ -1,4 +1,4 @@
-"""The task loop: one partition of one sub-topology, the same code in tests and on Spark."""
+"""The loop of a task: one partition of one sub-topology. Tests and Spark run the same code."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: A question costs a twentieth of a record that goes through fast. So only the first records are
-#: each followed by one, which shows whether they are slow; then it is every so many.
+#: Asking ``stop`` costs a twentieth of a fast record. So it is asked after each of the first
+#: records, which shows whether records are slow, and after that once per so many records.
 _ASKED_OFTEN = 16
 _ASKED_EVERY = 32
 
@@ -51,8 +51,8 @@ _ASKED_EVERY = 32
 class StreamTask:
     """Runs some nodes of a graph over some input partitions, one record at a time.
 
-    Records go depth-first through the nodes, children in the order they were added. Nothing here
-    reads a clock: whoever drives the task tells it the time.
+    Records go depth-first through the nodes, children in the order in which they were added. A task
+    reads no clock: its caller tells it the time.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class StreamTask:
         self.emit_interval_ms = settings.emit_interval_ms
         self.context = stores.context
         self.failures = Failures(self)
-        #: The record that is being processed, None in a punctuation.
+        #: The record that is being processed; ``None`` in a punctuation.
         self.current: RawRecord | None = None
         self.dropped_records: Counter[tuple[str, str]] = Counter()
         self.consumed_offsets: dict[tuple[str, int], int] = {}
         self.commit_requested = False
-        #: The same for what the last flush has committed.
+        #: The same for the records that the last flush has committed.
         self.commit_was_requested = False
         self._graph = graph
         self._stores = stores
@@ -91,7 +91,7 @@ class StreamTask:
         self._join_clocks: dict[str, JoinClock] = {}
         self._executors: dict[str, Executor[Any]] = {}
         self._edges: dict[str, Forward] = {}
-        #: The same nodes over columns, if whoever owns the task has planned them.
+        #: The column executors of the same nodes, if the caller has planned them.
         self.columns: ColumnTask | None = None
         stores.use_clocks(self.stream_time, wall_clock)
         wire(self, graph, nodes, self._executors, self._edges)
@@ -99,7 +99,7 @@ class StreamTask:
     # Input
 
     def add_queue(self, name: str, source: str, decode: Decoder | None = None) -> None:
-        """Adds an input partition: records added under this name enter at that source."""
+        """Add an input partition: records that are added under this name enter at that source."""
         node = self._graph.nodes[source]
         assert isinstance(node, Source)
         decode = decode or SourceDecoder(node, self).decode
@@ -112,7 +112,7 @@ class StreamTask:
         self._group.add(queue, records)
 
     def next_offsets(self, queue: str, count: int) -> range:
-        """Offsets for records that come from no topic: they count on from batch to batch."""
+        """Return offsets for records that come from no topic; they continue from batch to batch."""
         counted = self._group.queues[queue]
         first = counted.received
         counted.received += count
@@ -125,15 +125,16 @@ class StreamTask:
     # Processing
 
     def process_next(self) -> None:
-        """Takes the record with the smallest timestamp through the whole sub-topology."""
+        """Process the record with the smallest timestamp through the whole sub-topology."""
         queue, head = self._group.next()
         self._process(queue, (head,))
 
     def process_all(self, stop: Stop | None = None) -> None:
-        """Takes everything that is queued, each record followed by the punctuations it makes due.
+        """Process all queued records, each followed by the punctuations that it makes due.
 
-        Nobody adds records meanwhile. Ends early if ``stop``, asked between records, answers true,
-        or if a truncated queue is empty: its next record might be the oldest.
+        No records are added meanwhile. Processing ends early if ``stop``, asked between records,
+        returns true. It also ends if a truncated queue is empty, because its next record might be
+        the oldest.
         """
         group, is_stopped = self._group, False
         while group.has_records and not is_stopped:
@@ -144,14 +145,14 @@ class StreamTask:
                 is_cut = queue.is_truncated and queue.head is None
                 is_stopped = is_cut or (stop is not None and stop())
             else:
-                # No other input has to be asked for its time.
+                # There is no other input whose timestamps have to be compared.
                 try:
                     is_stopped = self._drain(queue, stop)
                 finally:
                     group.put_back(queue)
 
     def _drain(self, queue: RecordQueue, stop: Stop | None) -> bool:
-        """Take the records of one queue through the nodes; true if ``stop`` has ended that."""
+        """Process the records of one queue; return true if ``stop`` has ended that."""
         heads = queue.drain()
         if stop is None:
             self._process(queue, heads, punctuates=True)
@@ -165,7 +166,7 @@ class StreamTask:
     def _process(
         self, queue: RecordQueue, heads: Iterable[Head], *, punctuates: bool = False
     ) -> None:
-        """The loop that every record passes: what does not change is looked up before it."""
+        """Process records in a loop; whatever does not change is looked up before the loop."""
         context, group, schedules = self.context, self._group, self._stream_punctuations
         forward = self._executors[queue.source].forward
         source = self._graph.nodes[queue.source]
@@ -197,23 +198,24 @@ class StreamTask:
         truncated: Set[str] = frozenset(),
         stop: Stop | None = None,
     ) -> dict[str, int]:
-        """Take a batch to its commit: over columns where that is the same.
+        """Run a batch up to its commit, over columns where the result is provably the same.
 
-        Returns by queue how many records are consumed: processed, skipped or dropped. The others
-        are forgotten, and the next batch has to begin with them. A cut changes no result: records
-        come in the order of the whole batch.
+        Return by queue how many records are consumed: processed, skipped or dropped. The task
+        forgets the others, and the next batch has to begin with them. A cut changes no result:
+        records come in the order of the whole batch.
 
         Args:
             inputs: The records of each queue.
-            truncated: Queues of which there is more in the topic. As soon as one of them is empty
-                and another is not, no more records are processed. So a truncated queue of which
-                no record is handed over keeps the others waiting.
-            stop: Asked after each of the first records and then after every 32nd, or every one
-                while there are several inputs; over columns between pieces, if there is one input.
-                Once it has answered true no more records are processed. At least one always is.
+            truncated: Queues whose topics have more records. As soon as one of them is empty and
+                another one is not, no more records are processed. So a truncated queue for which
+                no records are given keeps the others waiting.
+            stop: Asked after each of the first records and then after every 32nd. With several
+                inputs it is asked after every record, and over columns between pieces if there is
+                one input. Once it has returned true, no more records are processed. At least one
+                always is.
         """
         consumed = BatchRun(self, self._group, truncated, stop).run(inputs)
-        # Record by record this is done after each of them; over columns only nodes of other
+        # Record by record, this is done after each record. Over columns, only nodes of other
         # sub-topologies can have asked for it.
         self.punctuate_stream_time()
         self.punctuate_wall_clock()
@@ -221,16 +223,16 @@ class StreamTask:
         return consumed
 
     def punctuate_stream_time(self) -> bool:
-        """Runs what is due by stream time; true if anything was."""
+        """Run the callbacks that are due by stream time; return true if there were any."""
         now = self._group.stream_time
         return now >= 0 and self._stream_punctuations.run_due(now, self._punctuate)
 
     def punctuate_wall_clock(self) -> bool:
-        """Runs what is due by the wall clock; true if anything was."""
+        """Run the callbacks that are due by the wall clock; return true if there were any."""
         return self._wall_punctuations.run_due(self._wall_clock(), self._punctuate)
 
     def flush(self) -> None:
-        """Empties the caches downstream and into the stores: the first half of a commit."""
+        """Flush the caches to later nodes and into the stores: the first half of a commit."""
         try:
             self._stores.flush()
         except FailedProcessingError as failed:
@@ -240,11 +242,11 @@ class StreamTask:
         self.commit_requested = False
 
     def clocks(self) -> Clocks:
-        """Notes every clock and schedule, to be committed together with the stores."""
+        """Return every clock and schedule, to be committed together with the stores."""
         return read_clocks(*self._timekeepers())
 
     def set_clocks(self, noted: Clocks) -> None:
-        """Continues where a task with the same nodes stopped."""
+        """Continue where a task with the same nodes stopped."""
         set_clocks(noted, *self._timekeepers())
 
     @property
@@ -269,14 +271,14 @@ class StreamTask:
         )
 
     def close(self) -> None:
-        """Closes every processor, then every store, even when one of them fails."""
+        """Close every processor, then every store, even if one of them fails."""
         try:
             self.close_processors()
         finally:
             self._stores.close()
 
     def close_processors(self) -> None:
-        """Closes every processor, even when one of them fails; the stores stay open."""
+        """Close every processor, even if one of them fails; the stores stay open."""
         failure: StreamsError | None = None
         for executor in self._executors.values():
             node = executor.node
@@ -291,7 +293,7 @@ class StreamTask:
         if failure is not None:
             raise failure
 
-    # What executors ask for (TaskServices)
+    # What executors ask for (``TaskServices``)
 
     def store(self, name: str) -> Any:
         return self._stores[name]
@@ -347,7 +349,7 @@ class StreamTask:
         queue = self._stream_punctuations if is_stream else self._wall_punctuations
         if start_ms is not None:
             return queue.schedule(node, start_ms, interval_ms, callback, is_anchored=True)
-        # Stream time may be unknown still: then the first record fires it.
+        # Stream time may still be unknown. Then the first record fires the callback.
         first = 0 if is_stream else self._wall_clock() + interval_ms
         return queue.schedule(node, first, interval_ms, callback)
 

@@ -1,4 +1,4 @@
-"""Reading a table from another operator: from its store, or computed from its parents."""
+"""Reads a table for another operator: from its store, or computed from its parents."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ RowFunction = Callable[[Any, Row], Row]
 
 
 class ValueGetter(Protocol):
-    """Reads the current row of a table, with the timestamp of its update."""
+    """Reads the current row of a table, with the timestamp of its last update."""
 
-    #: Whether ``get_as_of`` can look into the past.
+    #: Whether ``get_as_of`` can return earlier rows.
     is_versioned: bool
 
     def get(self, key: Any) -> Row: ...
@@ -46,9 +46,9 @@ class ValueGetter(Protocol):
 
 
 def value_getter_for(task: TaskServices, table: str, reader: Node | None = None) -> ValueGetter:
-    """Gives a getter of its own for each reader of the table node; the reader closes it.
+    """Return a getter for one reader of the table node; the reader closes it.
 
-    User code that runs because of a read may use the stores that the reader is connected to.
+    User code that a read calls may use the stores that the reader is connected to.
     """
     node = task.node(table)
     match node:
@@ -102,11 +102,11 @@ class StoredRows:
         self.get_as_of = rows.get_as_of
 
     def close(self) -> None:
-        """Leaves the store open: the task owns it."""
+        """Do nothing: the task closes the store."""
 
 
 class _LatestRows:
-    """What getters without a past have in common."""
+    """What getters without earlier rows have in common."""
 
     is_versioned = False
 
@@ -116,7 +116,7 @@ class _LatestRows:
         )
 
     def close(self) -> None:
-        """Leaves the store open: the task owns it."""
+        """Do nothing: the task closes the store."""
 
 
 class WindowedRows(_LatestRows):
@@ -131,7 +131,7 @@ class WindowedRows(_LatestRows):
 
 
 class SessionRows(_LatestRows):
-    """The rows of a session aggregation, by windowed key. A session's time is its end."""
+    """The rows of a session aggregation, by windowed key. Their timestamp is the session's end."""
 
     def __init__(self, store: Any) -> None:
         self._fetch = store.fetch_session
@@ -167,7 +167,7 @@ class MappedRows:
 class JoinedRows(_LatestRows):
     """The rows of a table-table join, computed from both sides.
 
-    Not versioned even if both sides are: in Kafka Streams the result of a join never is.
+    They are not versioned even if both sides are. In Kafka Streams, the result of a join never is.
     """
 
     def __init__(self, node: TableJoin, task: TaskServices, reader: Node | None) -> None:
@@ -196,7 +196,7 @@ class JoinedRows(_LatestRows):
 
 
 class SuppressedRows(_LatestRows):
-    """The rows as the nodes after a suppression know them: held-back changes do not count yet."""
+    """The rows as nodes after a ``suppress`` know them: without changes that are held back."""
 
     def __init__(self, buffer: TimeOrderedBuffer, parent: ValueGetter) -> None:
         self._prior_value = buffer.prior_value_for_buffered

@@ -1,4 +1,4 @@
-"""Makes the executors of a task and connects them, before any of them sees a record."""
+"""Makes the executors of a task and connects them, before the first record."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def wire(
     executors: dict[str, Executor[Any]],
     edges: dict[str, Forward],
 ) -> None:
-    """Fills ``executors`` and ``edges`` (the way into each node, failures handled).
+    """Fill ``executors`` and ``edges``: the function that calls each node and handles its failures.
 
     Every ``forward`` is final before the first ``init``, so executors may keep it. Parents are
-    initialised before their children, as users expect of processors; only sinks, which run no
-    user code then, come first.
+    initialised before their children, as users expect of processors. Only sinks come first: they
+    call no user code in ``init``.
     """
     for name in nodes:
         node = graph.nodes[name]
@@ -54,7 +54,7 @@ def wire(
 
 
 def to_all(edges: list[Forward]) -> Forward:
-    """One call that reaches every child in order."""
+    """Return one function that calls every child in order."""
     if not edges:
         return _nowhere
     if len(edges) == 1:

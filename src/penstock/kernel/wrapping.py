@@ -1,4 +1,4 @@
-"""Puts a program's own wrapper around every node. The wrapper: ``penstock.processor.wrapper``."""
+"""Puts the user's ``ProcessorWrapper`` around every node. See ``penstock.processor.wrapper``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from penstock.topology.nodes.node import Node
 
 
 def wrap(executor: Executor[Any], wrapper: ProcessorWrapper) -> None:
-    """Has the executor run the processor that the wrapper returns for its node.
+    """Let the executor run the processor that the wrapper returns for its node.
 
-    A user's processor is replaced by the wrapped one. Any other executor is handed to the wrapper
-    as a processor; its ``init``, ``process`` and ``close`` then go through what comes back.
+    A user's processor is replaced by the wrapped one. Any other executor is given to the wrapper as
+    a processor. Its ``init``, ``process`` and ``close`` are then called through what the wrapper
+    returns.
     """
     node = executor.node
     if isinstance(executor, ProcessExecutor):
@@ -38,7 +39,7 @@ def wrap(executor: Executor[Any], wrapper: ProcessorWrapper) -> None:
         if isinstance(processor, Processor):
             processor.context = context
         processor.init(context)
-        # Last, because the executor's own init may have chosen a faster process.
+        # Set last, because the executor's own ``init`` may have chosen a faster ``process``.
         _enter_through(executor, processor)
 
     executor.init = init  # type: ignore[method-assign]
@@ -54,9 +55,9 @@ def _enter_through(executor: Executor[Any], processor: Any) -> None:
 
 
 def _keeping(processor: Any) -> Any:
-    """Have a user's processor keep the context that the wrapper hands to its ``init``.
+    """Let a user's processor keep the context that the wrapper passes to its ``init``.
 
-    The task sets ``processor.context`` itself, but only that of the outermost processor.
+    The task sets ``processor.context`` itself, but only for the outermost processor.
     """
     if isinstance(processor, Processor | FixedKeyProcessor):
         own_init = processor.init
@@ -81,7 +82,7 @@ class _NodeProcessor(Processor[Any, Any, Any, Any]):
     def init(self, context: Any) -> None:
         executor = self._executor
         if context is not self._own_context:
-            # The wrapper wants to see what is forwarded.
+            # The wrapper has to see what is forwarded.
             executor.forward = _forward_to(context, None)
             executor.child = lambda name: _forward_to(context, name)  # type: ignore[method-assign]
         self._init()

@@ -1,4 +1,4 @@
-"""What flows between table operators: the new value together with the one it replaces."""
+"""The values that travel between table operators: the new value with the one that it replaces."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 class Change(NamedTuple):
     """An update of one key of a table.
 
-    ``is_latest`` is false for an out-of-order update of a versioned table, which later table
-    operators must ignore.
+    ``is_latest`` is false for an out-of-order update of a versioned table. Later table operators
+    must ignore it.
     """
 
     new: Any

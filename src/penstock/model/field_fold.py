@@ -1,4 +1,4 @@
-"""Folds that share their rows: the state is a row too, with a field for each of them."""
+"""Aggregates over rows: the state is a row, too, with one field for each aggregate."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    # Records one at a time need no numpy, which takes a while to import.
+    # A task that runs record at a time does not need numpy, which takes a while to import.
     import numpy as np
     from numpy.typing import NDArray
 
-#: Takes the state of every group, for each record the number of its group, and what is folded:
-#: a column for each argument. Leaves the states as they are after all records.
+#: Takes the state of every group, the number of each record's group, and one column for each
+#: argument. It changes the states to those after all records.
 FoldColumns: TypeAlias = "Callable[[list[Any], NDArray[np.int64], Sequence[Sequence[Any]]], None]"
 
 
 @dataclass(frozen=True, slots=True)
 class FieldFold:
-    """One of the folds: which fields of a row it takes, and what it makes of them.
+    """One of the aggregates: which fields of a row it takes, and how it folds them.
 
-    ``step`` takes a state and the fields, and gives the next state. ``over_columns`` does the same
-    for all records of a batch; what it cannot do exactly like that it leaves to ``step`` itself.
+    ``step`` takes a state and the fields, and returns the next state. ``over_columns`` does the
+    same for all records of a batch. If it cannot do that exactly, it calls ``step``.
     """
 
     fields: slice

@@ -10,7 +10,7 @@ MIN_LONG, MAX_LONG = -(2**63), 2**63 - 1
 
 
 def wrap_int(value: int) -> int:
-    """Gives the low 32 bits as a signed number.
+    """Return the low 32 bits as a signed number.
 
     >>> wrap_int(2**31)
     -2147483648
@@ -19,26 +19,26 @@ def wrap_int(value: int) -> int:
 
 
 def wrap_long(value: int) -> int:
-    """Gives the low 64 bits as a signed number."""
+    """Return the low 64 bits as a signed number."""
     if MIN_LONG <= value <= MAX_LONG:
         return value
     return ((value + 2**63) & (2**64 - 1)) - 2**63
 
 
 def divide(left: int, right: int) -> int:
-    """Divides whole numbers and cuts towards zero."""
+    """Divide whole numbers and cuts towards zero."""
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
 
 
 def remainder(left: int, right: int) -> int:
-    """Gives the remainder with the sign of the dividend."""
+    """Return the remainder with the sign of the dividend."""
     rest = abs(left) % abs(right)
     return -rest if left < 0 else rest
 
 
 def divide_doubles(left: float, right: float) -> float:
-    """Divides as IEEE 754 does: by zero gives an infinity or NaN, never an error."""
+    """Divide as IEEE 754 does: by zero gives an infinity or NaN, never an error."""
     if right != 0:
         return left / right
     if left == 0 or math.isnan(left):
@@ -53,12 +53,12 @@ def remainder_doubles(left: float, right: float) -> float:
 
 
 def radians(degrees: float) -> float:
-    """Turns degrees into radians with the rounding of Java's ``Math.toRadians``."""
+    """Turn degrees into radians with the rounding of Java's ``Math.toRadians``."""
     return degrees / 180.0 * math.pi
 
 
 def saturate(value: float, low: int, high: int) -> int:
-    """Narrows a double to a whole number: NaN is 0, what is too large is the largest."""
+    """Narrow a double to a whole number: NaN is 0, what is too large is the largest."""
     if math.isnan(value):
         return 0
     if value >= high:
@@ -67,7 +67,7 @@ def saturate(value: float, low: int, high: int) -> int:
 
 
 def double_text(value: float) -> str:
-    """Writes a double as ``Double.toString`` does.
+    """Write a double as ``Double.toString`` does.
 
     >>> [double_text(x) for x in (1.0, 1e7, 0.001, 1.5e-4)]
     ['1.0', '1.0E7', '0.001', '1.5E-4']
@@ -97,7 +97,7 @@ def _two_digits(value: float) -> str:
 
 
 def decimal_text(value: Decimal) -> str:
-    """Writes a decimal without exponent."""
+    """Write a decimal without exponent."""
     return format(value, "f")
 
 
@@ -106,7 +106,7 @@ EXACT = Context(prec=1000, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999)
 
 
 def fit(value: Decimal, precision: int, scale: int) -> Decimal:
-    """Rounds half up to ``scale`` digits; ArithmeticError when it needs more than ``precision``."""
+    """Round half up to ``scale`` digits; ArithmeticError when it needs more than ``precision``."""
     with localcontext(EXACT):
         rounded = value.quantize(Decimal(1).scaleb(-scale))
     if len(rounded.as_tuple().digits) > precision and rounded != 0:

@@ -14,7 +14,7 @@ _words = struct.Struct("<I").iter_unpack
 
 
 def murmur2(data: bytes) -> int:
-    """Gives Kafka's 32-bit Murmur2 hash as Java's signed int.
+    """Return Kafka's 32-bit Murmur2 hash as Java's signed int.
 
     >>> murmur2(b"foobar")
     -790332482
@@ -24,7 +24,7 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_for(key: bytes, partitions: int) -> int:
-    """Gives the partition that Kafka's default partitioner chooses for a serialized key.
+    """Return the partition that Kafka's default partitioner chooses for a serialized key.
 
     >>> partition_for(b"ann", 12)
     2

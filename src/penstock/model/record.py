@@ -27,7 +27,7 @@ def _check_timestamp(timestamp: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Record(Generic[K, V]):
-    """A key, a value, a timestamp in milliseconds and headers. Never changed, only copied."""
+    """A key, a value, a timestamp in milliseconds and headers. It is never changed, only copied."""
 
     key: K
     value: V
@@ -52,7 +52,7 @@ class Record(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True)
 class FixedKeyRecord(Generic[K, V]):
-    """A record whose key cannot be changed: what ``process_values`` hands out and takes back."""
+    """A record whose key cannot be changed: what ``process_values`` passes and accepts."""
 
     key: K
     value: V
@@ -74,7 +74,7 @@ class FixedKeyRecord(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True)
 class RecordMetadata:
-    """Where the record being processed was read from; nowhere, inside a punctuation."""
+    """Where the current record was read from; in a punctuation there is no such place."""
 
     topic: str | None
     partition: int
@@ -83,7 +83,7 @@ class RecordMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerRecord(Generic[K, V]):
-    """A decoded record with its position: what timestamp extractors and error handlers see."""
+    """A decoded record with its position, for timestamp extractors and error handlers."""
 
     topic: str
     partition: int
@@ -96,9 +96,9 @@ class ConsumerRecord(Generic[K, V]):
 
 @dataclass(slots=True)
 class RecordContext:
-    """The position, time and headers of the record that a task works on right now.
+    """The position, timestamp and headers of the record that a task processes right now.
 
-    A task owns one and changes it in place; whoever needs it later takes a copy.
+    A task has one of these and changes it in place. Code that needs it later takes a copy.
     """
 
     timestamp: int

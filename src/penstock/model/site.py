@@ -1,4 +1,4 @@
-"""The line of user code that made a node, so that every error can name it."""
+"""Finds the line of user code that made a node, so that every error can name it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 
 
 def caller_site() -> str | None:
-    """Gives ``file.py:12`` of the nearest caller outside this package, or None."""
+    """Return ``file.py:12`` of the nearest caller outside this package, or None."""
     frame = sys._getframe(1)
     while frame is not None:
         if not _is_between(frame.f_code):
@@ -22,7 +22,7 @@ def caller_site() -> str | None:
 
 
 def _is_between(code: CodeType) -> bool:
-    """Whether the frame is this package's, or that of a dataclass which is being made."""
+    """Tell whether the frame belongs to this package, or to the constructor of a dataclass."""
     if code.co_filename.startswith(_PACKAGE) or code.co_filename == dataclasses.__file__:
         return True
     return code.co_filename == "<string>" and code.co_name == "__init__"

@@ -1,4 +1,4 @@
-"""What the two sides of a foreign-key join send each other. Bytes: ``serde.subscription``."""
+"""The messages between the two sides of a foreign-key join. Bytes: ``serde.subscription``."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from penstock.errors import InvalidArgumentError, NullArgumentError
 K = TypeVar("K")
 V = TypeVar("V")
 
-#: The format version that subscriptions are written with; version 0 has no primary partition.
+#: The format version of subscriptions that are written; version 0 has no primary partition.
 SUBSCRIPTION_VERSION = 1
-#: The format version that responses are written with.
+#: The format version of responses that are written.
 RESPONSE_VERSION = 0
 
 _HASH_SIZE = 16
 
 
 class Instruction(Enum):
-    """What the foreign side does with a subscription; the value is its byte on the wire."""
+    """What the foreign side does with a subscription. The value is its byte in the message."""
 
-    #: Forget the subscription and stay silent.
+    #: Delete the subscription, and do not answer.
     DELETE_KEY_NO_PROPAGATE = 0
-    #: Forget the subscription and answer with None.
+    #: Delete the subscription, and answer with ``None``.
     DELETE_KEY_AND_PROPAGATE = 1
-    #: Remember it and answer with the foreign value, or None if there is none.
+    #: Keep it, and answer with the foreign value, or ``None`` if there is none.
     PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE = 2
-    #: Remember it and answer only if there is a foreign value.
+    #: Keep it, and answer only if there is a foreign value.
     PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE = 3
 
 
@@ -36,7 +36,7 @@ class Instruction(Enum):
 class SubscriptionWrapper(Generic[K]):
     """The left side's request: answer ``primary_key`` with the value of a foreign key.
 
-    ``hash`` is the Murmur3 hash of the left value that asked, None for a deleted one.
+    ``hash`` is the Murmur3 hash of the left value that asked, or ``None`` if it was deleted.
     """
 
     hash: bytes | None
@@ -55,9 +55,9 @@ class SubscriptionWrapper(Generic[K]):
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionResponseWrapper(Generic[V]):
-    """The foreign side's answer, with the hash of the left value it answers.
+    """The foreign side's answer, with the hash of the left value that asked.
 
-    ``primary_partition`` says where to send it and is not part of the bytes.
+    ``primary_partition`` says where to send it. It is not part of the bytes.
     """
 
     hash: bytes | None

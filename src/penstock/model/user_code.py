@@ -1,4 +1,4 @@
-"""Calls of code that is not ours, whose errors must be told apart from faults of this library."""
+"""Calls of user code, whose errors have to be distinguished from faults of this library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class UserCodeError(Exception):
 
 @contextmanager
 def user_code(what: str) -> Iterator[None]:
-    """Turn whatever is raised inside into a ``UserCodeError`` that says what was called."""
+    """Turn any exception inside into a ``UserCodeError`` that says what was called."""
     try:
         yield
     except UserCodeError:

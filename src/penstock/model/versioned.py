@@ -9,21 +9,21 @@ from penstock.model.record import Headers
 
 V = TypeVar("V")
 
-#: What a versioned ``put`` returns when the record is the newest version of its key.
+#: What ``put`` of a versioned store returns if the record is the newest version of its key.
 PUT_RETURN_CODE_VALID_TO_UNDEFINED = -1
-#: What a versioned ``put`` returns when the record is older than the history that is kept.
+#: What ``put`` of a versioned store returns if the record is older than the kept history.
 PUT_RETURN_CODE_NOT_PUT = -(2**63)
 
 
 class ValueAndTimestamp(NamedTuple):
-    """A value and the event time of the update that made it."""
+    """A value and the timestamp of the update that made it."""
 
     value: object
     timestamp: int
 
 
 class ValueTimestampHeaders(NamedTuple):
-    """A value, the event time of the update that made it, and the headers it came with."""
+    """A value, the timestamp of the update that made it, and the headers of that update."""
 
     value: object
     timestamp: int
@@ -31,7 +31,7 @@ class ValueTimestampHeaders(NamedTuple):
 
 
 class AggregationWithHeaders(NamedTuple):
-    """The aggregation of a session, and the headers that are kept with it."""
+    """The aggregate of a session, and the headers that are kept with it."""
 
     aggregation: object
     headers: Headers = ()
@@ -39,7 +39,7 @@ class AggregationWithHeaders(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VersionedRecord(Generic[V]):
-    """One version of a key's value, valid from ``timestamp`` until ``valid_to`` (open if None)."""
+    """One version of a key's value, valid from ``timestamp`` until ``valid_to``, if that is set."""
 
     value: V
     timestamp: int

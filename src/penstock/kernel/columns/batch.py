@@ -1,4 +1,4 @@
-"""A batch of one task as columns, and the error that sends it back to record at a time."""
+"""A batch of one task as columns: keys, values, timestamps and headers."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ Places = NDArray[np.int64]
 
 
 class NotProvenError(Exception):
-    """Columns may give something else than records here: the batch runs record at a time."""
+    """Columns might not have the result of single records here, so the batch runs by record."""
 
 
 class Column:
-    """One field of every record: as values, as bytes, or both. What is missing is made once."""
+    """One field of every record: as values, as bytes, or both.
+
+    Whatever form is missing is made when it is asked for, and kept.
+    """
 
     __slots__ = ("_encoded", "_is_input", "_serde", "_values")
 
@@ -44,7 +47,8 @@ class Column:
         self._values = values
         self._encoded = encoded
         self._serde = serde
-        #: Whether the bytes came from elsewhere: then they may not be what the serde would write.
+        #: Whether the bytes come from a topic or a store. Such bytes may differ from those that the
+        #: serde would write for the same value.
         self._is_input = is_input
 
     def __len__(self) -> int:
@@ -64,7 +68,7 @@ class Column:
         return self._values
 
     def encoded(self, serde: Serde[Any]) -> Encoded:
-        """The bytes of each item by this serde, None for None."""
+        """Return the bytes that the serde writes for each item; ``None`` stays ``None``."""
         if not self._has_bytes_of(serde):
             self._encoded, self._serde = encode_all(serde, self.values()), serde
         self._is_input = False
@@ -77,7 +81,7 @@ class Column:
         return not self._is_input or known(serde).keeps_bytes(self._encoded)
 
     def check(self) -> None:
-        """Raises if an item cannot be decoded, even if nobody needs its value."""
+        """Decode all items that the serde might refuse, so that a bad one is noticed now."""
         if self._serde is not None and not known(self._serde).takes_all:
             self.values()
 
@@ -107,7 +111,10 @@ class Column:
 
 
 class CodedColumn(Column):
-    """A column in which the same items come again and again; each is decoded or encoded once."""
+    """A column of few different items that repeat; each of them is decoded or encoded once.
+
+    ``codes`` has for each record the place of its item in ``different``, or -1 for null.
+    """
 
     __slots__ = ("codes", "different")
 
@@ -131,12 +138,14 @@ class CodedColumn(Column):
 
     def encoded(self, serde: Serde[Any]) -> Encoded:
         if not known(serde).tells_apart:
-            # Then it is not certain that different items have different bytes.
+            # The serde may write different items as the same bytes.
             return Column(self.values()).encoded(serde)
-        # None of the items is None. Not a copy: pieces of a column are known by this very list.
+        # ``different`` has no null. It is not copied: pieces of a column are put together again by
+        # comparing this very list.
         different = self.different.encoded(serde)
         if len(set(different)) < len(different):
-            # Bytes that are no text of UTF-8 may have come to the same text.
+            # Bytes that are not UTF-8 are decoded with replacement characters, so two of them may
+            # have become the same text.
             return Column(self.values()).encoded(serde)
         return DictionaryBytes(self.codes, different)  # type: ignore[arg-type]
 
@@ -159,7 +168,7 @@ class CodedColumn(Column):
 
 
 class RepeatedColumn(Column):
-    """Some items of another column, which are looked up once somebody wants them."""
+    """Some items of another column, in some order; they are taken when they are asked for."""
 
     __slots__ = ("_of", "_places")
 
@@ -195,7 +204,7 @@ class RepeatedColumn(Column):
 
 
 def input_column(data: Encoded, serde: Serde[Any]) -> Column:
-    """A column of bytes that came from elsewhere."""
+    """Return a column of bytes that come from a topic or a store."""
     if isinstance(data, DictionaryBytes):
         if known(serde).tells_apart:
             return CodedColumn(data.codes, Column(encoded=data.different, serde=serde))
@@ -205,7 +214,7 @@ def input_column(data: Encoded, serde: Serde[Any]) -> Column:
 
 
 class WindowedColumn(Column):
-    """Keys in windows, kept apart until somebody wants them together."""
+    """Windowed keys: the keys and the starts of their windows, put together when asked for."""
 
     __slots__ = ("base", "size_ms", "starts")
 
@@ -226,7 +235,7 @@ class WindowedColumn(Column):
         return self._values
 
     def encoded(self, serde: Serde[Any]) -> Encoded:
-        """The bytes of the key alone and then of the start, as the serde of windows writes them."""
+        """Return the bytes of the key followed by those of the window's start."""
         if isinstance(serde, TimeWindowedSerde) and serde.inner is not None:
             keys = self.base.encoded(serde.inner)
             if None not in keys:
@@ -235,7 +244,7 @@ class WindowedColumn(Column):
         return super().encoded(serde)
 
     def member(self, name: Any) -> Sequence[Any] | None:
-        """A field of every key without making the keys; None for other fields."""
+        """Return a field of every windowed key without making the keys; ``None`` if unknown."""
         if name == "key":
             return self.base.values()
         if name == "start":
@@ -261,7 +270,7 @@ class WindowedColumn(Column):
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Where records came from, as whoever sees them one by one later on may ask."""
+    """Where records come from, for nodes that ask for the record's context."""
 
     topic: str
     partition: int
@@ -273,9 +282,10 @@ class Origins:
 
 @dataclass(slots=True)
 class Batch:
-    """Records in the order in which they are processed. ``headers`` None: no record has any.
+    """Records in the order in which they are processed.
 
-    ``origins`` is None if nobody will ask.
+    ``headers`` is ``None`` if no record has headers. ``origins`` is ``None`` if no node asks for
+    them.
     """
 
     keys: Column
@@ -288,11 +298,11 @@ class Batch:
         return len(self.timestamps)
 
     def with_columns(self, keys: Column, values: Column) -> Batch:
-        """The same records with other keys and values."""
+        """Return the same records with other keys and values."""
         return Batch(keys, values, self.timestamps, self.headers, self.origins)
 
     def repeated(self, keys: Column, values: Column, places: Places) -> Batch:
-        """Other keys and values, each made of the record at its place."""
+        """Return other keys and values with the timestamps and headers of the records at places."""
         headers = self.headers
         if headers is not None:
             headers = [headers[place] for place in places.tolist()]
@@ -300,7 +310,7 @@ class Batch:
         return Batch(keys, values, self.timestamps[places], headers, origins)
 
     def keep(self, mask: Sequence[Any]) -> Batch:
-        """Only the records where the mask is true."""
+        """Return the records where the mask is true."""
         places = np.flatnonzero(np.fromiter(map(bool, mask), bool, len(mask)))
         return Batch(
             self.keys.keep(mask), self.values.keep(mask), self.timestamps[places],
@@ -309,7 +319,7 @@ class Batch:
         )  # fmt: skip
 
     def take(self, places: Places) -> Batch:
-        """The records at these places, in this order."""
+        """Return the records at these places, in this order."""
         wanted = places.tolist()
         keys = self.keys.take(wanted)
         values = keys if self.values is self.keys else self.values.take(wanted)

@@ -1,9 +1,9 @@
-"""A fold that leaves its results in its cache, for nodes that see records one by one.
+"""A column fold that puts its results into its cache, for nodes that take single records.
 
-Behind a cache, nodes see a change when the cache is flushed, at the commit: after all records of
-the batch, whichever way those went. So a fold over columns may put each key's result into the
-cache, as its last record would have done, and the flush does the rest: old values, contexts,
-functions of the user, errors.
+Nodes behind a cache see a change when the cache is flushed, at the commit. That is after all
+records of the batch. So a column fold may put each key's result into the cache as the key's last
+record would have done. The flush does the rest: old values, record contexts, functions of the user
+and their errors.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class CachedFold(ColumnExecutor[Any]):
-    """A fold over the rows of a store, whose cache may be what its results are left to."""
+    """A fold over the rows of a store that may hand its results to the store's cache."""
 
     def __init__(self, node: TableNode, task: TaskServices, rows: Any) -> None:
         super().__init__(node, task)
         self._rows = rows
-        #: What the nodes behind it use, once they are left to the cache.
+        #: The stores and topics that nodes behind the fold use, after the fold was handed off.
         self._behind: set[str] = set()
 
     def hand_off(self) -> bool:
@@ -40,12 +40,13 @@ class CachedFold(ColumnExecutor[Any]):
             return False
         self._behind = check_behind(self.node.name, self.task)
         self.is_handed_off = True
-        # Which record is a key's last can be seen then.
+        # The cache keeps the context of each key's last record, so now the order of records
+        # matters.
         self.hides_order = False
         return True
 
     def leave(self, contexts: Sequence[RecordContext], effects: Effects, *columns: Any) -> None:
-        """Puts entries into the cache, each as if its record were the one that is processed."""
+        """Put entries into the cache, each in the context of its own record."""
         context, hold = self.task.context, self._rows.hold
         effects.add(lambda: keep_each(context, contexts, hold, *columns))
 
@@ -54,7 +55,7 @@ class CachedFold(ColumnExecutor[Any]):
 
 
 def nodes_behind(fold: str, task: TaskServices) -> dict[str, Node]:
-    """All nodes that changes of the fold can reach."""
+    """Return all nodes that changes of the fold can reach."""
     found: dict[str, Node] = {}
     waiting = [*task.children(fold)]
     while waiting:
@@ -66,11 +67,15 @@ def nodes_behind(fold: str, task: TaskServices) -> dict[str, Node]:
 
 
 def check_behind(fold: str, task: TaskServices) -> set[str]:
-    """What the nodes behind a fold use; raises if they would notice how the fold runs."""
+    """Return the stores and topics that nodes behind a fold use.
+
+    Raises:
+        NotVectorisableError: if one of these nodes would notice that the fold runs over columns.
+    """
     behind = nodes_behind(fold, task)
     for name, node in behind.items():
         if isinstance(node, MAY_SCHEDULE):
-            # What they ask for comes between records.
+            # A processor may schedule a punctuation, which runs between two records.
             raise NotVectorisableError(no_form(node))
         if not behind.keys() | {fold} >= set(node.parents):
             raise NotVectorisableError(f"records reach {name!r} past {fold!r}, too")
@@ -88,7 +93,7 @@ def _resources(nodes: dict[str, Node], task: TaskServices) -> Iterator[str]:
 
 
 def last_contexts(records: Gathered, groups: Groups) -> list[RecordContext]:
-    """The position, time and headers of each group's last record."""
+    """Return the position, timestamp and headers of each group's last record."""
     origins, headers = records.origins, records.headers
     if origins is None:
         raise NotProvenError("nobody knows where the records came from")
@@ -109,7 +114,7 @@ def keep_each(
     keep: Callable[..., None],
     *columns: Any,
 ) -> None:
-    """Keeps entries, each as if its record were the one that the task works on."""
+    """Keep entries, each while the task's context is that of the entry's record."""
     before = current.copy()
     try:
         for context, *entry in zip(contexts, *columns, strict=True):

@@ -1,4 +1,4 @@
-"""The contract between the planner and the column form of a node. The loop: ``column_task``."""
+"""What the planner and column executors expect of each other. The loop is ``column_task``."""
 
 from __future__ import annotations
 
@@ -22,24 +22,28 @@ _COLUMN_EXECUTORS: dict[type[Node], type[ColumnExecutor[Any]]] = {}
 
 
 class NotVectorisableError(Exception):
-    """Says why a node has to see its records one by one."""
+    """Says why a node has to take its records one by one."""
 
 
 class ColumnExecutor(Generic[N]):
-    """One node over columns. Making it raises ``NotVectorisableError`` where that is not proven.
+    """Runs one node over columns. Its result equals that of the node's record executor.
 
-    A batch comes in pieces, each of which a processor's cache can hold: ``process`` takes one,
-    ``finish`` ends the batch. Neither changes anything outside: what they decide on goes into the
-    effects. The result must be that of the node's executor for the same records in their order.
+    The constructor raises ``NotVectorisableError`` if that equality is not proven for the node.
+
+    A batch comes in pieces that fit into a CPU's cache. ``process`` takes one piece, and ``finish``
+    ends the batch. Neither changes a store or sends a record. They add what has to be done to the
+    effects.
     """
 
-    #: Whether nothing tells in which order records of different queues came, headers aside.
+    #: Whether the result is the same in whatever order records of different queues come, if they
+    #: have no headers.
     hides_order = False
-    #: Whether what it sends is left to its cache, because nodes behind it see records one by one.
+    #: Whether the results go into the cache, because nodes behind this one take records one by one.
     is_handed_off = False
-    #: Whether it asks where records came from: ``Batch.origins`` is there then.
+    #: Whether the node asks where records come from. Then ``Batch.origins`` is not ``None``.
     reads_origins = False
-    #: Whether all that the node sends belongs to the end of the batch, so that it runs only once.
+    #: Whether the node sends everything at the end of the batch, so that a batch cannot run it
+    #: twice.
     runs_once = False
 
     def __init__(self, node: N, task: TaskServices) -> None:
@@ -51,18 +55,18 @@ class ColumnExecutor(Generic[N]):
         raise NotImplementedError
 
     def finish(self, effects: Effects) -> None:
-        """Ends the batch, or the turn of an input that meets others."""
+        """End the batch, or a run of records if several inputs meet in a store or topic."""
         for child in self.children:
             child.finish(effects)
 
     def reset(self) -> None:
-        """Forgets a batch that was given up."""
+        """Forget the batch, which was given up and runs record at a time."""
 
     def hand_off(self) -> bool:
-        """Leaves what it sends to its cache from now on; false if it has none.
+        """Put the results into the cache from now on; return false if there is no cache.
 
         Raises:
-            NotVectorisableError: if somebody would notice.
+            NotVectorisableError: if a node behind this one would notice.
         """
         return False
 
@@ -72,12 +76,12 @@ class ColumnExecutor(Generic[N]):
                 child.process(batch, effects)
 
     def resources(self) -> set[str]:
-        """Topics and stores that the node uses: what two paths share ties them together."""
+        """Return the topics and stores of the node; paths that share one depend on each other."""
         return set()
 
 
 def vectorises(node_type: type[Node]) -> Callable[[S], S]:
-    """Registers the column form of a node type."""
+    """Register the column executor of a node type."""
 
     def register(step: S) -> S:
         _COLUMN_EXECUTORS[node_type] = step
@@ -87,7 +91,7 @@ def vectorises(node_type: type[Node]) -> Callable[[S], S]:
 
 
 def column_executor_for(node: Node) -> type[ColumnExecutor[Any]]:
-    """Gives the column form of the node's type; raises if there is none."""
+    """Return the column executor of the node's type; raise if there is none."""
     step = _COLUMN_EXECUTORS.get(type(node))
     if step is None:
         raise NotVectorisableError(no_form(node))
@@ -95,7 +99,7 @@ def column_executor_for(node: Node) -> type[ColumnExecutor[Any]]:
 
 
 def vectorised_nodes() -> frozenset[type[Node]]:
-    """The node types that have a column form."""
+    """Return the node types that have a column executor."""
     return frozenset(_COLUMN_EXECUTORS)
 
 

@@ -1,4 +1,4 @@
-"""A task's batch over columns: plans once, then tries every batch. Its loop: ``kernel.task``."""
+"""Runs the batches of a task over columns. The loop of the task is ``kernel.task``."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Turns shorter than this on average are no columns any more.
+#: If runs of one input are shorter than this on average, columns are slower than records.
 _SHORT_RUN = 32
 
-#: What sends a batch back to record at a time: columns may give something else, or code or data
-#: of the user fails, which the record's own way reports with the record that it belongs to.
+#: What makes a batch run record at a time: the result of columns is not proven, or code or data of
+#: the user fails. By record, the error is reported with its record.
 _FALLS_BACK = (NotProvenError, UserCodeError, StoreError)
 
 Input = tuple["RecordQueue", RawColumns]
 
 
 class ColumnRun(NamedTuple):
-    """A batch that was run over columns; nothing has happened until its effects are applied.
+    """A batch that ran over columns. Nothing has happened until its effects are applied.
 
-    ``inputs`` are the records that it consumes. ``order`` names the queues in the order in which
-    the next batch has to fill them, if truncated queues have cut this one.
+    ``inputs`` are the records that it consumes. If a truncated queue has cut the batch, ``order``
+    names the queues in the order in which the next batch has to fill them.
     """
 
     effects: Effects
@@ -51,7 +51,7 @@ class ColumnRun(NamedTuple):
 
 
 def column_task(task: StreamTask, nodes: Iterable[str]) -> ColumnTask | None:
-    """Plans a task over columns; None if the settings want none."""
+    """Plan a task over columns; return ``None`` if the settings switch columns off."""
     settings = task.settings
     if settings.vectorize_from is None:
         return None
@@ -63,10 +63,10 @@ def column_task(task: StreamTask, nodes: Iterable[str]) -> ColumnTask | None:
 
 
 class ColumnTask:
-    """Runs batches over columns, all of a batch or nothing of it.
+    """Runs batches over columns: a whole batch, or nothing of it.
 
-    ``reasons`` counts why batches went back to record at a time. ``errors`` counts the batches
-    that did so because of a fault in this code, by kind and place; a strict task raises it.
+    ``reasons`` counts why batches ran record at a time. ``errors`` counts the batches that did so
+    because of a fault in this code, by kind and place. A strict task raises the fault.
     """
 
     def __init__(self, plan: ColumnPlan, *, at_least: int, is_strict: bool = False) -> None:
@@ -77,7 +77,7 @@ class ColumnTask:
         self._gave_up: str | None = None
         self._at_least = at_least
         self._is_strict = is_strict
-        #: The faults that the log already tells about.
+        #: Faults that have been written to the log.
         self._warned: set[str] = set()
         #: Whether the last batch was given up so late that no time was left for its records.
         self._was_late = False
@@ -89,10 +89,10 @@ class ColumnTask:
         truncated: Set[str] = frozenset(),
         stop: Stop | None = None,
     ) -> ColumnRun | None:
-        """Run a batch; None means that it has to run record at a time.
+        """Run a batch; return ``None`` if it has to run record at a time.
 
         A truncated queue that runs empty ends the batch, as it does record at a time. ``stop`` is
-        asked only while there is one input: several of them run whole.
+        asked only if there is a single input. Several inputs always run as a whole.
         """
         self._gave_up = None
         if self._was_late or sum(len(records) for _, records in inputs) < self._at_least:
@@ -113,14 +113,14 @@ class ColumnTask:
         except Exception as error:
             if self._is_strict:
                 raise
-            # Nothing has happened yet, so the application need not stop for it.
+            # Nothing has been written or sent yet, so the batch can run record at a time.
             self._give_up(self._note(error), stop)
             return None
         self.batches += 1
         return ColumnRun(effects, [*inputs], order)
 
     def last_record(self, inputs: Sequence[Input], effects: Effects) -> RawRecord | None:
-        """The record of a batch whose turn would have been the last."""
+        """Return the record of a batch that would be processed last, record at a time."""
         number, _, after = merge_order([listed(records.timestamps) for _, records in inputs])[-1]
         records = inputs[number][1]
         backwards = (records.record(place) for place in range(after - 1, -1, -1))
@@ -156,8 +156,8 @@ class ColumnTask:
     def _give_up(self, reason: str, stop: Stop | None) -> None:
         self._gave_up = reason
         self.reasons[reason] += 1
-        # The records of this batch stop after the first one then. Were the next batch tried over
-        # columns again, it would end the same way.
+        # Record at a time, the batch stops after its first record then. The next batch would be
+        # given up in the same way, so it is not tried over columns.
         self._was_late = stop is not None and stop()
         for source in self.plan.sources.values():
             for step in source.below():
@@ -166,20 +166,24 @@ class ColumnTask:
     def _before_cut(
         self, inputs: Sequence[Input], truncated: Set[str]
     ) -> tuple[list[Input], list[str]]:
-        """Return the records up to the one that empties a truncated queue, and the order then."""
+        """Cut the inputs after the record that empties a truncated queue.
+
+        Return them with the order in which the next batch has to fill the queues.
+        """
         if not truncated:
             return [*inputs], []
         if len(inputs) > 2:
-            # Which of them has records left decides who is first among equal timestamps.
+            # Among equal timestamps, the queue that was filled first comes first. Which of three
+            # queues that is depends on which of them have records left.
             raise NotProvenError("there are more than two inputs, and not all of one")
         runs = merge_order([listed(records.timestamps) for _, records in inputs])
-        # The last run is what is left of one input after the other is empty.
+        # The last run is the rest of one input after the other one is empty.
         empty, (rest, end, _) = runs[-2][0], runs[-1]
         queue, records = inputs[rest]
         if inputs[empty][0].name not in truncated:
             return [*inputs], []
         if self.plan.sources[queue.source].unreadable(records.record(end)) is not None:
-            # Were it skipped, the time of the record after it would have decided.
+            # If that record is skipped, the timestamp of the record after it decides on the order.
             raise NotProvenError("a record is skipped while an input waits for more")
         cut = [*inputs]
         cut[rest] = queue, records.cut(0, end)
@@ -213,7 +217,7 @@ class ColumnTask:
 
 
 def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
-    """The records of several queues of one source as one, in order of time where that matters."""
+    """Put the records of several queues of one source together, in time order if that matters."""
     if len(parts) == 1:
         return parts[0]
     keys = values = joined_columns([part.keys for part in parts])
@@ -240,7 +244,7 @@ def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
 
 def _offsets(source: SourceColumns, parts: list[RawColumns]) -> Sequence[int]:
     if not source.tells_origins:
-        # They are of several queues, and nobody asks.
+        # The offsets are of several queues, and no node asks for them.
         return range(sum(len(part) for part in parts))
     if len({part.topic for part in parts}) > 1:
         raise NotProvenError("its records are of several topics")
@@ -248,7 +252,7 @@ def _offsets(source: SourceColumns, parts: list[RawColumns]) -> Sequence[int]:
 
 
 def _hides_order(step: ColumnExecutor[Any]) -> bool:
-    """Whether every path from here leads to a node that hides the order, past none with a state."""
+    """Tell whether every path ends in a node that hides the order, without state before it."""
     if step.hides_order:
         return True
     if step.resources() or not step.children:

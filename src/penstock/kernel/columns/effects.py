@@ -1,4 +1,4 @@
-"""What a batch does to the world outside its columns, kept back until all of it is known."""
+"""What a batch writes, sends and drops, kept back until the whole batch has succeeded."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ColumnCollector(Protocol):
 
 
 class _Writes(NamedTuple):
-    """Rows of one store: ``values`` are the rows without their times, if they are known."""
+    """Rows of one store. ``values`` are the rows without their timestamps, if they are known."""
 
     keys: Sequence[bytes]
     rows: Sequence[bytes | None]
@@ -49,18 +49,18 @@ class Effects:
     _actions: list[Callable[[], None]] = field(default_factory=list)
     _dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
     _skipped: set[tuple[str, int, int]] = field(default_factory=set)
-    #: Rows that this batch has decided on, by store: reads within the batch see them.
+    #: Rows that this batch will write, by store. Reads within the batch see them.
     _rows: dict[str, dict[bytes, bytes | None]] = field(default_factory=dict)
-    #: The newest of them, which nobody has read yet.
+    #: The newest of these rows, which have not been merged into ``_rows`` yet.
     _unread: dict[str, list[Iterable[Write]]] = field(default_factory=dict)
-    #: What is written to stores behind a cache: that is done once per batch.
+    #: Writes to stores behind a cache. They are merged and carried out once per batch.
     _held: dict[str, list[_Writes]] = field(default_factory=dict)
 
     def add(self, action: Callable[[], None]) -> None:
         self._actions.append(action)
 
     def skip(self, record: RawRecord, ask: Callable[[], None]) -> None:
-        """Leaves a record out, if whoever is asked about it does not object."""
+        """Leave a record out; ``ask`` asks the handler when the effects are applied."""
         self._skipped.add((record.topic, record.partition, record.offset))
         self.add(ask)
 
@@ -72,7 +72,7 @@ class Effects:
         return (record.topic, record.partition, record.offset) in self._skipped
 
     def newest(self, records: RawColumns) -> int:
-        """The highest time among records that were not left out, -1 if there is none."""
+        """Return the highest timestamp of records that were not skipped, or -1 if there is none."""
         if not self._skipped:
             times = records.timestamps
             return int(times.max()) if isinstance(times, np.ndarray) else max(times)
@@ -91,14 +91,14 @@ class Effects:
             self._dropped[node, reason] += count
 
     def read(self, store: str, rows: BulkRows, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Rows as the batch sees them at this point."""
+        """Return rows as the batch sees them at this point: with its own writes."""
         found, written = rows.read(keys), self.written(store)
         if not written:
             return found
         return [written.get(key, row) for key, row in zip(keys, found, strict=True)]
 
     def written(self, store: str) -> Mapping[bytes, bytes | None]:
-        """The rows that the batch has decided on so far; None for one that it deletes."""
+        """Return the rows that the batch will write so far; ``None`` for a row that it deletes."""
         for writes in self._unread.pop(store, ()):
             self._rows.setdefault(store, {}).update(writes)
         return self._rows.get(store, {})
@@ -112,7 +112,7 @@ class Effects:
         timestamps: Sequence[int],
         values: Sequence[bytes | None] | None = None,
     ) -> None:
-        """Replaces rows; ``values`` are the rows without their times, if they are known."""
+        """Replace rows. ``values`` are the rows without their timestamps, if they are known."""
         self._unread.setdefault(store, []).append(zip(keys, written, strict=True))
         if not rows.is_cached:
             self.add(lambda: rows.write(keys, written, timestamps, values))
@@ -129,9 +129,9 @@ class Effects:
 
 
 def _merged(writes: list[_Writes], rows: BulkRows) -> _Writes:
-    """What a cache would write at the commit: the last row of each key.
+    """Return what a cache would write at the commit: the last row of each key.
 
-    A row that came and went since the commit before is nothing that its store has ever seen.
+    A row that was made and deleted since the last commit was never in the store, so it is left out.
     """
     if len(writes) == 1:
         return writes[0]

@@ -1,7 +1,7 @@
-"""Expressions over columns: the value for every record at once, the same as one by one.
+"""Evaluates expressions for all records of a batch at once, with the result of one by one.
 
-Operands are evaluated for all records, also where the expression would not ask for them: if that
-raises, so does this, and the batch runs record at a time.
+Operands are evaluated for all records, also for those whose result does not need them. If an
+operand raises for one of these, the batch runs record at a time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Values = Sequence[Any]
 def evaluate(  # noqa: PLR0911 - one case per kind of expression
     expression: Expression, first: Column, second: Column
 ) -> Values:
-    """The expression of each pair: key and value, or in a join the left and the right value."""
+    """Return the expression's value for each pair: key and value, or left and right in a join."""
     match expression:
         case Literal(constant=constant):
             return [constant] * len(first)
@@ -126,8 +126,8 @@ def _with_fields(items: Values, members: Members, first: Column, second: Column)
     return _adder(tuple(name for name, _ in members))(items, *columns)
 
 
-# A comprehension per operator and per set of names: a call per record would cost more than the
-# operation itself.
+# Each operator, and each set of names, has a comprehension of its own. A call per record would cost
+# more than the operation.
 
 _SIGNS = ("+", "-", "*", "/", "//", "%", "==", "!=", "<", "<=", ">", ">=")
 _DIVISIONS = ("/", "//", "%")
@@ -152,7 +152,7 @@ _PAIRWISE: dict[str, Callable[[Values, Values], Values]] = {
 
 @cache
 def _maker(names: tuple[str, ...]) -> Callable[..., Values]:
-    """A function from columns to one object per row, with these members."""
+    """Return a function from columns to one object per row, with these members."""
     arguments, pairs = _members(names)
     return _compiled(
         f"lambda *columns: [{{{pairs}}} for {arguments}, in zip(*columns, strict=True)]"
@@ -161,7 +161,7 @@ def _maker(names: tuple[str, ...]) -> Callable[..., Values]:
 
 @cache
 def _adder(names: tuple[str, ...]) -> Callable[..., Values]:
-    """The same with the members of an object in front, which comes as the first column."""
+    """Return the same function with objects as first column, whose members come first."""
     arguments, pairs = _members(names)
     return _compiled(
         f"lambda *columns: [None if item is None else {{**item, {pairs}}}"

@@ -33,13 +33,13 @@ def last_changes(
     serde: Serde[Any],
     newest: Times,
 ) -> Batch:
-    """What a cache sends at the commit: each group as it is in the store, with its last headers."""
+    """Return what a cache sends at the commit: each row as it is stored, with its last headers."""
     headers = records.headers
     places = groups.last_places()
     if headers is not None:
         headers = [headers[place] for place in places.tolist()]
     origins = None if records.origins is None else records.origins.at(places)
-    # A cache reads back what it wrote, and so turns an int in a store of doubles into a float.
+    # A cache sends what it reads back. In a store of doubles, that makes a float of an int.
     changed = Column(states if known(serde).keeps_values else None, values, serde, is_input=False)
     return Batch(keys, changed, newest, headers, origins)
 
@@ -54,7 +54,7 @@ def running_changes(
     times: Times,
     through: Through | None,
 ) -> Batch:
-    """Every change on its own, each with the highest time of its group so far."""
+    """Return the change after each record, with the highest timestamp of its row so far."""
     values = fold.running(records.items, groups, states, through)
     check_known(values)
     newest = times.tolist()

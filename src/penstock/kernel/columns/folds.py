@@ -1,4 +1,4 @@
-"""Aggregations that are known by name, folded over columns: per key, in the order of records."""
+"""Folds columns: per key, in the order of the records."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from penstock.kernel.columns.grouping import Groups
 from penstock.model.column_function import ColumnAggregator
 from penstock.model.user_code import user_code
 
-#: What a store makes of a state that goes through it.
+#: What a state becomes when it is written to its store and read again.
 Through = Callable[[Any], Any]
 #: What is folded: one column per aggregate.
 Items = Sequence[Sequence[Any]]
 
 
 class ColumnFold(Protocol):
-    """Folds records into the states of their groups."""
+    """Folds records into the states of their groups. A group has one row in the store."""
 
     @property
     def is_order_free(self) -> bool:
-        """Whether the order of the records makes no difference at all."""
+        """Whether the same records give the same states in every order."""
 
     def start(self) -> Any:
-        """The state of a group without records."""
+        """Return the state of a group without records."""
 
     def items(self, batch: Batch) -> Items:
-        """What of a batch is folded."""
+        """Return what of a batch is folded."""
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> Sequence[Any]:
-        """The states, one per group, as they are after all records; the list is the fold's own.
+        """Return the state of each group after all records; the fold may change the list of states.
 
-        ``through`` is what becomes of a state between two records, None for nothing.
+        ``through`` is applied to a state between two records. ``None`` means that the store returns
+        states as they are.
         """
 
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> list[Any]:
-        """The state after each record; the list has what they are after all of them."""
+        """Return the state after each record, and leave each group's last state in the list."""
 
 
 class CountFold:
-    """How many records there are."""
+    """Counts records."""
 
     is_order_free: ClassVar[bool] = True
 
@@ -75,7 +76,7 @@ class CountFold:
 
 @dataclass(frozen=True, slots=True)
 class ExpressionFold:
-    """One aggregate over an expression, whose value is the state."""
+    """Folds one aggregate over an expression; the state is its value."""
 
     is_order_free: ClassVar[bool] = False
     single: SingleAggregate
@@ -103,7 +104,7 @@ class ExpressionFold:
 
 @dataclass(frozen=True, slots=True)
 class NamedFold:
-    """Several aggregates side by side: the state is an object."""
+    """Folds several aggregates side by side; the state is a dict with one member for each."""
 
     is_order_free: ClassVar[bool] = False
     named: NamedAggregates
@@ -143,7 +144,7 @@ class NamedFold:
 
 @dataclass(frozen=True, slots=True)
 class ReduceFold:
-    """A reduction by a function that is known to depend on its arguments alone."""
+    """Folds with a reducer that depends on its arguments alone."""
 
     is_order_free: ClassVar[bool] = False
     reducer: Callable[[Any, Any], Any]
@@ -175,7 +176,7 @@ class ReduceFold:
 
 @dataclass(frozen=True, slots=True)
 class AggregatorFold:
-    """An aggregation by a ``ColumnAggregator``, which depends on value and state alone."""
+    """Folds with a ``ColumnAggregator``, which depends on value and state alone."""
 
     initializer: Callable[[], Any]
     aggregator: ColumnAggregator
@@ -210,9 +211,10 @@ class AggregatorFold:
 
 
 def check_known(states: Sequence[Any]) -> None:
-    """Raise if a state is None: that deletes its row, and the next record starts a new one.
+    """Raise if a state is ``None``, which deletes its row.
 
-    The new row has the time of that record, whatever the times of the records before it are.
+    The next record then starts a new row with its own timestamp. That is left to the record
+    executor.
     """
     if any(state is None for state in states):
         raise NotProvenError("an aggregate is None")
@@ -245,11 +247,11 @@ def _fold_running(
 
 
 def _members(names: Iterable[str], states: list[Any]) -> dict[str, list[Any]]:
-    # A state of another version of the program may lack a member.
+    # A state that another version of the program has written may lack a member.
     with user_code("the store's serde"):
         return {name: [state[name] for state in states] for name in names}
 
 
 def _updated(state: Any, names: Any, values: tuple[Any, ...]) -> dict[str, Any]:
-    # A state from another version of the program may have members that nobody folds any more.
+    # A state that another version of the program has written may have more members. They stay.
     return {**state, **dict(zip(names, values, strict=True))}

@@ -1,4 +1,4 @@
-"""Functions of nodes that can be applied to a column: expressions, and a few that are known."""
+"""Applies the functions of nodes to columns: expressions, column functions and a few built-ins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.kernel.columns.evaluate import evaluate
 from penstock.model.column_function import ColumnFunction
 from penstock.model.user_code import user_code
 
-#: Functions of one value without side effects. A lambda may do anything.
+#: Functions of one value without side effects. A lambda may have side effects.
 PURE_FUNCTIONS: tuple[Any, ...] = (
     bool, float, int, len, repr, str, str.lower, str.lstrip, str.rstrip, str.split, str.strip,
     str.title, str.upper,
@@ -25,7 +25,7 @@ OverBatch = Callable[[Batch], Sequence[Any]]
 
 
 def expression_of(fn: Any, what: str) -> OverBatch:
-    """The function over key and value of every record; raises if it may do anything else."""
+    """Return the function over keys and values; raise if it may have side effects."""
     if isinstance(fn, ColumnFunction):
         return lambda batch: _called(fn, batch.keys, batch.values)
     if not isinstance(fn, Expression):
@@ -36,7 +36,7 @@ def expression_of(fn: Any, what: str) -> OverBatch:
 
 
 def mapper_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
-    """The same, or a known function of the value."""
+    """Return the same for a function that may take the value alone, such as ``str.upper``."""
     if not with_key and any(fn is known for known in PURE_FUNCTIONS):
         return lambda batch: _mapped(fn, batch.values)
     if not with_key and isinstance(fn, ColumnFunction):
@@ -45,7 +45,7 @@ def mapper_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
 
 
 def lists_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
-    """The same for a function that gives a list: one for every record."""
+    """Return the same for a function that returns a list for every record."""
     if not isinstance(fn, ColumnFunction):
         return mapper_of(fn, what, with_key=with_key)
     if with_key:
@@ -54,14 +54,14 @@ def lists_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
 
 
 def pairs_of(fn: Any, what: str) -> OverBatch:
-    """The function over every record that gives keys and values; there is no expression for it."""
+    """Return the same for a function that returns keys and values. No expression does that."""
     if not isinstance(fn, ColumnFunction):
         raise NotVectorisableError(f"{what} is a Python function that gives records")
     return lambda batch: _mapped(fn.func, batch.keys, batch.values)
 
 
 def flat_of(fn: Any, *, with_key: bool) -> Callable[[Batch], Any] | None:
-    """What a function that gives any number of results does to columns, if it says so."""
+    """Return the column form of a function that returns any number of results, if it has one."""
     over_columns = fn.over_columns if isinstance(fn, ColumnFunction) else None
     if over_columns is None:
         return None
@@ -92,13 +92,13 @@ def _mapped(fn: Any, *columns: Column) -> Sequence[Any]:
 
 
 def evaluated(expression: Expression, first: Column, second: Column) -> Sequence[Any]:
-    """The expression of each pair; it may raise, for types that it cannot combine, say."""
+    """Return the expression's value for each pair; an error counts as one of user code."""
     with user_code("an expression"):
         return evaluate(expression, first, second)
 
 
 def joiner_of(fn: Any, *, with_key: bool) -> Callable[[Column, Column, Column], Sequence[Any]]:
-    """The joiner over keys, left and right values; raises if it may do anything else."""
+    """Return the joiner over keys, left and right values; raise if it may have side effects."""
     if isinstance(fn, ColumnFunction):
         if with_key:
             return lambda keys, left, right: _called(fn, keys, left, right)

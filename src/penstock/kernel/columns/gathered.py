@@ -1,4 +1,4 @@
-"""What a fold keeps of the pieces of a batch until the batch ends: its keys, times and items."""
+"""What a fold keeps of a batch's pieces until the batch ends: keys, timestamps and items."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.model.record import Headers
 
 
 class Gathered:
-    """Columns of the records so far. Values that nobody folds are not among them."""
+    """The columns of the records so far, without values that are not folded."""
 
     def __init__(self) -> None:
         self._keys: list[Sequence[bytes | None]] = []
@@ -37,10 +37,10 @@ class Gathered:
         key_values: Sequence[object] = (),
         origins: Origins | None = None,
     ) -> None:
-        """Takes the records of a piece; none of the keys may be None.
+        """Add the records of a piece. None of the keys is ``None``.
 
-        Values of keys are kept where they are sent on as they came: a serde may accept others
-        than it gives back.
+        ``key_values`` are needed only if changes are forwarded with them. They are not decoded from
+        the bytes, because a serde may accept values of types that it does not return.
         """
         self.key_values += key_values
         self._keys.append(keys)
@@ -65,7 +65,7 @@ class Gathered:
 
     @property
     def starts(self) -> Times:
-        """The starts of the records' windows."""
+        """Return the start of each record's window."""
         return np.concatenate(self._starts)
 
     @property

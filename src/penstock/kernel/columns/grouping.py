@@ -1,4 +1,4 @@
-"""Records of the same key found together: a number per key, and where each key comes last."""
+"""Finds the records of each key: a number per key, and the place of its last record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.model.columns.dictionary_bytes import DictionaryBytes, numbered
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """``codes`` says for each record which of the ``keys`` it has."""
+    """``codes`` has for each record the place of its key in ``keys``."""
 
     codes: Places
     keys: list[bytes]
@@ -24,14 +24,14 @@ class Groups:
         return len(self.keys)
 
     def last_places(self) -> Places:
-        """For each key, where its last record is."""
+        """Return for each key the place of its last record."""
         last = np.zeros(len(self), np.int64)
-        # Of several records with the same key the last one stays.
+        # If a key has several records, the last assignment stays.
         last[self.codes] = np.arange(len(self.codes))
         return last
 
     def newest(self, timestamps: Times) -> Times:
-        """For each key, the highest of its timestamps."""
+        """Return the highest timestamp of each key."""
         newest = np.full(len(self), np.iinfo(np.int64).min)
         np.maximum.at(newest, self.codes, timestamps)
         return newest
@@ -41,7 +41,7 @@ class Groups:
 
 
 def grouped(keys: Sequence[bytes | None]) -> Groups:
-    """Finds the different keys; none of them may be None."""
+    """Find the different keys. None of them is ``None``."""
     if isinstance(keys, DictionaryBytes):
         used = keys.used()
         return Groups(used.codes, used.different)
@@ -49,9 +49,10 @@ def grouped(keys: Sequence[bytes | None]) -> Groups:
 
 
 def grouped_in_order(keys: Sequence[bytes | None]) -> Groups:
-    """The same with the keys in the order of their bytes, which is that of a store.
+    """Find the different keys, in the order of their bytes. A store keeps them in this order.
 
-    They are new objects: what is used one after the other had better lie side by side.
+    The keys are new objects: objects that are used one after another are faster if they lie side by
+    side in memory.
     """
     if isinstance(keys, DictionaryBytes):
         used = keys.used()
@@ -64,7 +65,7 @@ def grouped_in_order(keys: Sequence[bytes | None]) -> Groups:
 
 
 def grouped_windows(groups: Groups, starts: Times) -> tuple[Groups, Times]:
-    """Groups by key and window, in the order of their last records, and the start of each."""
+    """Group by key and window, in the order of last records; return the windows' starts, too."""
     distinct, windows = np.unique(starts, return_inverse=True)
     pairs, codes = np.unique(groups.codes * len(distinct) + windows, return_inverse=True)
     last = np.zeros(len(pairs), np.int64)
@@ -76,7 +77,7 @@ def grouped_windows(groups: Groups, starts: Times) -> tuple[Groups, Times]:
 
 
 def _numbers(order: Places) -> Places:
-    """For each item the place that the order gives it."""
+    """Return for each item its place in the order."""
     numbers = np.empty(len(order), np.int64)
     numbers[order] = np.arange(len(order))
     return numbers

@@ -1,4 +1,4 @@
-"""The order of different keys by their bytes, which is the order of a store."""
+"""Sorts different keys by their bytes, which is the order of a store."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _HEAD = 8
 
 
 def key_order(keys: pa.BinaryArray) -> NDArray[np.int64]:
-    """The places of the keys, smallest first.
+    """Return the places of the keys, smallest key first.
 
-    Eight bytes of a key, after what all have in common, make a number, and numbers are put in
-    order in a quarter of the time. Where they do not tell all keys apart the keys themselves do.
+    All keys begin with the same bytes. The eight bytes after those make a number, and numbers are
+    sorted in a quarter of the time. If two keys have the same number, the keys themselves are
+    sorted.
     """
     if len(keys) > 1:
         heads = _heads(keys, _common_length(keys))
@@ -29,14 +30,14 @@ def key_order(keys: pa.BinaryArray) -> NDArray[np.int64]:
 
 
 def _common_length(keys: pa.BinaryArray) -> int:
-    """How many bytes all keys begin with: those that the smallest and the largest share."""
+    """Return how many bytes all keys begin with: those that the smallest and the largest share."""
     ends = pc.min_max(keys)
     pairs = zip(ends["min"].as_py(), ends["max"].as_py(), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _heads(keys: pa.BinaryArray, start: int) -> NDArray[np.uint64]:
-    """The bytes of each key from there on as a number; a key that ends before has zeros."""
+    """Return eight bytes of each key as a number; a key that ends before has zeros."""
     _, offsets, data = keys.buffers()
     ends = np.frombuffer(offsets, np.int32)[keys.offset : keys.offset + len(keys) + 1]
     ends = ends.astype(np.int64)

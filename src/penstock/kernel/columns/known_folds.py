@@ -1,4 +1,4 @@
-"""Which fold over columns does the same as the functions of a node."""
+"""Finds the column fold that does the same as the functions of a node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.model.column_function import ColumnAggregator
 
 
 def fold_of(initializer: Any, fn: Any) -> ColumnFold | None:
-    """The fold over columns that does the same as these functions, if one is known."""
+    """Return the column fold that does the same as these functions; ``None`` if none is known."""
     if initializer is count_start and fn is count_step:
         return CountFold()
     if isinstance(fn, ColumnAggregator):

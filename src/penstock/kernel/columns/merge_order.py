@@ -1,4 +1,4 @@
-"""In which order records of several queues are taken: by time, as ``PartitionGroup`` does."""
+"""The order in which a task takes the records of several queues: by time, as ``PartitionGroup``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from penstock.kernel.java_queue import JavaQueue
 
-#: A queue's number and the times of its records.
+#: A queue's number and the timestamps of its records.
 Filled = tuple[int, Sequence[int]]
-#: A queue's number, its first record of a turn and the one after its last.
+#: A queue's number, the first record of a run and the one after its last.
 Run = tuple[int, int, int]
 
 
@@ -26,10 +26,11 @@ class _Queue:
 
 
 def merge_order(queues: Sequence[Sequence[int]]) -> list[Run]:
-    """Gives runs of records: the queue's number, its first record and the one after its last.
+    """Return runs of records that one queue gives without a record of another queue in between.
 
     Args:
-        queues: The times of the records of each queue, in the order in which they were filled.
+        queues: The timestamps of each queue's records. Queues are in the order in which they were
+            filled, which decides between equal timestamps.
     """
     filled = [(number, times) for number, times in enumerate(queues) if len(times)]
     if len(filled) == 2:
@@ -38,7 +39,7 @@ def merge_order(queues: Sequence[Sequence[int]]) -> list[Run]:
 
 
 def _merge_two(one: Filled, other: Filled) -> list[Run]:
-    """A queue goes on while its next record is older than the other's; the first queue begins."""
+    """Merge two queues: one goes on while its next record is older than the other's."""
     runs: list[Run] = []
     here: list[Any] = [*one, 0]
     there: list[Any] = [*other, 0]
@@ -69,7 +70,7 @@ def _merge_many(filled: Sequence[Filled]) -> list[Run]:
             if number >= 0:
                 runs.append((number, first, after))
             number, first = queue.number, queue.at
-        # Once all others are empty nobody has to be asked any more.
+        # If all other queues are empty, the rest of this one is a single run.
         queue.at = queue.at + 1 if len(waiting) else len(queue.times)
         after = queue.at
         if queue.at < len(queue.times):

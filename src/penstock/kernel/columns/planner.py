@@ -1,7 +1,7 @@
-"""Which sources of a task run over columns: all nodes behind them must, and nothing may show.
+"""Decides which tasks run over columns, where the result is provably the same.
 
-Over columns a node sees a whole batch before the next node sees any of it. That is the same as
-record by record as long as no two paths meet: in a store, or in a topic.
+Over columns, a node takes a whole batch before the next node takes any of it. The result is that of
+single records as long as no two paths meet in a store or in a topic.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:
-    """The column form of every source of a task, or by node why there is none.
+    """The column executor of every source of a task, or for each node in the way the reason.
 
-    ``is_tied`` says that sources meet: their records have to keep their order between them.
+    ``is_tied`` says that sources meet in a store or topic. Then their records have to be merged by
+    time.
     """
 
     sources: dict[str, SourceColumns] = field(default_factory=dict)
@@ -39,14 +40,14 @@ class ColumnPlan:
 
     @property
     def is_handed_off(self) -> bool:
-        """Whether something is left for the flush after a batch."""
+        """Whether the flush after a batch sends results to nodes that take single records."""
         return any(
             step.is_handed_off for source in self.sources.values() for step in source.below()
         )
 
 
 def plan_columns(task: StreamTask, nodes: Iterable[str]) -> ColumnPlan:
-    """Plans a whole task: one node that sees records one by one makes all of them do so."""
+    """Plan a whole task. If one node has to take single records, all nodes of the task do."""
     plan = ColumnPlan()
     if not isinstance(task.collector, ColumnCollector):
         plan.why_not[""] = "the output takes records one by one"
@@ -79,9 +80,9 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
 
 
 def _grow(step: ColumnExecutor[Any], task: StreamTask) -> dict[str, str]:
-    """Adds the steps below one; gives those that have no column form, with the reason.
+    """Add the executors below one; return the nodes that have none, with the reason.
 
-    A fold whose cache can show its results one by one needs no steps below it.
+    A fold whose cache can hand its results to single-record nodes needs no executors below it.
     """
     why_not: dict[str, str] = {}
     for name in task.children(step.node.name):
@@ -105,7 +106,7 @@ def _grow(step: ColumnExecutor[Any], task: StreamTask) -> dict[str, str]:
 
 
 def _check_paths(step: ColumnExecutor[Any]) -> set[str]:
-    """Raises if paths below the step meet; gives all that they use."""
+    """Return the topics and stores that the paths below use; raise if two paths share one."""
     below = [_check_paths(child) for child in step.children]
     for one, other in combinations(below, 2):
         if one & other:
@@ -118,7 +119,7 @@ def _check_paths(step: ColumnExecutor[Any]) -> set[str]:
 
 
 def _tied(plan: ColumnPlan) -> ColumnPlan:
-    """Sources that meet run in turns, which only nodes that may run more than once can."""
+    """Check sources that meet: their runs alternate, so no node may run only once per batch."""
     used = {name: _check_paths(source) for name, source in plan.sources.items()}
     tied = {
         name: one & other

@@ -1,4 +1,4 @@
-"""Several folds side by side over rows that are columns: each takes its own fields."""
+"""Folds several aggregates over rows that are columns: each takes its own fields."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _UNCHANGING = (bool, bytes, float, int, str, type(None))
 
 @dataclass(frozen=True, slots=True)
 class RowFold:
-    """The state of a group is a tuple with an item per fold, or None before its first record.
+    """Folds rows. The state of a group is a tuple with an item per aggregate.
 
-    ``whole`` folds row by row, for states that their store changes between two records.
+    Before the first record of a group, its state is ``None``. ``whole`` folds row by row. It is
+    used if the store changes states between two records.
     """
 
     parts: tuple[FieldFold, ...]
@@ -78,7 +79,7 @@ class RowFold:
 
 
 def _firsts(part: FieldFold) -> Iterator[Any]:
-    """States of groups without records; one that could be changed is never handed out twice."""
+    """Return states of groups without records; a mutable one is made anew for each group."""
     first = part.start()
     if isinstance(first, _UNCHANGING):
         return repeat(first)
@@ -94,7 +95,7 @@ def _rows(items: Items, groups: Groups) -> Sequence[Any]:
 
 
 def _fold(part: FieldFold, columns: Items, groups: Groups, states: list[Any]) -> list[Any]:
-    """Folds record by record; gives the state after each."""
+    """Fold record by record; return the state after each."""
     step, result = part.step, []
     rows = _rows(columns, groups)
     with user_code("an aggregator"):

@@ -1,7 +1,7 @@
-"""Whether a state may stay in memory between two records, instead of going through its store.
+"""Whether a store returns a state as it was written, so that it may stay in memory meanwhile.
 
-Record at a time every state is written and read again before the next record sees it. That makes
-a float of an int in a store of doubles, and refuses an int that is too large for a moment.
+Record at a time, every state is written to its store and read again before the next record uses it.
+A store of doubles makes a float of an int, and a store of longs refuses an int that is too large.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from penstock.serde.primitives import (
 )
 
 _NONE = type(None)
-#: Types whose values a serde gives back as they were, or as ``Through`` makes them.
+#: The types of values that a serde returns as they were, or as ``Through`` changes them.
 _KEPT: dict[type, frozenset[type]] = {
     BytesSerde: frozenset({bytes}),
     DoubleSerde: frozenset({float, int, _NONE}),
@@ -43,12 +43,14 @@ Check = Callable[[Items, Sequence[Any]], Through | None]
 
 
 def state_check(serde: Serde[Any], fold: ColumnFold) -> Check:
-    """A check of what is folded into which states: gives what the store makes of each state.
+    """Return a check that takes the folded items and the states, and returns a ``Through``.
 
-    None stands for nothing. It raises where a store does anything else.
+    ``None`` says that the store returns states as they are. The check raises if the store may do
+    anything else.
     """
     if isinstance(fold, AggregatorFold | RowFold):
-        # The types of what is folded say nothing about the states, so each goes through the serde.
+        # The types of the folded items say nothing about the states, so each state goes through the
+        # serde.
         through = None if known(serde).keeps_values else _through(serde)
         return lambda items, states: through
     kept = _KEPT.get(type(serde))
@@ -77,7 +79,7 @@ def _through(serde: Serde[Any]) -> Through:
 
 
 def _reach(items: Items, states: Sequence[Any]) -> int:
-    """How far from zero any sum of these can be."""
+    """Return how far from zero any sum of these can be."""
     total: int = sum(abs(item) for column in items for item in column if item is not None)
     highest: int = max((abs(state) for state in states if state is not None), default=0)
     return total + highest

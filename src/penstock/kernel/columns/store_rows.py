@@ -1,4 +1,4 @@
-"""Between the rows of a timestamped store and columns: eight bytes of time, then the value."""
+"""The rows of a timestamped store as columns: eight bytes of timestamp, then the value."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from penstock.topology.nodes.node import TableNode
 if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
 
-#: The time of a row that does not exist: before all others.
+#: The timestamp of a row that does not exist: it is before all others.
 NEVER = np.iinfo(np.int64).min
 
 
 def read_rows(
     rows: Sequence[bytes | None], serde: Serde[Any], missing: Callable[[], Any]
 ) -> tuple[list[Any], Times]:
-    """The values and times of rows; ``missing`` makes the value of one that does not exist."""
+    """Return the values and timestamps of rows; ``missing`` makes the value of a missing row."""
     present = [row for row in rows if row is not None]
     values = decode_all(serde, [row[8:] for row in present])
     times = np.frombuffer(b"".join([row[:8] for row in present]), ">i8").astype(np.int64)
@@ -40,15 +40,15 @@ def read_rows(
 
 
 def written_rows(times: Times, values: Sequence[bytes]) -> list[bytes]:
-    """The rows of values with their times."""
+    """Return the rows of values with their timestamps."""
     heads = times.astype(">i8").view("V8").tolist()
     return [head + value for head, value in zip(heads, values, strict=True)]
 
 
 def bulk_of(node: TableNode, task: TaskServices, *, may_send_old: bool = False) -> Any:
-    """The rows of the node's store; raises where they have to be seen one by one.
+    """Return the rows of the node's store; raise if they have to be read one by one.
 
-    Old values are sent only by a cache, and only for whoever leaves that to it.
+    Old values are sent only by a cache. ``may_send_old`` says that the caller leaves them to it.
     """
     if node.versioned:
         raise NotVectorisableError("its store is versioned")
@@ -64,7 +64,7 @@ def bulk_of(node: TableNode, task: TaskServices, *, may_send_old: bool = False) 
 
 
 def stored_keys(keys: Column, serde: Serde[Any]) -> Sequence[bytes | None]:
-    """The bytes of keys. A key that is there and has none is left to the store itself."""
+    """Return the bytes of keys; raise if the serde has no bytes for a key that is not null."""
     found = keys.encoded(serde)
     if None in found and any(
         data is None and is_known for data, is_known in zip(found, keys.are_known(), strict=True)
@@ -79,7 +79,7 @@ def settled(rows: Any) -> None:
 
 
 def encoded_states(serde: Serde[Any], states: Sequence[Any]) -> Sequence[bytes]:
-    """The bytes of new states. A state of None would delete its row."""
+    """Return the bytes of new states; raise if one is ``None``, which would delete its row."""
     values = Column(states).encoded(serde)
     if None in values:
         raise NotProvenError("an aggregate is None")

@@ -1,4 +1,4 @@
-"""Texts that come again and again, such as words: each has one number for the whole batch."""
+"""Texts that repeat, such as words: each has one number for the whole batch."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 from penstock.kernel.columns.batch import CodedColumn, Column
 from penstock.serde.primitives import StringSerde
 
-#: Fewer texts than this are not worth looking for the same among them.
+#: Among fewer texts than this, it is not worth looking for equal ones.
 _FEW_TEXTS = 64
 
 
 class Vocabulary:
-    """Numbers texts in the order in which they come first, over all pieces of a batch.
+    """Numbers texts in the order of their first use, over all pieces of a batch.
 
-    The columns of all pieces share their different texts, so that putting pieces together again
-    only takes their numbers.
+    The columns of all pieces share their different texts. So pieces are put together again by their
+    numbers alone.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Vocabulary:
         self._bytes: list[bytes | None] = []
 
     def column(self, texts: Sequence[Any]) -> Column:
-        """A column of values, coded if most of them come again."""
+        """Return a column of texts, with numbers if most texts repeat."""
         if len(texts) < _FEW_TEXTS or not self._is_worth_it or set(map(type, texts)) != {str}:
             return Column(texts)
         codes = np.fromiter(map(self._numbers.__getitem__, texts), np.int64, len(texts))
@@ -42,7 +42,7 @@ class Vocabulary:
         return CodedColumn(codes, shared)
 
     def _add(self, texts: list[str]) -> bool:
-        """False if one of them cannot be written as UTF-8."""
+        """Add texts; return false if one of them cannot be written as UTF-8."""
         try:
             self._bytes += [*map(str.encode, texts)]
         except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""A column of bytes in which the same bytes come again and again: each is kept once."""
+"""A column of bytes that repeat: each different item is kept once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from penstock.model.columns.dictionary_column import DictionaryColumn
 
 
 class DictionaryBytes(DictionaryColumn[bytes]):
-    """For every row a number, for every number its bytes; no two numbers have the same bytes."""
+    """A number for each row, and bytes for each number; no two numbers have the same bytes."""
 
     __slots__ = ()
 
     def used(self) -> DictionaryBytes:
-        """The same rows without bytes that are in none of them."""
+        """Return the same rows, without bytes that no row has."""
         is_used = np.zeros(len(self.different) + 1, bool)
         is_used[self.codes] = True
         if is_used[:-1].all():
@@ -29,7 +29,7 @@ class DictionaryBytes(DictionaryColumn[bytes]):
 
 
 def coded_together(parts: Sequence[DictionaryBytes]) -> DictionaryBytes:
-    """Several columns one after the other, with one number for the same bytes."""
+    """Return several columns one after another, with the same number for the same bytes."""
     if all(part.different is parts[0].different for part in parts):
         # They were cut from the same column.
         return DictionaryBytes(np.concatenate([part.codes for part in parts]), parts[0].different)
@@ -40,13 +40,13 @@ def coded_together(parts: Sequence[DictionaryBytes]) -> DictionaryBytes:
 
 
 def joined_columns(parts: Sequence[Sequence[bytes | None]]) -> Sequence[bytes | None]:
-    """Several columns one after the other, coded if most of their rows are."""
+    """Return several columns one after another, as a dictionary if most of them are one."""
     if len(parts) == 1:
         return parts[0]
     coded = [part for part in parts if isinstance(part, DictionaryBytes)]
     if not coded or sum(map(len, coded)) * 2 < sum(map(len, parts)):
         return [item for part in parts for item in part]
-    # The end of a batch may be too short to be worth it by itself.
+    # The last piece of a batch may be too short to be worth a dictionary of its own.
     return coded_together(
         [
             part if isinstance(part, DictionaryBytes) else DictionaryBytes(*numbered(part))
@@ -56,7 +56,7 @@ def joined_columns(parts: Sequence[Sequence[bytes | None]]) -> Sequence[bytes | 
 
 
 def numbered(items: Sequence[bytes | None]) -> tuple[NDArray[np.int64], list[bytes]]:
-    """For each item the number of its bytes, -1 for None, and the different ones."""
+    """Return for each item the number of its bytes, -1 for ``None``, and the different items."""
     coded = pa.array(items, pa.large_binary()).dictionary_encode()
     codes = coded.indices.fill_null(-1).to_numpy().astype(np.int64)
     return codes, coded.dictionary.to_pylist()

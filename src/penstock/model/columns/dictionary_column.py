@@ -1,4 +1,4 @@
-"""A column in which the same items come again and again: each is kept once."""
+"""A column of items that repeat: each different item is kept once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 
-#: Fewer texts than this are not worth looking for the same among them.
+#: Among fewer texts than this, it is not worth looking for equal ones.
 _FEW_TEXTS = 64
 
 
 class DictionaryColumn(Sequence[T | None], Generic[T]):
-    """For every row a number, for every number its item; a row without an item has -1.
+    """Each row has a number, and each number has its item; a row without an item has -1.
 
-    Some items may be in no row.
+    There may be items that no row has.
     """
 
     __slots__ = ("codes", "different")
@@ -56,13 +56,13 @@ class DictionaryColumn(Sequence[T | None], Generic[T]):
 
 
 def coded_texts(texts: Sequence[Any]) -> DictionaryColumn[str] | None:
-    """The same column with every text once; None where that would save nothing."""
+    """Return the same column with every text once; ``None`` if that saves nothing."""
     if len(texts) < _FEW_TEXTS or set(map(type, texts)) != {str}:
         return None
     try:
         coded = pa.array(texts, pa.string()).dictionary_encode()
     except (pa.ArrowInvalid, UnicodeEncodeError):
-        # A text that UTF-8 does not have.
+        # The text cannot be written as UTF-8.
         return None
     if len(coded.dictionary) * 2 > len(texts):
         return None

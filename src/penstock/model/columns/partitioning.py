@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from penstock.model.partitioning import MURMUR2_MIX, MURMUR2_SEED, partition_for
 
 _MIX = np.uint32(MURMUR2_MIX)
-#: Behind the last key, so that four bytes can be read wherever one of them belongs to a key.
+#: Added behind the last key, so that four bytes can be read from every byte of a key.
 _PADDING = bytes(4)
 
 
 def partitions_for(
     keys: Sequence[bytes | None], partitions: int, *, without: int = 0
 ) -> NDArray[np.int64]:
-    """Gives the partition of every key: ``partition_for``, for a whole column.
+    """Return the partition of every key: ``partition_for``, for a whole column.
 
     ``without`` so many bytes at its end, which every key has. None counts as no bytes.
 
@@ -33,7 +33,7 @@ def partitions_for(
 
 
 def murmur2_all(keys: Sequence[bytes | None], *, without: int = 0) -> NDArray[np.uint32]:
-    """The hash of every key, unsigned: those of one length are hashed together."""
+    """Return the unsigned hash of every key; keys of one length are hashed together."""
     _, offsets, data = pa.array(keys, pa.large_binary()).buffers()
     ends = np.frombuffer(offsets, np.int64, len(keys) + 1)
     begins, sizes = ends[:-1], np.maximum(np.diff(ends) - without, 0)
@@ -46,14 +46,14 @@ def murmur2_all(keys: Sequence[bytes | None], *, without: int = 0) -> NDArray[np
 
 
 def _words_at_every_byte(data: bytes | pa.Buffer) -> NDArray[np.uint32]:
-    """The four bytes from each byte on, as numbers."""
+    """Return the four bytes from each byte on, as numbers."""
     padded = np.frombuffer(b"".join([memoryview(data), _PADDING]), np.uint8)
     shape, strides = (len(padded) - len(_PADDING) + 1, 4), (1, 1)
     return np.lib.stride_tricks.as_strided(padded, shape, strides)
 
 
 def _murmur2(words: NDArray[np.uint32], begins: NDArray[np.int64], size: int) -> NDArray[np.uint32]:
-    """The hashes of keys of this size. Products wrap around at 32 bits, as they should."""
+    """Return the hashes of keys of this size. Products wrap around at 32 bits, as in Java."""
     h = np.full(len(begins), MURMUR2_SEED ^ size, np.uint32)
     whole = size & ~3
     for place in range(0, whole, 4):

@@ -1,4 +1,4 @@
-"""Rows that are kept as columns, for whoever works on whole columns."""
+"""Rows that are kept as columns."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Places = NDArray[np.int64]
 
 
 class RowColumns(Sequence[tuple[Any, ...]]):
-    """A sequence of tuples, which has a column for each of their places.
+    """A sequence of tuples that has one column for each place of the tuples.
 
-    Every row is there: a record without a value has none, and makes its batch a list. A column
-    may be a function that makes it: it is called once somebody asks for the column, if ever.
+    It has no missing rows: a batch with a record without a value is a list instead. A column may be
+    a function that makes it. The function is called when the column is asked for the first time.
     """
 
     __slots__ = ("_columns", "_length")
@@ -45,7 +45,7 @@ class RowColumns(Sequence[tuple[Any, ...]]):
         return [self.column(place) for place in range(self.width)]
 
     def lazily(self) -> list[Callable[[], Items]]:
-        """The columns as functions, for rows that are made of these."""
+        """Return the columns as functions, to make other rows of them."""
         return [lambda place=place: self.column(place) for place in range(self.width)]  # type: ignore[misc]
 
     def __len__(self) -> int:
@@ -69,33 +69,33 @@ class RowColumns(Sequence[tuple[Any, ...]]):
         return item is not None and any(row == item for row in self)
 
     def take(self, places: Sequence[int] | Places) -> RowColumns:
-        """The rows at these places, in this order."""
+        """Return the rows at these places, in this order."""
         chosen = np.asarray(places, np.int64)
         made = [lambda of=of: taken(of(), chosen) for of in self.lazily()]
         return RowColumns(made, len(chosen))
 
     def coded(self, codes: Places) -> RowColumns:
-        """For every code the row at that place; each of them is kept once."""
+        """Return for every code the row at that place; each different row is kept once."""
         made = [lambda of=of: _coded(of(), codes) for of in self.lazily()]
         return RowColumns(made, len(codes))
 
 
 def places_of(mask: Sequence[Any] | NDArray[np.bool_]) -> Places:
-    """Where a mask is true."""
+    """Return the places where a mask is true."""
     if not isinstance(mask, np.ndarray):
         mask = np.fromiter(map(bool, mask), bool, len(mask))
     return np.flatnonzero(mask)
 
 
 def kept(items: Items, mask: Sequence[Any]) -> Items:
-    """The items where the mask is true, in the form in which they are."""
+    """Return the items where the mask is true, in the same representation."""
     if isinstance(items, RowColumns | DictionaryColumn):
         return items.take(places_of(mask))
     return [*compress(items, mask)]
 
 
 def taken(items: Items, places: Sequence[int] | Places) -> Items:
-    """The items at these places, in the form in which they are."""
+    """Return the items at these places, in the same representation."""
     if isinstance(items, RowColumns | DictionaryColumn):
         return items.take(np.asarray(places, np.int64))
     wanted = places.tolist() if isinstance(places, np.ndarray) else places

@@ -1,7 +1,8 @@
-"""What aggregations of streams decide about a record. Sliding windows and sessions have their own.
+"""What aggregations of streams decide about a record, with time windows or without.
 
 The record executors (``aggregate``, ``window_aggregate``) and the column executors beside them call
-the same object. A comparison takes a number or an array of numbers.
+the same object. A comparison takes a number or an array of numbers. Sliding windows and sessions
+have rules of their own in ``model.windows``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What joins of a stream with a table decide: with a ``KTable`` and with a ``GlobalKTable``."""
+"""What the joins of a stream with a ``KTable`` or a ``GlobalKTable`` decide about a record."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LookupRule:
-    """How a record of the stream meets the row of the table under its join key.
+    """How a record of the stream is joined with the table's row under its join key.
 
-    The join key is the record's key, or for a global table what the key selector returns. The
+    The join key is the record's key. For a global table, it is what the key selector returns. The
     result keeps the record's key, timestamp and headers.
     """
 
@@ -27,7 +27,7 @@ class LookupRule:
 
     @property
     def nulls(self) -> NullRule:
-        """A null join key has no row. A left join emits such a record without a partner."""
+        """Which nulls are taken: a null join key has no row, but a left join emits the record."""
         return NullRule(NULL_JOIN_KEY_OR_VALUE, takes_null_key=self.is_left)
 
     @overload

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 if TYPE_CHECKING:
-    # Records one at a time need no numpy, which takes a while to import.
+    # A task that runs record at a time does not need numpy, which takes a while to import.
     import numpy as np
     from numpy.typing import NDArray
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NullRule:
-    """Whether an operator takes a record that lacks its key or its value; the others are dropped.
+    """Whether an operator takes a record without a key or a value; the others are dropped.
 
-    Every operator takes a record that has both. So an executor asks only about the others.
+    Every operator takes a record that has both. So executors ask only about records that lack one.
     """
 
     drop_reason: str

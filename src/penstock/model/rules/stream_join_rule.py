@@ -41,7 +41,7 @@ class StreamJoinRule:
 
     @property
     def nulls(self) -> NullRule:
-        """A record without a key never finds a partner. It is taken where that is a result."""
+        """Which nulls are taken: a null key has no partner, but an outer side emits the record."""
         return NullRule(NULL_KEY_OR_VALUE, takes_null_key=self.is_outer)
 
     def partners(self, timestamp: int) -> tuple[int, int]:

@@ -10,9 +10,9 @@ from penstock.model.sql.span import Span
 
 
 class SqlError(PenstockError):
-    """A statement cannot be run. Knows its place in the text once ``with_source`` told it.
+    """A statement cannot be run. ``with_source`` adds the SQL text, so that the message shows it.
 
-    Takes plain positional arguments so that it pickles across processes.
+    It takes plain positional arguments, so that it can be pickled.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class SqlError(PenstockError):
         return self.span.column if self.span else None
 
     def with_source(self, text: str) -> SqlError:
-        """Gives the same error with the SQL text, so that its message can point into it."""
+        """Return the same error with the SQL text, so that its message can point into it."""
         if self.source is not None:
             return self
         return type(self)(self.code, self.message, self.fix, self.at, self.span, text)
 
     def pointing_into(self, script: str) -> SqlError:
-        """Gives the same error over the script that its span was counted in."""
+        """Return the same error over the script that its span was counted in."""
         return type(self)(self.code, self.message, self.fix, self.at, self.span, script)
 
     def __str__(self) -> str:
@@ -64,13 +64,13 @@ class SqlError(PenstockError):
             return []
         line = text[span.line - 1].rstrip("\r")
         width = max(1, min(span.end - span.start, len(line) - span.column + 1))
-        # Tabs stay tabs, so that the caret stands below the same column.
+        # Tabs stay tabs, so that the caret is below the right column.
         lead = "".join("\t" if c == "\t" else " " for c in line[: span.column - 1])
         return [f"       {line}", f"       {lead}{'^' * width}"]
 
 
 class ParseError(SqlError):
-    """The text is no statement of the language."""
+    """The text is not a statement of the language."""
 
 
 class AnalysisError(SqlError):
@@ -78,7 +78,7 @@ class AnalysisError(SqlError):
 
 
 class SqlTypeError(AnalysisError):
-    """A value has a type that its place cannot take."""
+    """A value has a type that is not allowed in its place."""
 
 
 class FunctionError(SqlError):
@@ -86,7 +86,7 @@ class FunctionError(SqlError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """Gives the advice to use the nearest known name, if there is one near enough.
+    """Return the advice to use the nearest known name, if there is one near enough.
 
     >>> did_you_mean("STRAEM", ["STREAM", "TABLE"])
     "did you mean 'STREAM'?"

@@ -1,4 +1,4 @@
-"""A place in the text of a statement: what errors of SQL point at."""
+"""A place in the text of a statement, for error messages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of the source text: offsets into it, and the line and column of its start.
+    """A piece of the source text: its offsets, and the line and column of its start.
 
-    Lines count from 1 and columns too; ``end`` is exclusive.
+    Lines and columns count from 1. ``end`` is exclusive.
     """
 
     start: int

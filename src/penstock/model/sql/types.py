@@ -59,7 +59,7 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a struct. Names differ by case."""
+    """A field of a struct. Names that differ in case are different."""
 
     name: str
     type: SqlType
@@ -90,7 +90,7 @@ DATE = Scalar("DATE")
 TIME = Scalar("TIME")
 TIMESTAMP = Scalar("TIMESTAMP")
 
-# From narrow to wide: a value of one type is, without loss of range, one of a later type.
+# From narrow to wide: each type can hold the range of the types before it.
 _WIDTH: dict[SqlType, int] = {INTEGER: 0, BIGINT: 1, DOUBLE: 3}
 _DECIMAL_WIDTH = 2
 
@@ -100,7 +100,7 @@ def is_numeric(type_: SqlType) -> bool:
 
 
 def as_decimal(type_: SqlType) -> DecimalType:
-    """Gives the DECIMAL that holds every value of a whole-number or decimal type."""
+    """Return the DECIMAL that holds every value of a whole-number or decimal type."""
     if isinstance(type_, DecimalType):
         return type_
     if type_ == INTEGER:
@@ -111,7 +111,7 @@ def as_decimal(type_: SqlType) -> DecimalType:
 
 
 def widen(left: DecimalType, right: DecimalType) -> DecimalType:
-    """Gives the DECIMAL that holds every value of both."""
+    """Return the DECIMAL that holds every value of both."""
     scale = max(left.scale, right.scale)
     return DecimalType(
         max(left.precision - left.scale, right.precision - right.scale) + scale, scale
@@ -119,7 +119,7 @@ def widen(left: DecimalType, right: DecimalType) -> DecimalType:
 
 
 def wider_number(left: SqlType, right: SqlType) -> SqlType:
-    """Gives the narrowest numeric type that both convert to: INTEGER, BIGINT, DECIMAL, DOUBLE."""
+    """Return the narrowest numeric type that both convert to: INTEGER, BIGINT, DECIMAL, DOUBLE."""
     if left == right:
         return left
     if isinstance(left, DecimalType) or isinstance(right, DecimalType):
@@ -130,7 +130,7 @@ def wider_number(left: SqlType, right: SqlType) -> SqlType:
 
 
 def arithmetic_type(operator: str, left: SqlType, right: SqlType) -> SqlType:
-    """Gives the result type of a numeric operator; DECIMAL grows so that no digit is lost."""
+    """Return the result type of a numeric operator; DECIMAL grows so that no digit is lost."""
     wider = wider_number(left, right)
     if not isinstance(wider, DecimalType):
         return wider
@@ -150,7 +150,7 @@ def arithmetic_type(operator: str, left: SqlType, right: SqlType) -> SqlType:
 
 
 def can_widen(source: SqlType, target: SqlType) -> bool:
-    """Tells whether a value is converted without a CAST where ``target`` is wanted."""
+    """Tell whether a value is converted without a CAST where ``target`` is wanted."""
     if source == target:
         return True
     if not is_numeric(source) or not is_numeric(target):
@@ -166,7 +166,7 @@ def _rank(type_: SqlType) -> int:
 
 
 def common_type(types: Iterable[SqlType | None]) -> SqlType | None:
-    """Gives the type that all convert to, NULLs (None) aside; None when all are NULL.
+    """Return the type that all convert to, NULLs (None) aside; None when all are NULL.
 
     Raises SqlTypeError when two of them have nothing in common.
     """
@@ -175,7 +175,7 @@ def common_type(types: Iterable[SqlType | None]) -> SqlType | None:
 
 
 def merge(left: SqlType, right: SqlType) -> SqlType:
-    """Gives the type that both convert to; structs get the fields of both."""
+    """Return the type that both convert to; structs get the fields of both."""
     if left == right:
         return left
     if is_numeric(left) and is_numeric(right):

@@ -1,4 +1,7 @@
-"""Dates, times and timestamps as ISO 8601 text, whole or cut short. Patterns: ``sql.functions``."""
+"""Dates, times and timestamps as ISO 8601 text, complete or shortened.
+
+Text in other patterns is read by ``sql.functions``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:[T ].*)?")
 
 @lru_cache(maxsize=1024)
 def parse_timestamp(text: str) -> int:
-    """Reads ``2026-01-31T12:30:00.123+01:00``, or a beginning of it, as milliseconds.
+    """Read ``2026-01-31T12:30:00.123+01:00``, or a beginning of it, as milliseconds.
 
     >>> parse_timestamp("1970-01-01T00:00:01")
     1000
@@ -44,7 +47,7 @@ def parse_timestamp(text: str) -> int:
 
 @lru_cache(maxsize=1024)
 def parse_date(text: str) -> int:
-    """Reads ``2026-01-31``, ``2026-01`` or ``2026`` as days since 1970."""
+    """Read ``2026-01-31``, ``2026-01`` or ``2026`` as days since 1970."""
     match = _DATE.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a date such as 2026-01-31")
@@ -54,7 +57,7 @@ def parse_date(text: str) -> int:
 
 @lru_cache(maxsize=1024)
 def parse_time(text: str) -> int:
-    """Reads ``12:30:00.123`` or a beginning of it as milliseconds of the day."""
+    """Read ``12:30:00.123`` or a beginning of it as milliseconds of the day."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a time such as 12:30:00.123")
@@ -66,7 +69,7 @@ def parse_time(text: str) -> int:
 
 
 def format_timestamp(ms: int) -> str:
-    """Writes milliseconds since 1970 as ``2026-01-31T12:30:00.123``, in UTC."""
+    """Write milliseconds since 1970 as ``2026-01-31T12:30:00.123``, in UTC."""
     moment = from_ms(ms)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03}".rjust(23, "0")
 
@@ -76,7 +79,7 @@ def format_date(days: int) -> str:
 
 
 def format_time(ms: int) -> str:
-    """Writes a time of day as Java does: without its seconds when they are zero."""
+    """Write a time of day as Java does: without its seconds when they are zero."""
     seconds = ms // 1000
     hour, minute, second = seconds // 3600, seconds // 60 % 60, seconds % 60
     return f"{hour:02}:{minute:02}:{second:02}" if second else f"{hour:02}:{minute:02}"

@@ -1,4 +1,4 @@
-"""Durations at the public edge: ``timedelta``, milliseconds as int, or text such as ``"5m"``."""
+"""Durations that users may give: ``timedelta``, milliseconds as int, or text such as ``"5m"``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TEXT = re.compile(r"\s*(-?\d+)\s*(ms|s|min|m|h|d)\s*")
 
 
 def to_ms(duration: Duration, what: str = "duration") -> int:
-    """Gives the duration in whole milliseconds; text may add units up: ``"1h 30m"``."""
+    """Return the duration in milliseconds; text may have several units, as in ``"1h 30m"``."""
     if isinstance(duration, bool):
         raise _not_a_duration(duration, what)
     if isinstance(duration, int):

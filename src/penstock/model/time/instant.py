@@ -1,4 +1,4 @@
-"""Points in time at the public edge: a ``datetime``, or milliseconds since 1970 as int."""
+"""Points in time that users may give: a ``datetime``, or milliseconds since 1970 as int."""
 
 from __future__ import annotations
 

@@ -51,12 +51,12 @@ class TimeWindows:
 
     @staticmethod
     def of_size(size: Duration) -> TimeWindows:
-        """Starts a definition that ``.grace(...)`` completes; without it there is no grace."""
+        """Start a definition that ``.grace(...)`` completes; without it, there is no grace."""
         return TimeWindows.of_size_with_no_grace(size)
 
     @staticmethod
     def of(size: Duration) -> TimeWindows:
-        """The older spelling: a window keeps accepting late records for a day in all."""
+        """Return windows as before Kafka 3.0: size and grace period together are a day."""
         windows = TimeWindows.of_size_with_no_grace(size)
         return replace(windows, grace_ms=max(_DAY_MS - windows.size_ms, 0))
 
@@ -74,7 +74,7 @@ class TimeWindows:
         return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
 
     def windows_for(self, timestamp: int) -> list[Window]:
-        """Gives the windows that contain the timestamp, earliest first."""
+        """Return the windows that contain the timestamp, earliest first."""
         return [
             Window(start, min(start + self.size_ms, MAX_LONG))
             for start in rule_of(self).starts(timestamp)
@@ -83,7 +83,7 @@ class TimeWindows:
 
 @dataclass(frozen=True, slots=True)
 class UnlimitedWindows:
-    """One window from ``start_ms`` to the end of time."""
+    """One window from ``start_ms`` on, without an end."""
 
     start_ms: int = 0
 
@@ -160,7 +160,7 @@ class SessionWindows:
 
     @staticmethod
     def with_(gap: Duration) -> SessionWindows:
-        """The older spelling: a session keeps accepting late records for a day in all."""
+        """Return sessions as before Kafka 3.0: gap and grace period together are a day."""
         windows = SessionWindows.of_inactivity_gap_with_no_grace(gap)
         return replace(windows, grace_ms=max(_DAY_MS - windows.gap_ms, 0))
 
@@ -170,11 +170,11 @@ class SessionWindows:
 
 @dataclass(frozen=True, slots=True)
 class JoinWindows:
-    """How far apart two records may be: the other side within ``[-before, +after]`` of this one.
+    """How far apart two records may be: the other record within ``[-before, +after]`` of this one.
 
-    ``is_eager`` is how left and outer joins worked before Kafka 3.1, and still do in ksqlDB when
-    no grace period is given: a record without a partner is emitted at once, not when its window
-    has closed, so that it may be followed by its joined form.
+    With ``is_eager``, a record without a partner is emitted at once, not when its window has
+    closed. If a partner comes later, the joined record follows. Left and outer joins worked like
+    this before Kafka 3.1, and in ksqlDB they still do if no grace period is given.
     """
 
     before_ms: int
@@ -202,7 +202,7 @@ class JoinWindows:
 
     @staticmethod
     def of(difference: Duration) -> JoinWindows:
-        """The older spelling: records may be late by a day in all."""
+        """Return windows as before Kafka 3.0: window and grace period together are a day."""
         windows = JoinWindows.of_time_difference_with_no_grace(difference)
         return replace(windows, grace_ms=max(_DAY_MS - windows.size_ms, 0))
 

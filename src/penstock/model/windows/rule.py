@@ -1,4 +1,4 @@
-"""Which windows a record falls into, and which of them are closed: the one place that decides it.
+"""Decides which windows a record falls into, and which of them are closed.
 
 The arithmetic takes a number or an array of numbers, so the record executor and the column executor
 (``window_aggregate`` and ``window_aggregate_columns`` in the kernel) run the same lines.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 if TYPE_CHECKING:
-    # Records one at a time need no numpy, which takes a while to import.
+    # A task that runs record at a time does not need numpy, which takes a while to import.
     import numpy as np
     from numpy.typing import NDArray
 

@@ -1,4 +1,4 @@
-"""A window of time, and a key inside one."""
+"""A window of time, and a key in a window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folds a grouped stream. As data: ``penstock.topology.nodes.aggregations.aggregate``."""
+"""Folds a grouped stream. Node: ``topology.nodes.aggregations.aggregate``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AggregateExecutor(Executor[Aggregate]):
 
 @executes(Reduce)
 class ReduceExecutor(Executor[Reduce]):
-    """An aggregation whose first value is the aggregate; the function never sees None."""
+    """Folds with a reducer. The first value is the state, so the reducer never gets ``None``."""
 
     def init(self) -> None:
         reducer = self.node.fn
@@ -83,7 +83,7 @@ def _process_timestamped(
             return
         raw_key, row = read(key)
         if row is None:
-            # This is also the old value of a first change: not None, as in Java.
+            # The initial state is also the old value of the first change, as in Kafka Streams.
             old, newest = initializer(), timestamp
         else:
             old, newest = row
@@ -120,7 +120,8 @@ def _process_versioned(
         newest = timestamp if row is None else FOLD.result_time(timestamp, row.timestamp)
         new = fold(key, value, old)
         valid_to = store.put(key, new, newest)
-        # What is older than the history is not in the table, so later nodes must not see it.
+        # The store has refused a record that is older than its history, so later nodes do not see
+        # it.
         if valid_to != PUT_RETURN_CODE_NOT_PUT:
             is_latest = valid_to == PUT_RETURN_CODE_VALID_TO_UNDEFINED
             change = Change(new, old if sends_old else None, is_latest)

@@ -1,4 +1,4 @@
-"""Folds a grouped stream over columns. Record at a time: ``aggregate.py``."""
+"""Folds a grouped stream over columns. Record executor: ``aggregate.py``."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
 
 
 class FoldColumns(CachedFold):
-    """One read and one write per key of the batch, however many records it has.
+    """Reads and writes each key of the batch once, however many records it has.
 
-    Behind a cache each key is sent once, as it is after the batch, in the order in which the keys
-    changed last: what the cache's flush at the commit would send. Without one, every change is.
+    Behind a cache, each key is sent once, as it is after the batch. The keys are in the order of
+    their last changes, as in the cache's flush at the commit. Without a cache, every change is
+    sent.
     """
 
     _rows: BulkRows
@@ -80,7 +81,7 @@ class FoldColumns(CachedFold):
         rows, store = self._rows, self.node.store or ""
         settled(rows)
         key_serde, serde = rows.keys.serde, rows.values.serde
-        # The store finds and keeps neighbours in half the time.
+        # A store reads and writes sorted keys in half the time.
         groups, timestamps = grouped_in_order(records.keys), records.timestamps
         states: Sequence[Any]
         states, times = read_rows(effects.read(store, rows, groups.keys), serde, self._fold.start)
@@ -96,7 +97,7 @@ class FoldColumns(CachedFold):
         newest = result_times(FOLD, groups.newest(timestamps), times)
         values = encoded_states(serde, states)
         written = written_rows(newest, values)
-        # In this order a cache gets and sends them.
+        # A cache gets its entries, and sends them, in the order of last changes.
         in_turn = np.argsort(groups.last_places())
         if self.is_handed_off:
             entries = (last_contexts(records, groups), groups.keys, written)
@@ -121,7 +122,7 @@ class AggregateColumns(FoldColumns):
 
 @vectorises(Reduce)
 class ReduceColumns(FoldColumns):
-    """Reductions by functions that are known to be pure, such as ``max`` and ``operator.add``."""
+    """Reductions by functions that depend on their arguments alone, such as ``max``."""
 
     def __init__(self, node: Reduce, task: TaskServices) -> None:
         is_known = isinstance(node.fn, ColumnFunction) or any(

@@ -1,4 +1,4 @@
-"""Folds a grouped stream per session. Node: ``nodes.aggregations.session_aggregate``."""
+"""Folds a grouped stream per session. Node: ``topology.nodes.aggregations.session_aggregate``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
     def _fold(self, key: Any, value: Any, timestamp: int, close_time: int) -> None:
         node, store, rule = self.node, self._store, self._rule
         start = end = timestamp
-        # Merging starts from the initializer, and comes before the record's own value.
+        # Merging starts from the initializer. The record's own value is added at the end.
         aggregate = node.initializer()
         with store.find_sessions(key, *rule.neighbours(timestamp)) as found:
             sessions = list(found)
@@ -76,7 +76,7 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         self.forward_at(session, Change(new, old), session.window.end, headers)
 
     def _emit_closed(self, close_time: int, headers: Headers) -> None:
-        """Forwards the sessions that closed since the last time, as far as the store has them."""
+        """Forward the sessions that have closed since the last time and are still in the store."""
         clock, task = self.clock, self.task
         if not clock.is_time_to_emit(close_time, task.system_time(), task.emit_interval_ms):
             return

@@ -1,6 +1,6 @@
 """Folds a grouped stream per sliding window.
 
-As data: ``penstock.topology.nodes.aggregations.sliding_aggregate``.
+Node: ``topology.nodes.aggregations.sliding_aggregate``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from penstock.topology.nodes.aggregations.sliding_aggregate import SlidingAggreg
 
 
 class _Arrival:
-    """One record on its way through the windows of its key.
+    """One record while it is added to the windows of its key.
 
-    The windows around a record at time ``t`` are its left window, which ends at ``t``, and its
-    right window, which starts at ``t + 1``; the others were made by records near it.
+    A record at time ``t`` has a left window, which ends at ``t``, and a right window, which starts
+    at ``t + 1``. All other windows around it were made by records near it.
     """
 
     __slots__ = ("close_time", "headers", "key", "starts", "timestamp", "value")
@@ -69,7 +69,7 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
             return
         record = _Arrival(key, value, timestamp, headers, close_time)
         if self._rule.is_early(timestamp):
-            # Such a record emits nothing final either: no window can have closed before it.
+            # Such a record emits no final result: no window can have closed before it.
             self._process_early(record)
             return
         if self.node.emits_first:
@@ -79,7 +79,7 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
             self._emit_closed(close_time, headers)
 
     def _process_backward(self, record: _Arrival) -> None:
-        """Updates the windows that contain the record, latest first, then makes missing ones."""
+        """Update the windows that contain the record, latest first, then make missing ones."""
         timestamp, rule = record.timestamp, self._rule
         left: Any = None
         right: Any = None
@@ -99,7 +99,7 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
                     has_left = True
                     self._update(record, start, row)
                     if row.timestamp >= timestamp:
-                        # Another record had this timestamp and made all the windows there are.
+                        # Another record had this timestamp, and made all windows of it.
                         return
                     previous = row.timestamp
                 else:
@@ -114,9 +114,9 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
             self._make_right(record, right)
 
     def _process_early(self, record: _Arrival) -> None:
-        """Handles a record whose left window would start before 0.
+        """Add a record whose left window would start before 0.
 
-        All of them share the window that starts at 0 instead.
+        All such records share the window that starts at 0.
         """
         timestamp, right_start = record.timestamp, self._rule.right_start
         shared: Any = None
@@ -136,7 +136,7 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
                 else:
                     has_right = True
         if right is None and shared is not None and shared.timestamp > timestamp:
-            # Only records after this one are in the shared window: they are its right window.
+            # The shared window has only later records, so its value is that of the right window.
             right = shared
         if not has_right:
             self._make_right(record, right)
@@ -154,14 +154,14 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
             self._update(record, start, _row(self.node.initializer(), record.timestamp))
 
     def _make_right(self, record: _Arrival, right: Any) -> None:
-        """Makes the record's right window from a window that overlaps it, if that is not empty."""
+        """Make the record's right window from one that overlaps it, if there are records in it."""
         if right is not None and right.timestamp > record.timestamp:
             start = self._rule.right_start(record.timestamp)
             self._store.put(record.key, right, start)
             self._forward_update(record, start, right.value, None, right.timestamp)
 
     def _update(self, record: _Arrival, start: int, row: Any) -> None:
-        """Folds the record into a window; a closed one counts as a drop and stays as it is."""
+        """Fold the record into a window; if the window is closed, count a drop instead."""
         if not self._rule.is_open(start, record.close_time):
             self.task.dropped(self.node.name, EXPIRED_WINDOW)
             return
@@ -189,7 +189,7 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
             self.forward_at(windowed, change, timestamp, record.headers)
 
     def _emit_closed(self, close_time: int, headers: Headers) -> None:
-        """Forwards the windows that closed since the last time, as far as the store has them."""
+        """Forward the windows that have closed since the last time and are still in the store."""
         clock, task = self.clock, self.task
         if not clock.is_time_to_emit(close_time, task.system_time(), task.emit_interval_ms):
             return

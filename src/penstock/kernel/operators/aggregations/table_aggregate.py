@@ -1,7 +1,7 @@
-"""Folds a grouped table. As data: ``penstock.topology.nodes.aggregations.table_aggregate``.
+"""Folds a grouped table. Node: ``topology.nodes.aggregations.table_aggregate``.
 
-The result's time is the later one of the record and of the value it updates. A value that became
-null is gone from the store, and its time with it.
+The result has the later timestamp of the record and of the row that it updates. A row that becomes
+null is deleted, and its timestamp with it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TableAggregateExecutor(Executor[TableAggregate]):
 
 @executes(TableReduce)
 class TableReduceExecutor(Executor[TableReduce]):
-    """Subtracts the old row, then adds the new one; where nothing is left the new one starts."""
+    """Subtracts the old row, then adds the new one; if nothing is left, the new one stays."""
 
     def init(self) -> None:
         self._table = MaterializedTable(self)

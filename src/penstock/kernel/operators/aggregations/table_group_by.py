@@ -14,9 +14,9 @@ from penstock.topology.nodes.aggregations.table_group_by import TableGroupBy
 
 @executes(TableGroupBy)
 class TableGroupByExecutor(Executor[TableGroupBy]):
-    """Sends the old row to its group before the new row to its own, or both as one change.
+    """Sends the old row to its group, then the new row to its own; in one group, as one change.
 
-    One change for one group matters: as two, the aggregation would forward the state between.
+    As two changes, the aggregation would forward the state between them.
     """
 
     def init(self) -> None:
@@ -49,8 +49,8 @@ class TableGroupByExecutor(Executor[TableGroupBy]):
         pair = self._fn(key, value)
         if pair is not None and pair.__class__ is not tuple:  # type: ignore[redundant-expr]
             pair = checked_pair(pair, "group_by")
-        # A row without a new key or value belongs to no group. Functions of users may return
-        # None although their type says otherwise.
+        # A row without a new key or value belongs to no group. A user's function may return
+        # ``None`` although its type hint says otherwise.
         if pair is None or pair[0] is None or pair[1] is None:  # type: ignore[redundant-expr]
             return None
         return pair

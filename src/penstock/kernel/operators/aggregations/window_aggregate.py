@@ -1,4 +1,4 @@
-"""Folds a grouped stream per time window. Node: ``nodes.aggregations.window_aggregate``."""
+"""Folds a grouped stream per window. Node: ``topology.nodes.aggregations.window_aggregate``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
         initializer, fn, sends_old = node.initializer, node.fn, node.sends_old
         read, write, is_newer = self._store.read, self._store.write, WINDOW_FOLD.is_newer
         window_from = shared_windows(node.windows.size_ms)
-        # With final emission the cache, if any, has no one to tell: it is read at the close.
+        # With final results, the cache has no listener: results are read when a window closes.
         is_silent = (
             node.emit_final or TableForwarder(self._store, self, sends_old=sends_old).is_cached
         )
@@ -94,7 +94,7 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
         return fold
 
     def _emit_closed(self, close_time: int, headers: Headers) -> None:
-        """Forwards the windows that closed since the last time, as far as the store has them."""
+        """Forward the windows that have closed since the last time and are still in the store."""
         clock, task, size_ms = self.clock, self.task, self.node.windows.size_ms
         if not clock.is_time_to_emit(close_time, task.system_time(), task.emit_interval_ms):
             return

@@ -1,4 +1,4 @@
-"""Folds a grouped stream per time window. Record at a time: ``window_aggregate.py``."""
+"""Folds a grouped stream per time window. Record executor: ``window_aggregate.py``."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 @vectorises(WindowAggregate)
 class WindowAggregateColumns(CachedFold):
-    """One read and one write per key and window of the batch.
+    """Reads and writes each key and window of the batch once.
 
-    Which records are late depends on the records before them: stream time is a running maximum,
+    Which records are late depends on the records before them. So stream time is a running maximum,
     never the maximum of the batch.
     """
 
@@ -65,7 +65,7 @@ class WindowAggregateColumns(CachedFold):
         self._check_states = state_check(self._rows.values.serde, fold)
         self._rule = rule_of(node.windows)
         self._clock: OperatorClock = task.operator_clock(node.name)
-        #: Where stream time is after the pieces so far; the clock itself moves with the effects.
+        #: Stream time after the pieces so far. The clock itself moves when the effects are applied.
         self._seen = NO_TIME
         self._gathered = Gathered()
         self.runs_once = True
@@ -112,7 +112,8 @@ class WindowAggregateColumns(CachedFold):
         rows, starts = self._rows, gathered.starts
         settled(rows)
         if not rows.is_cached and not rows.keeps(int(starts.min()), int(starts.max())):
-            # Behind a cache all reads come before all writes. Here they would take turns.
+            # Without a cache, each write follows its read, and a write may expire windows that are
+            # read later. Over columns, all reads come first.
             raise NotProvenError("windows of the batch expire while others are written")
         key_serde, serde = rows.keys.serde, rows.values.serde
         # In the order in which a cache would write and send them.
@@ -145,7 +146,7 @@ class WindowAggregateColumns(CachedFold):
 
 
 def _windows_of(timestamps: Times, rule: WindowRule) -> tuple[Places, Times]:
-    """For each record each of its windows, earliest first: the record's place and the start."""
+    """Return each record's place with the start of each of its windows, earliest first."""
     places = np.arange(len(timestamps))
     first = rule.first_start(timestamps)
     if rule.size_ms == rule.advance_ms:

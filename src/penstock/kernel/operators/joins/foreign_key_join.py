@@ -1,8 +1,8 @@
 """Joins two tables on a foreign key of the left one. Node: ``nodes.joins.foreign_key_join``.
 
-A left row subscribes, by message, to the right row of its foreign key. The right side keeps the
-subscription, answers it, and answers again whenever that row changes. An answer carries the hash
-of the left value that asked, so that one which a later change has overtaken is told apart.
+A left row sends a subscription to the right row of its foreign key. The right side keeps the
+subscription, answers it, and answers again whenever the right row changes. An answer has the hash
+of the left value that asked. If the left value has changed meanwhile, the answer is dropped.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ ToBytes = Callable[[Any], Any]
 
 @executes(ForeignKeySubscribe)
 class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
-    """Sends at most one new subscription per change, after the end of the one it replaces.
+    """Sends at most one new subscription per change, after it has ended the one that is replaced.
 
-    In a left join a null foreign key subscribes, too: the answer, None, makes the result. An
-    inner join drops a row that neither had nor has a foreign key.
+    In a left join, a null foreign key subscribes, too. Its answer is ``None`` and makes the result.
+    An inner join drops a row that neither had nor has a foreign key.
     """
 
     def init(self) -> None:
@@ -97,7 +97,7 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
         if new is None:
             return [(old, _DELETE)]
         if not self._is_same(old, new):
-            # The result of the old foreign key must go even if the new one finds nothing.
+            # The result of the old foreign key has to be deleted even if the new one finds no row.
             return [(old, _DELETE_SILENTLY), (new, _ANSWER_ALWAYS)]
         return [(new, _ANSWER_IF_FOUND)]
 
@@ -107,15 +107,16 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
         return self._extract(key, value) if self._with_key else self._extract(value)
 
     def _is_same(self, old: Any, new: Any) -> bool:
-        # Equal bytes, not equal objects, are what makes two keys one key for Kafka.
+        # Two keys are one key for Kafka if their bytes are equal, not if the objects are.
         return bool(new is not None and self._key_bytes(old) == self._key_bytes(new))
 
 
 @executes(ForeignKeyReceive)
 class ForeignKeyReceiveExecutor(Executor[ForeignKeyReceive]):
-    """Keeps or ends a subscription and hands it on to be answered.
+    """Keeps or ends a subscription, and forwards it to be answered.
 
-    A null foreign key has no rows to wait for, so it is not kept; only a left join answers it.
+    A null foreign key has no row to wait for, so its subscription is not kept. Only a left join
+    answers it.
     """
 
     def init(self) -> None:
@@ -142,7 +143,7 @@ class ForeignKeyReceiveExecutor(Executor[ForeignKeyReceive]):
 
 @executes(ForeignKeyLookUp)
 class ForeignKeyLookUpExecutor(Executor[ForeignKeyLookUp]):
-    """Answers a subscription with the right row; the answer's time is the later one of both."""
+    """Answers a subscription with the right row; the answer has the later timestamp of both."""
 
     def init(self) -> None:
         self._rows = value_getter_for(self.task, self.node.table, self.node)
@@ -194,7 +195,7 @@ class ForeignKeyUpdateExecutor(Executor[ForeignKeyUpdate]):
 
 @executes(ForeignKeyResolve)
 class ForeignKeyResolveExecutor(Executor[ForeignKeyResolve]):
-    """Joins an answer with the left row it answers; one that a newer row overtook is dropped."""
+    """Joins an answer with the left row that asked; drops it if the left row has changed since."""
 
     def init(self) -> None:
         node = self.node

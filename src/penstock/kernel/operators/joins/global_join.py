@@ -1,4 +1,4 @@
-"""Looks a stream's records up in a global table. As data: ``topology.nodes.joins.global_join``."""
+"""Joins a stream with a global table. Node: ``topology.nodes.joins.global_join``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ from penstock.topology.nodes.joins.global_join import GlobalJoin
 
 @executes(GlobalJoin)
 class GlobalJoinExecutor(Executor[GlobalJoin]):
-    """Joins with the row under the selected key; the result keeps the stream's key and time.
-
-    A record without a value is dropped. One whose selected key is null has no partner: a left
-    join emits it nevertheless, an inner join drops it.
-    """
+    """Joins with the row under the selected key. ``LookupRule`` says what is dropped or emitted."""
 
     def init(self) -> None:
         node = self.node

@@ -1,4 +1,4 @@
-"""Looks columns up in a global table. Record at a time: ``global_join.py``."""
+"""Joins columns with a global table. Record executor: ``global_join.py``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @vectorises(GlobalJoin)
 class GlobalJoinColumns(LookUpColumns):
-    """The global table does not change while a batch runs."""
+    """Joins all records with the same table: a global table does not change while a batch runs."""
 
     def __init__(self, node: GlobalJoin, task: TaskServices) -> None:
         super().__init__(node, task, node.store)

@@ -1,4 +1,4 @@
-"""Looks columns up in a table, for ``stream_table_join`` and ``global_join``."""
+"""Joins columns with the rows of a table, for ``stream_table_join`` and ``global_join``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class LookUpColumns(ColumnExecutor[Any]):
-    """One read per key of the batch; every record is joined with the row of its key."""
+    """Reads each key of the batch once, and joins every record with the row of its key."""
 
     def __init__(self, node: StreamTableJoin | GlobalJoin, task: TaskServices, store: str) -> None:
         super().__init__(node, task)
@@ -40,11 +40,11 @@ class LookUpColumns(ColumnExecutor[Any]):
         require_known(rows.keys.serde, f"key of store {store!r}:")
         require_known(rows.values.serde, f"value of store {store!r}:")
         self._rows = rows
-        #: The values of rows that were read in this batch: the table does not change meanwhile.
+        #: Values of rows that were read in this batch; the table does not change meanwhile.
         self._known: dict[bytes, Any] = {}
 
     def look_up(self, batch: Batch, lookups: Column, effects: Effects) -> None:
-        """Joins records that have values with the rows under these keys."""
+        """Join records, which have values, with the rows under these keys."""
         if lookups.has_nulls():
             mask = self._rule.nulls.takes(np.array(lookups.are_known()), True).tolist()
             effects.drop(self.node.name, self._rule.nulls.drop_reason, mask.count(False))
@@ -65,7 +65,7 @@ class LookUpColumns(ColumnExecutor[Any]):
             self.forward(batch.with_columns(batch.keys, values), effects)
 
     def _partners(self, keys: Sequence[bytes | None], effects: Effects) -> list[Any]:
-        """The value of each key's row; None for a key that is None or has no row."""
+        """Return the value of each key's row; ``None`` if the key is null or has no row."""
         known = self._known
         missing = [key for key in dict.fromkeys(keys) if key is not None and key not in known]
         if missing:
@@ -82,7 +82,7 @@ class LookUpColumns(ColumnExecutor[Any]):
         self._known = {}
 
     def valued(self, batch: Batch, effects: Effects) -> Batch:
-        """Leaves out records without a value."""
+        """Return the records that have a value; count the others as dropped."""
         if not batch.values.has_nulls():
             return batch
         mask = self._rule.nulls.takes(True, np.array(batch.values.are_known())).tolist()

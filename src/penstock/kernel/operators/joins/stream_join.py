@@ -1,4 +1,4 @@
-"""Joins two streams within a window of time. As data: ``topology.nodes.joins.stream_join``."""
+"""Joins two streams within a window of time. Node: ``topology.nodes.joins.stream_join``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from penstock.topology.nodes.joins.stream_join import StreamJoin, StreamJoinWind
 
 @executes(StreamJoinWindow)
 class StreamJoinWindowExecutor(Executor[StreamJoinWindow]):
-    """Keeps a record for the other side after it was joined, so that it never finds itself.
+    """Stores a record for the other side after it was joined, so that it never finds itself.
 
-    Null values are kept, too: Kafka Streams writes them, and a null value in a store that
-    retains duplicates changes nothing.
+    Null values are written, too, as in Kafka Streams. In a store that keeps duplicates, a null
+    value changes nothing.
     """
 
     def init(self) -> None:
@@ -35,9 +35,10 @@ class StreamJoinWindowExecutor(Executor[StreamJoinWindow]):
 class StreamJoinExecutor(Executor[StreamJoin]):
     """Finds the partners of this side's records in the other side's window store.
 
-    A record of a left or outer join that finds none waits in the outer store until its window has
-    closed. Either arm emits what waits there, its own side's and the other's, before it joins a
-    record that moves the clock; a partner that comes in time takes the record out again.
+    In a left or outer join, a record without a partner waits in the outer store until its window
+    has closed. If a partner comes in time, the record is deleted there. Before a side joins a
+    record that moves stream time, it emits the waiting records of both sides whose windows have
+    closed.
     """
 
     def init(self) -> None:
@@ -84,17 +85,17 @@ class StreamJoinExecutor(Executor[StreamJoin]):
     def _unmatched(self, key: Any, value: Any, timestamp: int, end: int, headers: Headers) -> None:
         clock = self._clock
         if self._outer_store is None or not self._rule.waits(end, clock.stream_time):
-            # Its window is over already: it would wait for nothing.
+            # Its window has closed already, so no partner can come.
             self.forward(key, self._join(key, value, None), timestamp, headers)
         else:
             clock.min_time = min(clock.min_time, timestamp)
             self._outer_store.put((timestamp, self._is_left, key), (self._is_left, value))
 
     def _emit_closed(self, store: OuterJoinStore, headers: Headers) -> None:
-        """Emits the waiting records whose window has closed, under their own key and time.
+        """Emit the waiting records whose windows have closed, under their own key and timestamp.
 
-        They are in order of time, so that a side is done at its first open window. Not more often
-        than the emit interval says: each time costs a scan of the store.
+        They are sorted by timestamp, so a side is done at its first open window. Each call scans
+        the store, so it runs not more often than the emit interval says.
         """
         clock, now, rule = self._clock, self.task.system_time(), self._rule
         if rule.is_open(clock.min_time, clock.stream_time, of_left=self._is_left):
@@ -116,7 +117,7 @@ class StreamJoinExecutor(Executor[StreamJoin]):
                 self._emit(entry, is_left, value, headers)
                 if not emitted or emitted[-1] != entry:
                     emitted.append(entry)
-        # Deleting a key deletes all of its values, so it has to wait until all are emitted.
+        # Deleting a key deletes all of its values, so all are emitted first.
         for entry in emitted:
             store.put(entry, None)
 
@@ -129,11 +130,11 @@ class StreamJoinExecutor(Executor[StreamJoin]):
 
 @executes(StreamSelfJoin)
 class StreamSelfJoinExecutor(Executor[StreamSelfJoin]):
-    """Finds the partners of a record in both directions, as the two arms of a join would.
+    """Finds the partners of a record in both directions, as the two sides of a join would.
 
-    The record is not in the store yet, so its pair with itself is made here: before the first
-    partner that is later than it, so that results keep the order a two-store join gives them,
-    and only if the record is not older than what the store keeps.
+    The record is not in the store yet, so its pair with itself is made here. It comes before the
+    first partner that is later, which is the order of a join with two stores. A record that is too
+    old for the store is not joined with itself.
     """
 
     def init(self) -> None:

@@ -1,4 +1,4 @@
-"""Looks a stream up in a table. As data: ``penstock.topology.nodes.joins.stream_table_join``."""
+"""Joins a stream with a table. Node: ``topology.nodes.joins.stream_table_join``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from penstock.topology.nodes.joins.stream_table_join import StreamTableJoin
 class StreamTableJoinExecutor(Executor[StreamTableJoin]):
     """Joins a record with the table's row, as of the record's time if the table is versioned.
 
-    A record without a value is dropped, and one without a key unless it is a left join, where it
-    has no partner. With a grace period records wait in the buffer, in order of time, until stream
-    time has passed them by that much; one that is later than that is joined at once. The buffer
-    takes no null keys: as in Kafka Streams, a left join with a grace period fails on them.
+    ``LookupRule`` says which records are dropped or emitted. With a grace period, records wait in
+    the buffer, sorted by timestamp, until stream time has passed them by the grace period. A record
+    that comes even later is joined at once. As in Kafka Streams, the buffer takes no null keys: a
+    left join with a grace period fails on them.
     """
 
     def init(self) -> None:

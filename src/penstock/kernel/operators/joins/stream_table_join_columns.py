@@ -1,4 +1,4 @@
-"""Looks columns up in a table. Record at a time: ``stream_table_join.py``."""
+"""Joins columns with a table. Record executor: ``stream_table_join.py``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @vectorises(StreamTableJoin)
 class StreamTableJoinColumns(LookUpColumns):
-    """Every record sees the table as it is at its turn."""
+    """Joins every record with the table as it is when the record would be processed."""
 
     def __init__(self, node: StreamTableJoin, task: TaskServices) -> None:
         table = task.node(node.table)

@@ -1,4 +1,4 @@
-"""Joins two tables on their key. As data: ``penstock.topology.nodes.joins.table_join``."""
+"""Joins two tables on their key. Node: ``topology.nodes.joins.table_join``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from penstock.topology.nodes.joins.table_join import TableJoin, TableJoinMerge
 class TableJoinExecutor(Executor[TableJoin]):
     """Joins a change of its side with the other side's row as it is now.
 
-    The result's time is the later one of the change and of that row, for tombstones too. Without
-    a row on either side, before and after, there is nothing to forward.
+    The result has the later timestamp of the change and of that row, also if it is a tombstone. If
+    neither side had or has a row, nothing is forwarded.
     """
 
     def init(self) -> None:
@@ -66,7 +66,7 @@ class TableJoinExecutor(Executor[TableJoin]):
 
 @executes(TableJoinMerge)
 class TableJoinMergeExecutor(Executor[TableJoinMerge]):
-    """Stores the result of both arms, if the join is materialized, and forwards it."""
+    """Stores the result of both sides, if the join is materialized, and forwards it."""
 
     def init(self) -> None:
         self._table = materialized(self)

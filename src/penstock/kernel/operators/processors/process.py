@@ -1,4 +1,4 @@
-"""Runs user-written processors. As data: ``penstock.topology.nodes.processors.process``."""
+"""Runs user-written processors. Node: ``topology.nodes.processors.process``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MISSING = (None, Processor.process, FixedKeyProcessor.process)
 
 @executes(Process)
 class ProcessExecutor(Executor[Process]):
-    """One processor for the life of the task: ``init``, then ``process`` per record, ``close``.
+    """Runs one processor for the life of the task: ``init``, ``process`` per record, ``close``.
 
     The processor forwards through its context, in its own order and as often as it wants.
     """
@@ -31,7 +31,7 @@ class ProcessExecutor(Executor[Process]):
         processor = self._make()
         context = ForwardingContext(self, record_type)
         if isinstance(processor, Processor | FixedKeyProcessor):
-            # Set before init(), so that a processor that overrides it need not call it.
+            # Set before ``init()``, so that a processor that overrides ``init`` need not call it.
             processor.context = context
         if hasattr(processor, "init"):
             processor.init(context)

@@ -1,4 +1,4 @@
-"""Splits a stream. As data: ``penstock.topology.nodes.streams.branch``."""
+"""Splits a stream. Node: ``topology.nodes.streams.branch``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.topology.nodes.streams.branch import Branch
 
 @executes(Branch)
 class BranchExecutor(Executor[Branch]):
-    """Sends a record to one child at most: predicates after the first that holds are not asked."""
+    """Sends a record to the child of the first true predicate; later ones are not called."""
 
     def init(self) -> None:
         node = self.node

@@ -1,4 +1,4 @@
-"""Divides columns among children. Record at a time: ``branch.py``."""
+"""Divides columns among children. Record executor: ``branch.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @vectorises(Branch)
 class BranchColumns(ColumnExecutor[Branch]):
-    """Gives each child the records of its predicate that no predicate before it took."""
+    """Sends each child the records of its predicate that no earlier predicate took."""
 
     def __init__(self, node: Branch, task: TaskServices) -> None:
         super().__init__(node, task)

@@ -1,4 +1,4 @@
-"""Keeps some records of a stream. As data: ``penstock.topology.nodes.streams.filter``."""
+"""Keeps some records of a stream. Node: ``topology.nodes.streams.filter``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.topology.nodes.streams.filter import Filter
 
 @executes(Filter)
 class FilterExecutor(Executor[Filter]):
-    """Forwards a record as it is, or not at all; null keys and values reach the predicate."""
+    """Forwards the records for which the predicate is true; it sees null keys and values, too."""
 
     def init(self) -> None:
         predicate, forward = self.node.predicate, self.forward

@@ -1,4 +1,4 @@
-"""Keeps some records of columns. Record at a time: ``filter.py``."""
+"""Keeps some records of columns. Record executor: ``filter.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns a record into any number of records. Node: ``nodes.streams.flat_map``."""
+"""Turns a record into any number of records. Node: ``topology.nodes.streams.flat_map``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAIRS = "return an iterable of (key, value) pairs: [(key, value)] for a single 
 
 @executes(FlatMap)
 class FlatMapExecutor(Executor[FlatMap]):
-    """Forwards each pair before it asks for the next one; all carry the record's timestamp."""
+    """Forwards each pair before it asks for the next one; all have the record's timestamp."""
 
     def init(self) -> None:
         fn, forward = self.node.fn, self.forward
@@ -32,7 +32,7 @@ class FlatMapExecutor(Executor[FlatMap]):
 
 
 def iterable(results: Iterable[Any] | None, operator: str) -> Iterable[Any]:
-    """Refuses None, too: as in Kafka Streams, no results are an empty iterable."""
+    """Return results that can be iterated; raise for ``None``, as Kafka Streams does."""
     if results is None:
         raise NullArgumentError(
             "null-result",

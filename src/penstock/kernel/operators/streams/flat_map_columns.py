@@ -1,4 +1,4 @@
-"""Turns records into any number of records. Record at a time: ``flat_map.py``."""
+"""Turns records into any number of records. Record executor: ``flat_map.py``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @vectorises(FlatMap)
 class FlatMapColumns(ColumnExecutor[FlatMap]):
-    """Repeats times for as many records as the function gives."""
+    """Repeats timestamps and headers for as many records as the function returns."""
 
     def __init__(self, node: FlatMap, task: TaskServices) -> None:
         super().__init__(node, task)

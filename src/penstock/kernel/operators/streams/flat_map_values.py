@@ -1,4 +1,4 @@
-"""Turns a value into any number of values. Node: ``nodes.streams.flat_map_values``."""
+"""Turns a value into any number of values. Node: ``topology.nodes.streams.flat_map_values``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns values into any number of values. Record at a time: ``flat_map_values.py``."""
+"""Turns values into any number of values. Record executor: ``flat_map_values.py``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @vectorises(FlatMapValues)
 class FlatMapValuesColumns(ColumnExecutor[FlatMapValues]):
-    """Repeats keys and times for as many values as the function gives."""
+    """Repeats keys, timestamps and headers for as many values as the function returns."""
 
     def __init__(self, node: FlatMapValues, task: TaskServices) -> None:
         super().__init__(node, task)

@@ -1,4 +1,4 @@
-"""Gives records a new key and value. As data: ``penstock.topology.nodes.streams.map``."""
+"""Replaces keys and values of records. Node: ``topology.nodes.streams.map``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MapExecutor(Executor[Map]):
 def checked_pair(
     pair: Any, operator: str, fix: str = "return a (key, value) pair"
 ) -> tuple[Any, Any]:
-    """Takes what unpacks like a pair on purpose; text of two characters does so by accident."""
+    """Return a pair if the result is a sequence of two; raise for a text of two characters."""
     if pair is None:
         raise NullArgumentError(
             "null-result",

@@ -1,4 +1,4 @@
-"""Gives columns new keys and values. Record at a time: ``map.py``."""
+"""Replaces keys and values of columns. Record executor: ``map.py``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @vectorises(Map)
 class MapColumns(ColumnExecutor[Map]):
-    """Puts new columns in the place of both."""
+    """Forwards new columns of keys and values."""
 
     def __init__(self, node: Map, task: TaskServices) -> None:
         super().__init__(node, task)

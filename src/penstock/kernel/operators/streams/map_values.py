@@ -1,4 +1,4 @@
-"""Gives records a new value. As data: ``penstock.topology.nodes.streams.map_values``."""
+"""Replaces values of records. Node: ``topology.nodes.streams.map_values``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives columns new values. Record at a time: ``map_values.py``."""
+"""Replaces the column of values. Record executor: ``map_values.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @vectorises(MapValues)
 class MapValuesColumns(ColumnExecutor[MapValues]):
-    """Puts a new column in the values' place."""
+    """Forwards a new column of values with the old keys."""
 
     def __init__(self, node: MapValues, task: TaskServices) -> None:
         super().__init__(node, task)

@@ -1,4 +1,4 @@
-"""Hands records on unchanged. As data: ``penstock.topology.nodes.streams.pass_through``."""
+"""Forwards records unchanged. Node: ``topology.nodes.streams.pass_through``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PassThroughExecutor(Executor[PassThrough]):
 
 @executes(TablePassThrough)
 class TablePassThroughExecutor(Executor[TablePassThrough]):
-    """The same for changes; the aggregations before it own the store."""
+    """Does the same for changes of a table; the aggregations before it have the store."""
 
     def init(self) -> None:
         self.process = self.forward  # type: ignore[assignment, method-assign]

@@ -1,4 +1,4 @@
-"""Hands columns on. Record at a time: ``pass_through.py``."""
+"""Forwards columns unchanged. Record executor: ``pass_through.py``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.topology.nodes import PassThrough
 
 @vectorises(PassThrough)
 class PassThroughColumns(ColumnExecutor[PassThrough]):
-    """Hands the columns on."""
+    """Forwards the columns unchanged."""
 
     def process(self, batch: Batch, effects: Effects) -> None:
         self.forward(batch, effects)

@@ -1,4 +1,4 @@
-"""Looks at records in passing. As data: ``penstock.topology.nodes.streams.peek``."""
+"""Calls a function with every record. Node: ``topology.nodes.streams.peek``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives records a new key. As data: ``penstock.topology.nodes.streams.select_key``."""
+"""Replaces keys of records. Node: ``topology.nodes.streams.select_key``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.topology.nodes.streams.select_key import SelectKey
 
 @executes(SelectKey)
 class SelectKeyExecutor(Executor[SelectKey]):
-    """Forwards exactly one record per record; the new key may be None."""
+    """Forwards exactly one record per record; the new key may be null."""
 
     def init(self) -> None:
         fn, forward = self.node.fn, self.forward

@@ -1,4 +1,4 @@
-"""Gives columns new keys. Record at a time: ``select_key.py``."""
+"""Replaces the column of keys. Record executor: ``select_key.py``."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @vectorises(SelectKey)
 class SelectKeyColumns(ColumnExecutor[SelectKey]):
-    """Puts a new column in the keys' place."""
+    """Forwards a new column of keys with the old values."""
 
     def __init__(self, node: SelectKey, task: TaskServices) -> None:
         super().__init__(node, task)
         self._selector = expression_of(node.fn, "its function")
 
     def process(self, batch: Batch, effects: Effects) -> None:
-        # A column that is both is encoded only once.
+        # If the key is the value itself, one column is both and is encoded only once.
         is_value = isinstance(self.node.fn, Value)
         keys = batch.values if is_value else Column(self._selector(batch))
         self.forward(batch.with_columns(keys, batch.values), effects)

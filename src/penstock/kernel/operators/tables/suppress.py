@@ -1,4 +1,4 @@
-"""Holds a table's changes back. As data: ``penstock.topology.nodes.tables.suppress``."""
+"""Holds back changes of a table. Node: ``topology.nodes.tables.suppress``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from penstock.topology.nodes.tables.suppress import Suppress
 
 @executes(Suppress)
 class SuppressExecutor(Executor[Suppress]):
-    """Releases a key when stream time passes its buffer time by the waiting time, or is equal.
+    """Emits a key when stream time has reached its buffer time plus the waiting time.
 
-    The buffer time is the window's end or the first held-back record's time: later changes of a
-    key keep its place. What is released carries time, headers and position of its last change.
+    The buffer time is the end of the window, or the timestamp of the key's first change since it
+    was emitted last. Later changes of the key do not move it. What is emitted has the timestamp,
+    headers and position of the last change.
     """
 
     def init(self) -> None:
@@ -47,7 +48,7 @@ class SuppressExecutor(Executor[Suppress]):
         return buffer.num_records > self._max_records or buffer.buffer_size_bytes > self._max_bytes
 
     def _release(self, eviction: Eviction) -> None:
-        # Nothing was emitted for a window before it closes, so there is nothing to take back.
+        # Nothing was emitted for a window before it closes, so there is no old value.
         if eviction.value.new is None and self.node.safe_to_drop_tombstones:
             return
         with in_context(self.context, eviction.record_context) as at:

@@ -1,4 +1,4 @@
-"""Keeps some rows of a table. As data: ``penstock.topology.nodes.tables.table_filter``."""
+"""Keeps some rows of a table. Node: ``topology.nodes.tables.table_filter``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from penstock.topology.nodes.tables.table_filter import TableFilter
 
 @executes(TableFilter)
 class TableFilterExecutor(Executor[TableFilter]):
-    """Turns a row that fails into a tombstone. The predicate never sees a null value.
+    """Turns a row that fails the predicate into a tombstone. The predicate gets no tombstones.
 
-    Where old values are known, a tombstone for a row that was not there either is left out. A
-    versioned table needs it nevertheless: it is a version of its own.
+    If old values are known and the old row failed, too, nothing is forwarded. A versioned table
+    needs the tombstone nevertheless, as a version of the row.
     """
 
     def init(self) -> None:

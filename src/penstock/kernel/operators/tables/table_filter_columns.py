@@ -1,4 +1,4 @@
-"""Keeps some rows of a table. Record at a time: ``table_filter.py``."""
+"""Keeps some rows of a table. Record executor: ``table_filter.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @vectorises(TableFilter)
 class TableFilterColumns(ColumnExecutor[TableFilter]):
-    """Puts tombstones in the place of rows that fail; the predicate sees no tombstones."""
+    """Turns rows that fail the predicate into tombstones; the predicate gets no tombstones."""
 
     def __init__(self, node: TableFilter, task: TaskServices) -> None:
         super().__init__(node, task)

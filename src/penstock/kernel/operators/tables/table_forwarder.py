@@ -1,4 +1,4 @@
-"""How a table operator with a store hands on its updates: at once, or when its cache lets go."""
+"""Forwards the updates of a table's store: at once, or when its cache is flushed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ make = tuple.__new__
 
 
 class TableForwarder:
-    """Forwards changes of a store. Behind a cache only the cache's flush forwards."""
+    """Forwards changes of a store. Behind a cache, only the flush of the cache forwards."""
 
     def __init__(self, store: Any, executor: Executor[Any], *, sends_old: bool) -> None:
         self._executor = executor
@@ -33,7 +33,7 @@ class TableForwarder:
         headers: Headers,
         latest: bool = True,
     ) -> None:
-        """Forwards the change unless the cache will; drops the old value where no one asks."""
+        """Forward the change unless the cache will; leave out the old value if no node needs it."""
         if not self.is_cached:
             change = Change(new, old if self._sends_old else None, latest)
             self._executor.forward_at(key, change, timestamp, headers)
@@ -44,7 +44,7 @@ class TableForwarder:
             new_value, timestamp = new
         change = make(Change, (new_value, None if old is None else old[0], True))
         if timestamp == self._context.timestamp:
-            # The cache has moved the context to the record that wrote the entry.
+            # The cache has set the context to the record that wrote the entry.
             self._forward(key, change, timestamp, headers)
         else:
             self._executor.forward_at(key, change, timestamp, headers)

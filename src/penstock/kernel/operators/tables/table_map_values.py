@@ -1,4 +1,4 @@
-"""Gives a table's rows a new value. Node: ``nodes.tables.table_map_values``."""
+"""Replaces values of a table's rows. Node: ``topology.nodes.tables.table_map_values``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.topology.nodes.tables.table_map_values import TableMapValues
 
 @executes(TableMapValues)
 class TableMapValuesExecutor(Executor[TableMapValues]):
-    """Maps new and, where a later node asks for it, old value. Tombstones stay tombstones."""
+    """Maps the new value, and the old one if a later node needs it. Tombstones stay tombstones."""
 
     def init(self) -> None:
         self._table = materialized(self)

@@ -1,4 +1,4 @@
-"""Gives columns of a table new values. Record at a time: ``table_map_values.py``."""
+"""Replaces the values of a table. Record executor: ``table_map_values.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @vectorises(TableMapValues)
 class TableMapValuesColumns(ColumnExecutor[TableMapValues]):
-    """Puts a new column in the values' place; tombstones stay tombstones."""
+    """Forwards a new column of values; tombstones stay tombstones."""
 
     def __init__(self, node: TableMapValues, task: TaskServices) -> None:
         super().__init__(node, task)

@@ -1,4 +1,4 @@
-"""The store of a materialized table, timestamped or versioned, behind one face."""
+"""The store of a materialized table. A timestamped and a versioned store have one interface."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Rows(Protocol):
-    """The rows of a table. ``put`` says what a versioned ``put`` says."""
+    """The rows of a table. ``put`` returns what ``put`` of a versioned store returns."""
 
     is_versioned: bool
 
@@ -29,7 +29,7 @@ class Rows(Protocol):
 
 
 class TimestampedRows:
-    """Rows in a timestamped key-value store: every put is the latest, in order or not."""
+    """Rows in a timestamped store: every ``put`` makes the latest row, whatever its time."""
 
     is_versioned = False
 
@@ -51,7 +51,7 @@ class TimestampedRows:
 
 
 class VersionedRows:
-    """Rows in a versioned store: a put may land in the past, or be too old to be kept."""
+    """Rows in a versioned store: a ``put`` may be older than the latest row, or too old."""
 
     is_versioned = True
 
@@ -69,7 +69,7 @@ class VersionedRows:
 
 
 def rows_of(store: Any) -> Rows:
-    """Gives the rows of a store that can hold a table keyed by plain keys."""
+    """Return the rows of a store that can hold a table with plain keys."""
     if store.kind is StoreKind.TIMESTAMPED_KEY_VALUE:
         return TimestampedRows(store)
     if store.kind is StoreKind.VERSIONED_KEY_VALUE:
@@ -94,12 +94,12 @@ class MaterializedTable:
         self._put = rows.put
 
     def value(self, key: Any) -> Any:
-        """Gives the value that the key has now, without its timestamp."""
+        """Return the value that the key has now, without its timestamp."""
         row = self.get(key)
         return None if row is None else row.value
 
     def update(self, key: Any, new: Any, old: Any, timestamp: int, headers: Headers) -> None:
-        """Stores the new value; what the store refuses as too old goes no further either."""
+        """Store the new value; if the store refuses it as too old, forward nothing."""
         code = self._put(key, new, timestamp)
         if code != PUT_RETURN_CODE_NOT_PUT:
             latest = code == PUT_RETURN_CODE_VALID_TO_UNDEFINED
@@ -107,5 +107,5 @@ class MaterializedTable:
 
 
 def materialized(executor: Executor[Any]) -> MaterializedTable | None:
-    """Gives the table in the store of the executor's node, or None if the node has none."""
+    """Return the table in the store of the executor's node, or ``None`` if the node has none."""
     return None if executor.node.store is None else MaterializedTable(executor)

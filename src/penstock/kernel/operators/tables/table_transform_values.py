@@ -1,4 +1,4 @@
-"""Gives rows a new value with state. As data: ``topology.nodes.tables.table_transform_values``."""
+"""Transforms rows with state. Node: ``topology.nodes.tables.table_transform_values``."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @executes(TableTransformValues)
 class TableTransformValuesExecutor(Executor[TableTransformValues]):
-    """Transforms every value, tombstones included: what becomes of them is the user's choice.
+    """Transforms every value, tombstones included.
 
-    Without a store of the result the old value is transformed again wherever a later node needs
-    it, so that a transformer with state sees more calls than records.
+    If the result is not stored, the old value is transformed again whenever a later node needs it.
+    So a transformer with state may be called more often than there are records.
     """
 
     def init(self) -> None:
@@ -51,10 +51,10 @@ class TableTransformValuesExecutor(Executor[TableTransformValues]):
 
 
 class TransformedRow:
-    """Transforms rows for a reader of a table that is not stored, with a transformer of its own.
+    """Transforms rows for a reader of a table that is not stored, with its own transformer.
 
-    The transformer sees the row's time; topic, offset and headers of the row are not known. As in
-    Kafka Streams it cannot use its stores: reading a row must not count as a change of it.
+    The transformer gets the row's timestamp. Topic, offset and headers of the row are not known. As
+    in Kafka Streams, it cannot use its stores, because reading a row must not change it.
     """
 
     def __init__(self, node: TableTransformValues, task: TaskServices, reader: Node) -> None:

@@ -1,4 +1,4 @@
-"""Turns a table's changes into a stream. As data: ``penstock.topology.nodes.tables.to_stream``."""
+"""Turns a table's changes into a stream. Node: ``topology.nodes.tables.to_stream``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.topology.nodes.tables.to_stream import ToStream
 
 @executes(ToStream)
 class ToStreamExecutor(Executor[ToStream]):
-    """Forwards every change, also out-of-order ones of a versioned table; None is a tombstone."""
+    """Forwards the new value of every change, also of out-of-order changes of a versioned table."""
 
     def init(self) -> None:
         forward = self.forward

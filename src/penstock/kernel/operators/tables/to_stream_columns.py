@@ -1,4 +1,4 @@
-"""Turns a table's changes into a stream. Record at a time: ``to_stream.py``."""
+"""Turns a table's changes into a stream. Record executor: ``to_stream.py``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.topology.nodes import ToStream
 
 @vectorises(ToStream)
 class ToStreamColumns(ColumnExecutor[ToStream]):
-    """Hands the columns on: column forms of tables give the new values of their changes."""
+    """Forwards the columns: column executors of tables forward the new values of changes."""
 
     def process(self, batch: Batch, effects: Effects) -> None:
         self.forward(batch, effects)

@@ -1,4 +1,4 @@
-"""Guards the way into a repartition topic. Node: ``nodes.topics.null_key_filter``."""
+"""Drops records without a key. Node: ``topology.nodes.topics.null_key_filter``."""
 
 from __future__ import annotations
 

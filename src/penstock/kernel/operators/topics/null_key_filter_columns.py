@@ -1,4 +1,4 @@
-"""Guards the way into a repartition topic. Record at a time: ``null_key_filter.py``."""
+"""Drops records without a key. Record executor: ``null_key_filter.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoding at the border of a sub-topology. What a sink is: ``topology.nodes.topics.sink``."""
+"""Encodes records for an output topic. Node: ``topology.nodes.topics.sink``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SinkExecutor(Executor[Sink]):
                 key_bytes = None if key is None else encode_key(key)
                 value_bytes = None if value is None else encode_value(value)
             except Exception:
-                # The slow path finds out which part does not fit and asks the handler.
+                # The slower method finds out whether key or value fails, and asks the handler.
                 if self._encode(topic, Record(key, value, timestamp, headers)) is not None:
                     raise
                 return
@@ -98,7 +98,7 @@ class SinkExecutor(Executor[Sink]):
         return partitions
 
     def _windowed_partition(self, topic: str, key: Any) -> Iterable[int] | None:
-        """All windows of a key go to the partition of the key itself, as in Java."""
+        """Return the partition of the key without its window: all windows of a key go there."""
         if key is None or not isinstance(self._key, TimeWindowedSerde | SessionWindowedSerde):
             return None
         base = self._key.serialize_base_key(topic, key)
@@ -113,8 +113,8 @@ class SinkExecutor(Executor[Sink]):
             try:
                 encoded.append(serde.serialize(topic, item, record.headers))
             except Exception as error:
-                # A value of the wrong type is a mistake in the program, not in the data: the
-                # production handler is only asked about the latter.
+                # A value of the wrong type is a mistake in the program. The production handler is
+                # asked only about mistakes in the data.
                 is_type = isinstance(error, TypeError)
                 if not is_type and self.task.failures.production(self.node, record, error):
                     return None
@@ -136,7 +136,7 @@ class SinkExecutor(Executor[Sink]):
 
 
 def _numbers(chosen: Iterable[int] | int) -> list[int] | None:
-    """The chosen partitions in order; None if they are no numbers."""
+    """Return the chosen partitions in order; ``None`` if they are not numbers."""
     if isinstance(chosen, int):
         return [chosen]
     numbers = set(chosen) if hasattr(chosen, "__iter__") else set()
@@ -145,7 +145,7 @@ def _numbers(chosen: Iterable[int] | int) -> list[int] | None:
 
 
 def _plain(item: Any) -> Any:
-    """What the user's function made of it: a table's change has the new value, or the old."""
+    """Return the user's value: of a table's change the new value, or else the old one."""
     if isinstance(item, Change):
         return item.old if item.new is None else item.new
     return item

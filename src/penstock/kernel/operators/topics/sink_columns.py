@@ -1,4 +1,4 @@
-"""Writes columns to a topic. Record at a time: ``sink.py``."""
+"""Writes columns to a topic. Record executor: ``sink.py``."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from penstock.topology.nodes import Sink
 if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
 
-#: The start of its window is the end of a key.
+#: The bytes of a windowed key end in eight bytes with the start of its window.
 _START_BYTES = 8
-#: A record without a key belongs to no partition.
+#: Stands for no partition: a record without a key may go to any.
 _ANY = -1
 
 
 @vectorises(Sink)
 class SinkColumns(ColumnExecutor[Sink]):
-    """Encodes both columns and sends them together."""
+    """Encodes the columns of keys and values, and sends them together."""
 
     def __init__(self, node: Sink, task: TaskServices) -> None:
         super().__init__(node, task)
@@ -67,7 +67,7 @@ class SinkColumns(ColumnExecutor[Sink]):
         timestamps: Sequence[int],
         headers: Sequence[Headers] | None,
     ) -> None:
-        """Sends keys in windows to where the key alone belongs, as the record's way does."""
+        """Send each windowed key to the partition of the key alone, as the record executor does."""
         count = self.task.collector.partitions(self._topic)
         partitions = partitions_for(keys, count, without=_START_BYTES)
         if None in keys:

@@ -1,4 +1,4 @@
-"""Decoding at the border of a sub-topology. What a source is: ``topology.nodes.topics.source``."""
+"""Decodes records of an input topic. Node: ``topology.nodes.topics.source``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Decode = Callable[[bytes], Any]
 
-#: Extractors that take a record's own time unless it is negative.
+#: Timestamp extractors that take the record's own timestamp unless it is negative.
 _OWN_TIME = (
     FailOnInvalidTimestamp,
     LogAndSkipOnInvalidTimestamp,
@@ -34,21 +34,21 @@ _OWN_TIME = (
 
 
 def takes_own_time(node: Source, task: StreamTask) -> bool:
-    """Whether records that have a time, as all of Kafka's do, keep it."""
+    """Tell whether every record with a timestamp, as all records of Kafka have, keeps it."""
     extract = node.timestamp_extractor or task.settings.timestamp_extractor
     return type(extract) in _OWN_TIME
 
 
 @executes(Source)
 class SourceExecutor(Executor[Source]):
-    """Hands every record on. The task calls its ``forward`` directly."""
+    """Forwards every record. The task calls its ``forward`` directly."""
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         self.forward(key, value, timestamp, headers)
 
 
 class SourceDecoder:
-    """Decodes records of one source and finds their timestamps; None is a skipped record."""
+    """Decodes records of one source and finds their timestamps; ``None`` for a skipped record."""
 
     def __init__(
         self, node: Source, task: StreamTask, *, extract: TimestampExtractor | None = None
@@ -61,7 +61,7 @@ class SourceDecoder:
         self._key, self._value = key.deserialize, value.deserialize
         default = task.settings.timestamp_extractor
         self._extract = extract or node.timestamp_extractor or default
-        #: Decodes a raw record, given the partition time; None if the record is skipped.
+        #: Decodes a raw record, given the partition time; ``None`` if the record is skipped.
         self.decode: Decoder = self._decode
         are_plain = all(type(s).deserialize is Serde.deserialize for s in (key, value))
         if are_plain and type(self._extract) in _OWN_TIME:
@@ -83,7 +83,7 @@ class SourceDecoder:
         return raw, key, value, timestamp
 
     def _plain_decode(self, decode_key: Decode, decode_value: Decode) -> Decoder:
-        """The same for serdes that see the bytes only, and records that bring their time."""
+        """Return a faster function for serdes that need only bytes, if timestamps are kept."""
         slowly = self._decode
 
         def decode(raw: RawRecord, partition_time: int) -> Head | None:
@@ -103,13 +103,13 @@ class SourceDecoder:
 
     @property
     def keeps_all(self) -> bool:
-        """Whether every record is taken as it is: none is skipped or gets another time."""
+        """Whether no record is skipped, and none gets another timestamp."""
         return isinstance(self._extract, FailOnInvalidTimestamp) and isinstance(
             self._task.settings.on_deserialization, LogAndFailExceptionHandler
         )
 
     def restored(self, raw: RawRecord, partition_time: int) -> int | None:
-        """The time of a record that was processed in an earlier life; None if it was skipped."""
+        """Return the timestamp of a record from before a restart; ``None`` if it was skipped."""
         try:
             key = self._key(raw.topic, raw.key, raw.headers)
             value = self._value(raw.topic, raw.value, raw.headers)

@@ -1,4 +1,4 @@
-"""Columns of input, decoded. Record at a time: ``source.py``."""
+"""Decodes columns of an input topic. Record executor: ``source.py``."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
 
 
-#: Records that are decoded together: what they become fits into a processor's cache, and its
-#: memory is used again for the next piece.
+#: So many records are decoded together. Their values fit into a CPU's cache, and the memory is used
+#: again for the next piece.
 _PIECE = 5_000
-#: The same for records that are numbers of bytes: those are small, and each piece looks at all of
-#: the bytes that are different.
+#: The same for records that are numbers of repeated bytes. Those are small, and each piece has to
+#: look at all of the different bytes.
 _CODED_PIECE = 100_000
-#: The most records between two questions whether to stop, and as many as show a slow function.
+#: With a time limit, the most records between two questions whether to stop, and how many records
+#: come before the first question.
 _HURRIED_PIECE = 50_000
 _FIRST_PIECE = 500
 
 
 class SourceColumns(ColumnExecutor[Source]):
-    """Where columns enter. A record that cannot be decoded sends its batch to the handlers."""
+    """Decodes the columns of a source. The handler is asked about unreadable records."""
 
     def __init__(self, node: Source, task: TaskServices) -> None:
         super().__init__(node, task)
-        #: Whether a step below wants to know where its records came from.
+        #: Whether an executor below needs topic, partition and offset of its records.
         self.tells_origins = False
         #: Whether all its topics are repartition topics. The order of records of different
         #: upstream tasks is not determined there, so the order of their results is not either.
@@ -62,11 +63,11 @@ class SourceColumns(ColumnExecutor[Source]):
         may_skip: bool = False,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Take records through all steps, a piece at a time, and end them; return how many.
+        """Run records through all executors, a piece at a time; return how many records were taken.
 
         ``may_skip`` says that a record may be left out: its offset is that of its topic, and no
-        other input waits for its turn. ``stop`` is asked between pieces. The pieces before it
-        answers true are a whole batch of their own, so folds still end, and send, once.
+        other input has to be merged with this one. ``stop`` is asked between pieces. The pieces
+        before it returns true are a batch of their own, so folds still send once.
         """
         taken = 0
         for after in _ends(raw, is_hurried=stop is not None):
@@ -84,7 +85,7 @@ class SourceColumns(ColumnExecutor[Source]):
         return taken
 
     def _decoded(self, raw: RawColumns) -> Batch:
-        """The batch; raises ``UserCodeError`` if a record cannot be decoded."""
+        """Return the decoded batch; raise ``UserCodeError`` if a record cannot be decoded."""
         timestamps = np.asarray(raw.timestamps, np.int64)
         if len(timestamps) and timestamps.min() < 0:
             raise NotProvenError("a record has a negative timestamp")
@@ -102,7 +103,7 @@ class SourceColumns(ColumnExecutor[Source]):
         return Origins(raw.topic, raw.partition, np.asarray(raw.offsets, np.int64))
 
     def _readable(self, raw: RawColumns, effects: Effects) -> RawColumns:
-        """The records that can be decoded; the handler is asked about the others."""
+        """Return the records that can be decoded; the handler is asked about the others."""
         kept = []
         for place, record in enumerate(raw):
             error = self.unreadable(record)
@@ -128,7 +129,7 @@ class SourceColumns(ColumnExecutor[Source]):
         self.forward(batch, effects)
 
     def below(self) -> Iterator[ColumnExecutor[Any]]:
-        """Every step that records of this source reach."""
+        """Return every executor that records of this source reach."""
         waiting: list[ColumnExecutor[Any]] = [self]
         while waiting:
             step = waiting.pop()
@@ -137,9 +138,10 @@ class SourceColumns(ColumnExecutor[Source]):
 
 
 def _ends(raw: RawColumns, *, is_hurried: bool) -> Iterator[int]:
-    """Where the pieces of a batch end. In a hurry the first one is small and none is large.
+    """Return where the pieces of a batch end.
 
-    A small piece costs 0.2 ms, or looking at all different bytes once more.
+    With a time limit, the first piece is small and none is large. A small piece costs 0.2 ms, or
+    one more look at all different bytes.
     """
     size = _CODED_PIECE if _is_coded(raw) else _PIECE
     end = 0

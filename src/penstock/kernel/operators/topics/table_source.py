@@ -1,4 +1,4 @@
-"""Turns a topic or a stream into a table. Node: ``nodes.topics.table_source``."""
+"""Turns a topic or a stream into a table. Node: ``topology.nodes.topics.table_source``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from penstock.topology.nodes.topics.table_source import TableSource
 
 @executes(TableSource)
 class TableSourceExecutor(Executor[TableSource]):
-    """Stores each record as its key's row. A null value deletes; a null key is dropped.
+    """Stores each record as its key's row. A null value deletes the row; a null key is dropped.
 
-    A timestamped store takes updates in the order they arrive, out of order or not, as Kafka
-    Streams does; a versioned one files them under their timestamp.
+    As in Kafka Streams, a timestamped store takes updates in the order of arrival. A versioned
+    store files them by their timestamp.
     """
 
     def init(self) -> None:

@@ -1,4 +1,4 @@
-"""Turns columns into a table. Record at a time: ``table_source.py``."""
+"""Turns columns into a table. Record executor: ``table_source.py``."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @vectorises(TableSource)
 class TableSourceColumns(ColumnExecutor[TableSource]):
-    """The last record of a key in the batch is its row; one without a value deletes it.
+    """Stores the last record of each key in the batch as its row; a null value deletes the row.
 
-    Behind a cache only that one is sent. A key that came and went within the batch is nothing
-    that anybody has seen: its tombstone is neither stored nor sent.
+    Behind a cache, only that record is sent. If a key came and went within the batch, its tombstone
+    is neither stored nor sent.
     """
 
     def __init__(self, node: TableSource, task: TaskServices) -> None:
@@ -67,7 +67,7 @@ class TableSourceColumns(ColumnExecutor[TableSource]):
         key_serde, serde = rows.keys.serde, rows.values.serde
         last = Batch(
             Column(encoded=records.keys, serde=key_serde, is_input=False),
-            # A cache reads back what it wrote.
+            # A cache sends what it reads back.
             Column(encoded=records.items[0], serde=serde, is_input=False),  # type: ignore[arg-type]
             records.timestamps,
             records.headers,
@@ -75,7 +75,8 @@ class TableSourceColumns(ColumnExecutor[TableSource]):
         ).take(np.sort(grouped(records.keys).last_places()))
         if rows.is_cached and last.values.has_nulls():
             keys = last.keys.encoded(key_serde)
-            # A row that an earlier turn of the batch has deleted gets the time of this tombstone.
+            # If an earlier run of the batch has deleted the row, this tombstone is a change of its
+            # timestamp.
             changed = effects.written(store)
             stored = zip(keys, rows.read(keys), last.values.are_known(), strict=True)  # type: ignore[arg-type]
             last = last.keep(

@@ -1,4 +1,4 @@
-"""Collects records for Spark: a sink like any other, to a topic that is none."""
+"""Sends records to Spark. For the kernel it is a sink to a topic with a reserved name."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from penstock.topology.nodes.topics.to_spark import ToSpark
 
 @executes(ToSpark)
 class ToSparkExecutor(SinkExecutor):
-    """Sends to the reserved topic; the runtime hands what arrives there to the driver."""
+    """Sends to the reserved topic; the runtime hands those records to the driver."""
