@@ -78,7 +78,7 @@ def check_behind(fold: str, task: TaskServices) -> set[str]:
             # A processor may schedule a punctuation, which runs between two records.
             raise NotVectorisableError(no_form(node))
         if not behind.keys() | {fold} >= set(node.parents):
-            raise NotVectorisableError(f"records reach {name!r} past {fold!r}, too")
+            raise NotVectorisableError(f"{name!r} also gets records that do not come from {fold!r}")
         if isinstance(node, Sink) and node.topic is None:
             raise NotVectorisableError("a function chooses its topic or partition")
     return {*_resources(behind, task)}
@@ -96,7 +96,7 @@ def last_contexts(records: Gathered, groups: Groups) -> list[RecordContext]:
     """Return the position, timestamp and headers of each group's last record."""
     origins, headers = records.origins, records.headers
     if origins is None:
-        raise NotProvenError("nobody knows where the records came from")
+        raise NotProvenError("the offsets of its records are not known")
     places = groups.last_places()
     noted: Iterable[Headers] = repeat(())
     if headers is not None:

@@ -106,7 +106,7 @@ class ColumnTask:
                 inputs, order = self._before_cut(inputs, truncated)
                 self._run(inputs, effects)
                 if order and effects.has_skipped:
-                    raise NotProvenError("a record is skipped while an input waits for more")
+                    raise NotProvenError("a record is skipped while an input has more to come")
         except _FALLS_BACK as reason:
             self._give_up(str(reason), stop)
             return None
@@ -175,7 +175,7 @@ class ColumnTask:
         if len(inputs) > 2:
             # Among equal timestamps, the queue that was filled first comes first. Which of three
             # queues that is depends on which of them have records left.
-            raise NotProvenError("there are more than two inputs, and not all of one")
+            raise NotProvenError("there are more than two inputs, and one of them has more records")
         runs = merge_order([listed(records.timestamps) for _, records in inputs])
         # The last run is the rest of one input after the other one is empty.
         empty, (rest, end, _) = runs[-2][0], runs[-1]
@@ -184,7 +184,7 @@ class ColumnTask:
             return [*inputs], []
         if self.plan.sources[queue.source].unreadable(records.record(end)) is not None:
             # If that record is skipped, the timestamp of the record after it decides on the order.
-            raise NotProvenError("a record is skipped while an input waits for more")
+            raise NotProvenError("a record is skipped while an input has more to come")
         cut = [*inputs]
         cut[rest] = queue, records.cut(0, end)
         return [each for each in cut if len(each[1])], [queue.name, inputs[empty][0].name]
@@ -210,7 +210,7 @@ class ColumnTask:
         runs = merge_order([listed(records.timestamps) for _, records in inputs])
         total = sum(len(records) for _, records in inputs)
         if len(runs) > len(inputs) and total < len(runs) * _SHORT_RUN:
-            raise NotProvenError("inputs take turns too often")
+            raise NotProvenError("records of its inputs alternate too often")
         for number, first, after in runs:
             queue, records = inputs[number]
             self.plan.sources[queue.source].run(records.cut(first, after), effects)
@@ -247,7 +247,7 @@ def _offsets(source: SourceColumns, parts: list[RawColumns]) -> Sequence[int]:
         # The offsets are of several queues, and no node asks for them.
         return range(sum(len(part) for part in parts))
     if len({part.topic for part in parts}) > 1:
-        raise NotProvenError("its records are of several topics")
+        raise NotProvenError("its records come from several topics")
     return [offset for part in parts for offset in part.offsets]
 
 

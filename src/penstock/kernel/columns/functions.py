@@ -56,7 +56,7 @@ def lists_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
 def pairs_of(fn: Any, what: str) -> OverBatch:
     """Return the same for a function that returns keys and values. No expression does that."""
     if not isinstance(fn, ColumnFunction):
-        raise NotVectorisableError(f"{what} is a Python function that gives records")
+        raise NotVectorisableError(f"{what} is a Python function that returns records")
     return lambda batch: _mapped(fn.func, batch.keys, batch.values)
 
 

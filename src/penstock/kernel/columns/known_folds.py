@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from penstock.expr.aggregates import NamedAggregates, SingleAggregate, count_start, count_step
 from penstock.kernel.columns.folds import (
@@ -14,6 +14,12 @@ from penstock.kernel.columns.folds import (
 )
 from penstock.kernel.columns.row_fold import RowFold
 from penstock.model.column_function import ColumnAggregator
+
+#: Why a node has to take single records if there is no column fold for its function.
+UNKNOWN_FUNCTION: Final = (
+    "its function is a Python function: count, expressions and a few built-in functions run over"
+    " columns"
+)
 
 
 def fold_of(initializer: Any, fn: Any) -> ColumnFold | None:

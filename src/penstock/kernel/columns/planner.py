@@ -65,7 +65,7 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
     try:
         source = SourceColumns(node, task)
         if not takes_own_time(node, task):
-            raise NotVectorisableError("a function finds the time of its records")
+            raise NotVectorisableError("its timestamp extractor is a Python function")
     except NotVectorisableError as reason:
         plan.why_not[node.name] = str(reason)
         return
@@ -114,7 +114,7 @@ def _check_paths(step: ColumnExecutor[Any]) -> set[str]:
     own = step.resources()
     used: set[str] = set().union(*below)
     if own & used:
-        raise NotVectorisableError(f"its path comes back to {min(own & used)}")
+        raise NotVectorisableError(f"a later node uses {min(own & used)} again")
     return own | used
 
 
@@ -129,5 +129,7 @@ def _tied(plan: ColumnPlan) -> ColumnPlan:
     for name, shared in tied.items():
         for source in plan.sources.values():
             if any(step.runs_once for step in source.below()):
-                plan.why_not[name] = f"inputs meet in {min(shared)}, and a cache waits for both"
+                plan.why_not[name] = (
+                    f"inputs share {min(shared)}, and a node with a cache runs once per batch"
+                )
     return ColumnPlan(plan.sources, plan.why_not, bool(tied))

@@ -57,7 +57,7 @@ def bulk_of(node: TableNode, task: TaskServices, *, may_send_old: bool = False) 
     if bulk is None:
         raise NotVectorisableError(f"store {store.name!r} of kind {store.kind} has no column form")
     if node.sends_old and not (may_send_old and bulk.is_cached):
-        raise NotVectorisableError("its old values are needed, and no cache knows them")
+        raise NotVectorisableError("a later node needs its old values, and it has no cache")
     require_known(bulk.keys.serde, f"key of store {store.name!r}:")
     require_known(bulk.values.serde, f"value of store {store.name!r}:")
     return bulk

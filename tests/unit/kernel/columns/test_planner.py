@@ -110,7 +110,7 @@ def test_expressions_and_counts_run_over_columns() -> None:
         (lambda b: numbers(b).to(lambda k, v, c: "out"), "a function chooses its topic"),
         (
             lambda b: numbers(b).group_by_key().reduce(lambda a, v: a, value_serde="json"),
-            "its function is not known",
+            "its function is a Python function",
         ),
         (
             lambda b: (
@@ -120,7 +120,7 @@ def test_expressions_and_counts_run_over_columns() -> None:
                 .group_by(lambda k, v: (k, v))
                 .count()
             ),
-            "its old values are needed, and no cache knows them",
+            "a later node needs its old values, and it has no cache",
         ),
         (lambda b: b.stream("in", key="string", value="pickle"), "value serde PickleSerde"),
         (lambda b: b.stream("in", key="pickle", value="json"), "key serde PickleSerde"),

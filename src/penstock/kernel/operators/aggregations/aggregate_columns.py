@@ -16,7 +16,7 @@ from penstock.kernel.columns.folds import ColumnFold, ReduceFold
 from penstock.kernel.columns.functions import PURE_REDUCERS
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import grouped_in_order
-from penstock.kernel.columns.known_folds import fold_of
+from penstock.kernel.columns.known_folds import UNKNOWN_FUNCTION, fold_of
 from penstock.kernel.columns.nulls import taken_by
 from penstock.kernel.columns.store_fidelity import state_check
 from penstock.kernel.columns.store_rows import (
@@ -50,7 +50,7 @@ class FoldColumns(CachedFold):
 
     def __init__(self, node: TableNode, task: TaskServices, fold: ColumnFold | None) -> None:
         if fold is None:
-            raise NotVectorisableError("its function is not known: count and expressions are")
+            raise NotVectorisableError(UNKNOWN_FUNCTION)
         self._fold = fold
         super().__init__(node, task, bulk_of(node, task, may_send_old=True))
         self._check_states = state_check(self._rows.values.serde, fold)

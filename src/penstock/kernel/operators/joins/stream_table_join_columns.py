@@ -22,7 +22,7 @@ class StreamTableJoinColumns(LookUpColumns):
     def __init__(self, node: StreamTableJoin, task: TaskServices) -> None:
         table = task.node(node.table)
         if not isinstance(table, TableNode) or table.store is None or node.buffer is not None:
-            raise NotVectorisableError("the table has no store of its own, or the join waits")
+            raise NotVectorisableError("the table has no store, or the join has a grace period")
         super().__init__(node, task, table.store)
 
     def process(self, batch: Batch, effects: Effects) -> None:

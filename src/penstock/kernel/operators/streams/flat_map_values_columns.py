@@ -46,7 +46,7 @@ class FlatMapValuesColumns(ColumnExecutor[FlatMapValues]):
     def _one_by_one(self, batch: Batch, effects: Effects) -> None:
         found = self._lists(batch)
         if not set(map(type, found)) <= {list, tuple}:
-            raise NotProvenError("flat_map_values gave something else than lists")
+            raise NotProvenError("flat_map_values returned something other than lists")
         counts = np.fromiter(map(len, found), np.int64, len(found))
         rows = np.repeat(np.arange(len(found)), counts)
         lists: Iterable[Iterable[object]] = found
