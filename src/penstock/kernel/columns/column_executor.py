@@ -83,19 +83,19 @@ class ColumnExecutor(Generic[N]):
 def vectorises(node_type: type[Node]) -> Callable[[S], S]:
     """Register the column executor of a node type."""
 
-    def register(step: S) -> S:
-        _COLUMN_EXECUTORS[node_type] = step
-        return step
+    def register(executor: S) -> S:
+        _COLUMN_EXECUTORS[node_type] = executor
+        return executor
 
     return register
 
 
 def column_executor_for(node: Node) -> type[ColumnExecutor[Any]]:
     """Return the column executor of the node's type; raise if there is none."""
-    step = _COLUMN_EXECUTORS.get(type(node))
-    if step is None:
+    executor = _COLUMN_EXECUTORS.get(type(node))
+    if executor is None:
         raise NotVectorisableError(no_form(node))
-    return step
+    return executor
 
 
 def vectorised_nodes() -> frozenset[type[Node]]:

@@ -160,8 +160,8 @@ class ColumnTask:
         # given up in the same way, so it is not tried over columns.
         self._was_late = stop is not None and stop()
         for source in self.plan.sources.values():
-            for step in source.below():
-                step.reset()
+            for executor in source.below():
+                executor.reset()
 
     def _before_cut(
         self, inputs: Sequence[Input], truncated: Set[str]
@@ -251,13 +251,13 @@ def _offsets(source: SourceColumns, parts: list[RawColumns]) -> Sequence[int]:
     return [offset for part in parts for offset in part.offsets]
 
 
-def _hides_order(step: ColumnExecutor[Any]) -> bool:
+def _hides_order(executor: ColumnExecutor[Any]) -> bool:
     """Tell whether every path ends in a node that hides the order, without state before it."""
-    if step.hides_order:
+    if executor.hides_order:
         return True
-    if step.resources() or not step.children:
+    if executor.resources() or not executor.children:
         return False
-    return all(_hides_order(child) for child in step.children)
+    return all(_hides_order(child) for child in executor.children)
 
 
 def _headers(parts: list[RawColumns]) -> list[tuple[tuple[str, bytes | None], ...]] | None:

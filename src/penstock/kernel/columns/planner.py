@@ -42,7 +42,9 @@ class ColumnPlan:
     def is_handed_off(self) -> bool:
         """Whether the flush after a batch sends results to nodes that take single records."""
         return any(
-            step.is_handed_off for source in self.sources.values() for step in source.below()
+            executor.is_handed_off
+            for source in self.sources.values()
+            for executor in source.below()
         )
 
 
@@ -70,7 +72,9 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
         plan.why_not[node.name] = str(reason)
         return
     plan.why_not.update(_grow(source, task))
-    source.tells_origins = any(step.is_handed_off or step.reads_origins for step in source.below())
+    source.tells_origins = any(
+        executor.is_handed_off or executor.reads_origins for executor in source.below()
+    )
     if not plan.why_not:
         try:
             _check_paths(source)
@@ -79,39 +83,39 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
     plan.sources[node.name] = source
 
 
-def _grow(step: ColumnExecutor[Any], task: StreamTask) -> dict[str, str]:
+def _grow(executor: ColumnExecutor[Any], task: StreamTask) -> dict[str, str]:
     """Add the executors below one; return the nodes that have none, with the reason.
 
     A fold whose cache can hand its results to single-record nodes needs no executors below it.
     """
     why_not: dict[str, str] = {}
-    for name in task.children(step.node.name):
+    for name in task.children(executor.node.name):
         node = task.node(name)
         try:
             child = column_executor_for(node)(node, task)
         except NotVectorisableError as reason:
             why_not[name] = str(reason)
         else:
-            step.children.append(child)
+            executor.children.append(child)
             why_not |= _grow(child, task)
-    if not why_not and not getattr(step.node, "sends_old", False):
+    if not why_not and not getattr(executor.node, "sends_old", False):
         return {}
     try:
-        if not step.hand_off():
+        if not executor.hand_off():
             return why_not
     except NotVectorisableError as reason:
-        return why_not or {step.node.name: str(reason)}
-    step.children.clear()
+        return why_not or {executor.node.name: str(reason)}
+    executor.children.clear()
     return {}
 
 
-def _check_paths(step: ColumnExecutor[Any]) -> set[str]:
+def _check_paths(executor: ColumnExecutor[Any]) -> set[str]:
     """Return the topics and stores that the paths below use; raise if two paths share one."""
-    below = [_check_paths(child) for child in step.children]
+    below = [_check_paths(child) for child in executor.children]
     for one, other in combinations(below, 2):
         if one & other:
             raise NotVectorisableError(f"its paths meet again in {min(one & other)}")
-    own = step.resources()
+    own = executor.resources()
     used: set[str] = set().union(*below)
     if own & used:
         raise NotVectorisableError(f"a later node uses {min(own & used)} again")
@@ -128,7 +132,7 @@ def _tied(plan: ColumnPlan) -> ColumnPlan:
     }
     for name, shared in tied.items():
         for source in plan.sources.values():
-            if any(step.runs_once for step in source.below()):
+            if any(executor.runs_once for executor in source.below()):
                 plan.why_not[name] = (
                     f"inputs share {min(shared)}, and a node with a cache runs once per batch"
                 )

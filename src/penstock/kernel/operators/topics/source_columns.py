@@ -132,9 +132,9 @@ class SourceColumns(ColumnExecutor[Source]):
         """Return every executor that records of this source reach."""
         waiting: list[ColumnExecutor[Any]] = [self]
         while waiting:
-            step = waiting.pop()
-            yield step
-            waiting.extend(step.children)
+            executor = waiting.pop()
+            yield executor
+            waiting.extend(executor.children)
 
 
 def _ends(raw: RawColumns, *, is_hurried: bool) -> Iterator[int]:
