@@ -28,13 +28,13 @@ from penstock.expr.expression import (
     WithFields,
     field_of,
 )
-from penstock.kernel.columns.batch import Column, WindowedColumn
+from penstock.kernel.columns.batch_column import BatchColumn, WindowedColumn
 
 Values = Sequence[Any]
 
 
 def evaluate(  # noqa: PLR0911 - one case per kind of expression
-    expression: Expression, first: Column, second: Column
+    expression: Expression, first: BatchColumn, second: BatchColumn
 ) -> Values:
     """Return the expression's value for each pair: key and value, or left and right in a join."""
     match expression:
@@ -65,7 +65,7 @@ def evaluate(  # noqa: PLR0911 - one case per kind of expression
             return [expression(key, value) for key, value in pairs]
 
 
-def _fields(of: Expression, name: Any, first: Column, second: Column) -> Values:
+def _fields(of: Expression, name: Any, first: BatchColumn, second: BatchColumn) -> Values:
     if isinstance(of, Key) and isinstance(first, WindowedColumn):
         found = first.member(name)
         if found is not None:
@@ -80,7 +80,7 @@ def _fields(of: Expression, name: Any, first: Column, second: Column) -> Values:
 
 
 def _binary(
-    sign: str, left: Expression, right: Expression, first: Column, second: Column
+    sign: str, left: Expression, right: Expression, first: BatchColumn, second: BatchColumn
 ) -> Values:
     lefts = evaluate(left, first, second)
     if isinstance(right, Literal) and right.constant is not None:
@@ -99,7 +99,7 @@ def _texts(method: str, items: Values) -> Values:
 
 
 def _choices(
-    condition: Expression, yes: Expression, no: Expression, first: Column, second: Column
+    condition: Expression, yes: Expression, no: Expression, first: BatchColumn, second: BatchColumn
 ) -> Values:
     conditions = evaluate(condition, first, second)
     if isinstance(yes, Literal) and isinstance(no, Literal):
@@ -112,14 +112,16 @@ def _choices(
 Members = tuple[tuple[str, Expression], ...]
 
 
-def _structs(members: Members, first: Column, second: Column) -> Values:
+def _structs(members: Members, first: BatchColumn, second: BatchColumn) -> Values:
     if not members:
         return [{} for _ in range(len(first))]
     columns = [evaluate(member, first, second) for _, member in members]
     return _maker(tuple(name for name, _ in members))(*columns)
 
 
-def _with_fields(items: Values, members: Members, first: Column, second: Column) -> Values:
+def _with_fields(
+    items: Values, members: Members, first: BatchColumn, second: BatchColumn
+) -> Values:
     if not members:
         return [None if item is None else {**item} for item in items]
     columns = [evaluate(member, first, second) for _, member in members]

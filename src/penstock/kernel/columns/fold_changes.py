@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch, Column, Times
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn, Times
 from penstock.kernel.columns.folds import ColumnFold, Through, check_known
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import Groups
@@ -27,7 +28,7 @@ def result_times(rule: FoldRule, newest: Times, row_times: Times) -> Times:
 def last_changes(
     records: Gathered,
     groups: Groups,
-    keys: Column,
+    keys: BatchColumn,
     states: Sequence[Any],
     values: Sequence[bytes],
     serde: Serde[Any],
@@ -40,7 +41,9 @@ def last_changes(
         headers = [headers[place] for place in places.tolist()]
     origins = None if records.origins is None else records.origins.at(places)
     # A cache sends what it reads back. In a store of doubles, that makes a float of an int.
-    changed = Column(states if known(serde).keeps_values else None, values, serde, is_input=False)
+    changed = BatchColumn(
+        states if known(serde).keeps_values else None, values, serde, is_input=False
+    )
     return Batch(keys, changed, newest, headers, origins)
 
 
@@ -48,7 +51,7 @@ def running_changes(
     fold: ColumnFold,
     rule: FoldRule,
     records: Gathered,
-    keys: Column,
+    keys: BatchColumn,
     groups: Groups,
     states: list[Any],
     times: Times,
@@ -64,4 +67,4 @@ def running_changes(
             newest[code] = timestamp
         at.append(newest[code])
     times_so_far = np.array(at, np.int64)
-    return Batch(keys, Column(values), times_so_far, records.headers, records.origins)
+    return Batch(keys, BatchColumn(values), times_so_far, records.headers, records.origins)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.expr.expression import Expression
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import NotVectorisableError
 from penstock.kernel.columns.evaluate import evaluate
 from penstock.model.column_function import ColumnFunction
@@ -22,6 +23,8 @@ PURE_FUNCTIONS: tuple[Any, ...] = (
 PURE_REDUCERS: tuple[Any, ...] = (max, min, operator.add, operator.mul, operator.or_)
 
 OverBatch = Callable[[Batch], Sequence[Any]]
+#: Takes the columns of keys, left values and right values.
+OverSides = Callable[[BatchColumn, BatchColumn, BatchColumn], Sequence[Any]]
 
 
 def expression_of(fn: Any, what: str) -> OverBatch:
@@ -75,7 +78,7 @@ def flat_of(fn: Any, *, with_key: bool) -> Callable[[Batch], Any] | None:
     return over_batch
 
 
-def _called(fn: ColumnFunction, *columns: Column) -> Sequence[Any]:
+def _called(fn: ColumnFunction, *columns: BatchColumn) -> Sequence[Any]:
     """Return the function's result for every record: all at once if it can, else one by one."""
     if fn.over_columns is not None:
         with user_code("a function"):
@@ -85,19 +88,19 @@ def _called(fn: ColumnFunction, *columns: Column) -> Sequence[Any]:
     return _mapped(fn.func, *columns)
 
 
-def _mapped(fn: Any, *columns: Column) -> Sequence[Any]:
+def _mapped(fn: Any, *columns: BatchColumn) -> Sequence[Any]:
     arguments = [column.values() for column in columns]
     with user_code("a function"):
         return [*map(fn, *arguments)]
 
 
-def evaluated(expression: Expression, first: Column, second: Column) -> Sequence[Any]:
+def evaluated(expression: Expression, first: BatchColumn, second: BatchColumn) -> Sequence[Any]:
     """Return the expression's value for each pair; an error counts as one of user code."""
     with user_code("an expression"):
         return evaluate(expression, first, second)
 
 
-def joiner_of(fn: Any, *, with_key: bool) -> Callable[[Column, Column, Column], Sequence[Any]]:
+def joiner_of(fn: Any, *, with_key: bool) -> OverSides:
     """Return the joiner over keys, left and right values; raise if it may have side effects."""
     if isinstance(fn, ColumnFunction):
         if with_key:

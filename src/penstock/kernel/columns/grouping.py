@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from penstock.kernel.columns.batch import Places, Times
+from penstock.kernel.columns.batch_column import Places, Times
 from penstock.kernel.columns.key_order import key_order
 from penstock.model.columns.dictionary_bytes import DictionaryBytes, numbered
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Column, NotProvenError, Times
+from penstock.kernel.columns.batch import NotProvenError
+from penstock.kernel.columns.batch_column import BatchColumn, Times
 from penstock.kernel.columns.column_executor import NotVectorisableError, require_known
 from penstock.serde.base import Serde
 from penstock.serde.columns import decode_all
@@ -63,7 +64,7 @@ def bulk_of(node: TableNode, task: TaskServices, *, may_send_old: bool = False) 
     return bulk
 
 
-def stored_keys(keys: Column, serde: Serde[Any]) -> Sequence[bytes | None]:
+def stored_keys(keys: BatchColumn, serde: Serde[Any]) -> Sequence[bytes | None]:
     """Return the bytes of keys; raise if the serde has no bytes for a key that is not null."""
     found = keys.encoded(serde)
     if None in found and any(
@@ -80,7 +81,7 @@ def settled(rows: Any) -> None:
 
 def encoded_states(serde: Serde[Any], states: Sequence[Any]) -> Sequence[bytes]:
     """Return the bytes of new states; raise if one is ``None``, which would delete its row."""
-    values = Column(states).encoded(serde)
+    values = BatchColumn(states).encoded(serde)
     if None in values:
         raise NotProvenError("an aggregate is None")
     return values  # type: ignore[return-value]

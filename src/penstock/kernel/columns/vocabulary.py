@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.kernel.columns.batch import CodedColumn, Column
+from penstock.kernel.columns.batch_column import BatchColumn, DictionaryBatchColumn
 from penstock.serde.primitives import StringSerde
 
 #: Among fewer texts than this, it is not worth looking for equal ones.
@@ -29,17 +29,17 @@ class Vocabulary:
         self._texts: list[Any] = []
         self._bytes: list[bytes | None] = []
 
-    def column(self, texts: Sequence[Any]) -> Column:
+    def column(self, texts: Sequence[Any]) -> BatchColumn:
         """Return a column of texts, with numbers if most texts repeat."""
         if len(texts) < _FEW_TEXTS or not self._is_worth_it or set(map(type, texts)) != {str}:
-            return Column(texts)
+            return BatchColumn(texts)
         codes = np.fromiter(map(self._numbers.__getitem__, texts), np.int64, len(texts))
         more = [*islice(self._numbers, len(self._texts), None)]
         self._is_worth_it = len(more) * 2 <= len(texts) and self._add(more)
         if not self._is_worth_it:
-            return Column(texts)
-        shared = Column(self._texts, self._bytes, StringSerde(), is_input=False)
-        return CodedColumn(codes, shared)
+            return BatchColumn(texts)
+        shared = BatchColumn(self._texts, self._bytes, StringSerde(), is_input=False)
+        return DictionaryBatchColumn(codes, shared)
 
     def _add(self, texts: list[str]) -> bool:
         """Add texts; return false if one of them cannot be written as UTF-8."""

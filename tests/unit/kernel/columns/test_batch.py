@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernel.columns.batch import (
-    Batch,
-    CodedColumn,
-    Column,
-    Origins,
-    RepeatedColumn,
+from penstock.kernel.columns.batch import Batch, Origins
+from penstock.kernel.columns.batch_column import (
+    BatchColumn,
+    DictionaryBatchColumn,
+    TakenColumn,
     WindowedColumn,
     input_column,
 )
@@ -27,36 +26,36 @@ from penstock.serde.primitives import LongSerde, StringSerde
 from penstock.serde.windowed import TimeWindowedSerde
 
 TEXT = StringSerde()
-Make = Callable[[list[str | None]], Column]
+Make = Callable[[list[str | None]], BatchColumn]
 
 
 def places(*numbers: int) -> Any:
     return np.array(numbers, np.int64)
 
 
-def of_values(items: list[str | None]) -> Column:
-    return Column(items)
+def of_values(items: list[str | None]) -> BatchColumn:
+    return BatchColumn(items)
 
 
-def of_bytes(items: list[str | None]) -> Column:
-    return Column(encoded=[None if i is None else i.encode() for i in items], serde=TEXT)
+def of_bytes(items: list[str | None]) -> BatchColumn:
+    return BatchColumn(encoded=[None if i is None else i.encode() for i in items], serde=TEXT)
 
 
-def coded(items: list[str | None]) -> Column:
+def coded(items: list[str | None]) -> BatchColumn:
     different = sorted({item for item in items if item is not None})
     codes = [-1 if item is None else different.index(item) for item in items]
-    return CodedColumn(places(*codes), of_bytes([*different]))
+    return DictionaryBatchColumn(places(*codes), of_bytes([*different]))
 
 
-def repeated(items: list[str | None]) -> Column:
-    return RepeatedColumn(of_values([*reversed(items)]), places(*range(len(items)))[::-1])
+def repeated(items: list[str | None]) -> BatchColumn:
+    return TakenColumn(of_values([*reversed(items)]), places(*range(len(items)))[::-1])
 
 
 COLUMNS = pytest.mark.parametrize("make", [of_values, of_bytes, coded, repeated])
 ITEMS = st.lists(st.sampled_from(["a", "b", "ü", None]), max_size=8)
 
 
-def says(column: Column) -> dict[str, Any]:
+def says(column: BatchColumn) -> dict[str, Any]:
     encoded = [*column.encoded(TEXT)]
     return {
         "length": len(column),
@@ -106,43 +105,47 @@ class Counting(JsonSerde):
 def test_bytes_that_a_serde_would_write_again_are_passed_on() -> None:
     """Nothing is decoded for it."""
     data = [b"a", None, "ü".encode()]
-    column = Column(encoded=data, serde=TEXT)
+    column = BatchColumn(encoded=data, serde=TEXT)
     assert column.encoded(TEXT) is data
     assert column._values is None
 
 
 def test_bytes_that_a_serde_would_not_write_are_written_anew() -> None:
     """A text that is not UTF-8 comes back changed; a number is not a text."""
-    assert [*Column(encoded=[b"\xff"], serde=TEXT).encoded(TEXT)] == ["\ufffd".encode()]
-    assert [*Column(encoded=[b'{"a": 1}'], serde=JsonSerde()).encoded(JsonSerde())] == [b'{"a":1}']
-    longs = Column(encoded=[b"7", None], serde=JsonSerde())
+    assert [*BatchColumn(encoded=[b"\xff"], serde=TEXT).encoded(TEXT)] == ["\ufffd".encode()]
+    assert [*BatchColumn(encoded=[b'{"a": 1}'], serde=JsonSerde()).encoded(JsonSerde())] == [
+        b'{"a":1}'
+    ]
+    longs = BatchColumn(encoded=[b"7", None], serde=JsonSerde())
     assert [*longs.encoded(LongSerde())] == [(7).to_bytes(8), None]
 
 
 def test_items_are_decoded_and_encoded_once() -> None:
     serde = Counting()
     serde.calls.clear()
-    column = Column(encoded=[b"[1, 2]"], serde=serde)
+    column = BatchColumn(encoded=[b"[1, 2]"], serde=serde)
     assert column.values() is column.values()
     assert column.encoded(serde) is column.encoded(serde)
     assert serde.calls == ["decode", "encode"]
 
 
 def test_only_a_serde_that_refuses_bytes_is_asked_to_check() -> None:
-    texts = Column(encoded=[b"\xff"], serde=TEXT)
+    texts = BatchColumn(encoded=[b"\xff"], serde=TEXT)
     texts.check()
     assert texts._values is None
-    Column([1]).check()
+    BatchColumn([1]).check()
     serde = Counting()
     with pytest.raises(Exception, match="Counting"):
-        Column(encoded=[b"no json"], serde=serde).check()
+        BatchColumn(encoded=[b"no json"], serde=serde).check()
     with pytest.raises(Exception, match="Counting"):
-        CodedColumn(places(0), Column(encoded=[b"no json"], serde=serde)).check()
+        DictionaryBatchColumn(places(0), BatchColumn(encoded=[b"no json"], serde=serde)).check()
 
 
 def test_coded_texts_that_become_the_same_are_written_one_by_one() -> None:
     """Two keys that are not UTF-8 may be the same key once they are decoded."""
-    column = CodedColumn(places(0, 1, -1), Column(encoded=[b"\xff", b"\xfe"], serde=TEXT))
+    column = DictionaryBatchColumn(
+        places(0, 1, -1), BatchColumn(encoded=[b"\xff", b"\xfe"], serde=TEXT)
+    )
     encoded = column.encoded(TEXT)
     assert not isinstance(encoded, DictionaryBytes)
     assert [*encoded] == ["\ufffd".encode()] * 2 + [None]
@@ -153,10 +156,10 @@ def test_coded_texts_that_become_the_same_are_written_one_by_one() -> None:
 def test_input_that_comes_again_is_coded_only_if_bytes_tell_values_apart() -> None:
     data = DictionaryBytes(places(0, 1, 0, -1), [b'{"a": 1}', b'{"a":1}'])
     column = input_column(data, JsonSerde())
-    assert not isinstance(column, CodedColumn)
+    assert not isinstance(column, DictionaryBatchColumn)
     assert [*column.values()] == [{"a": 1}] * 3 + [None]
-    assert isinstance(input_column(DictionaryBytes(places(0), [b"a"]), TEXT), CodedColumn)
-    assert not isinstance(input_column([b"a"], TEXT), CodedColumn)
+    assert isinstance(input_column(DictionaryBytes(places(0), [b"a"]), TEXT), DictionaryBatchColumn)
+    assert not isinstance(input_column([b"a"], TEXT), DictionaryBatchColumn)
 
 
 WINDOWED = TimeWindowedSerde(TEXT, 10)
@@ -165,7 +168,7 @@ WINDOWED = TimeWindowedSerde(TEXT, 10)
 @given(starts=st.lists(st.sampled_from([0, 5, 10, MAX_LONG - 3]), max_size=6), data=st.data())
 def test_windowed_keys_are_those_of_the_serde(starts: list[int], data: st.DataObject) -> None:
     keys = data.draw(st.lists(st.sampled_from("ab"), min_size=len(starts), max_size=len(starts)))
-    column = WindowedColumn(Column([*keys]), starts, 10)
+    column = WindowedColumn(BatchColumn([*keys]), starts, 10)
     expected = [
         Windowed(key, Window(start, min(start + 10, MAX_LONG)))
         for key, start in zip(keys, starts, strict=True)
@@ -190,7 +193,7 @@ def test_windowed_keys_of_another_serde_are_made_whole() -> None:
         def encode(self, value: Any) -> bytes:
             return super().encode(f"{value.window.start} {value.key}")
 
-    column = WindowedColumn(Column(["a"]), [5], 10)
+    column = WindowedColumn(BatchColumn(["a"]), [5], 10)
     assert [*column.encoded(Reversed())] == [b"5 a"]
 
 
@@ -198,7 +201,9 @@ def test_windowed_keys_of_another_serde_are_made_whole() -> None:
 def test_a_batch_keeps_what_belongs_to_a_record_together(*, has_more: bool) -> None:
     headers = [(("h", bytes([n])),) for n in range(4)] if has_more else None
     origins = Origins("t", 1, places(10, 11, 12, 13)) if has_more else None
-    batch = Batch(Column([*"abcd"]), Column([1, 2, 3, 4]), places(5, 6, 7, 8), headers, origins)
+    batch = Batch(
+        BatchColumn([*"abcd"]), BatchColumn([1, 2, 3, 4]), places(5, 6, 7, 8), headers, origins
+    )
 
     def rows(found: Batch) -> list[tuple[Any, ...]]:
         offsets = None if found.origins is None else found.origins.offsets.tolist()
@@ -211,7 +216,7 @@ def test_a_batch_keeps_what_belongs_to_a_record_together(*, has_more: bool) -> N
     assert len(whole[0]) == (5 if has_more else 3)
     assert rows(batch.keep([True, False, False, True])) == [whole[0], whole[3]]
     assert rows(batch.take(places(2, 0, 2))) == [whole[2], whole[0], whole[2]]
-    again = batch.repeated(Column(["x"]), Column([9]), places(1))
+    again = batch.repeated(BatchColumn(["x"]), BatchColumn([9]), places(1))
     assert rows(again) == [("x", 9, *whole[1][2:])]
     assert rows(batch.with_columns(batch.values, batch.keys))[0][:2] == (1, "a")
     shared = Batch(batch.keys, batch.keys, batch.timestamps).take(places(1))

@@ -9,7 +9,7 @@ import pytest
 
 import penstock as ps
 from penstock.expr.expression import Expression
-from penstock.kernel.columns.batch import CodedColumn, Column, WindowedColumn
+from penstock.kernel.columns.batch_column import BatchColumn, DictionaryBatchColumn, WindowedColumn
 from penstock.kernel.columns.evaluate import evaluate
 from penstock.model.windows.windowed import Window, Windowed
 
@@ -59,15 +59,15 @@ def test_columns_give_what_records_give(name: str, rows: list[Any]) -> None:
     expression = EXPRESSIONS[name]
     keys = [f"k{number}" for number in range(len(rows))]
     expected = [expression(key, value) for key, value in zip(keys, rows, strict=True)]
-    same(evaluate(expression, Column(keys), Column(rows)), expected)
+    same(evaluate(expression, BatchColumn(keys), BatchColumn(rows)), expected)
 
 
 def test_structs_of_a_column_are_objects_of_their_own() -> None:
     """What one record does to its value is not seen by another."""
-    made = evaluate(ps.struct(), Column(["a", "b"]), Column([1, 2]))
+    made = evaluate(ps.struct(), BatchColumn(["a", "b"]), BatchColumn([1, 2]))
     assert made[0] is not made[1]
     rows = [{"n": 1}, {"n": 2}]
-    copied = evaluate(ps.value.with_fields(), Column(["a", "b"]), Column(rows))
+    copied = evaluate(ps.value.with_fields(), BatchColumn(["a", "b"]), BatchColumn(rows))
     assert copied == rows
     assert all(one is not other for one, other in zip(copied, rows, strict=True))
 
@@ -76,24 +76,24 @@ def test_structs_of_a_column_are_objects_of_their_own() -> None:
 def test_fields_of_windowed_keys(name: str) -> None:
     """The field of a window is found without making the keys, if it is one of the known three."""
     keys = [Windowed("a", Window(0, 10)), Windowed("b", Window(5, 15))]
-    column = WindowedColumn(Column(["a", "b"]), [0, 5], 10)
+    column = WindowedColumn(BatchColumn(["a", "b"]), [0, 5], 10)
     expression = ps.key[name]
     try:
         expected = [expression(key, None) for key in keys]
     except Exception as error:  # noqa: BLE001 - then columns raise it as well
         with pytest.raises(type(error)):
-            evaluate(expression, column, Column([None, None]))
+            evaluate(expression, column, BatchColumn([None, None]))
         return
-    same(evaluate(expression, column, Column([None, None])), expected)
+    same(evaluate(expression, column, BatchColumn([None, None])), expected)
 
 
 def test_only_the_key_is_looked_at_for_windows() -> None:
-    column = WindowedColumn(Column(["a"]), [5], 10)
-    same(evaluate(ps.value["start"], column, Column([{"start": 1}])), [1])
+    column = WindowedColumn(BatchColumn(["a"]), [5], 10)
+    same(evaluate(ps.value["start"], column, BatchColumn([{"start": 1}])), [1])
 
 
 def test_left_and_right_are_the_values_of_a_join() -> None:
-    left, right = Column([{"n": 1}, {"n": 2}]), Column([{"n": 5}, None])
+    left, right = BatchColumn([{"n": 1}, {"n": 2}]), BatchColumn([{"n": 5}, None])
     same(evaluate(ps.left["n"], left, right), [1, 2])
     same(evaluate(ps.struct(l=ps.left["n"], r=ps.right), left, right), [
         {"l": 1, "r": {"n": 5}}, {"l": 2, "r": None},
@@ -101,5 +101,5 @@ def test_left_and_right_are_the_values_of_a_join() -> None:
 
 
 def test_fields_of_coded_values() -> None:
-    column = CodedColumn(np.array([1, 0, -1]), Column([{"n": 4}, {"n": 5}]))
-    same(evaluate(n, Column([1, 2, 3]), column), [5, 4, None])
+    column = DictionaryBatchColumn(np.array([1, 0, -1]), BatchColumn([{"n": 4}, {"n": 5}]))
+    same(evaluate(n, BatchColumn([1, 2, 3]), column), [5, 4, None])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Column
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.fold_changes import last_changes, result_times, running_changes
 from penstock.kernel.columns.folds import CountFold
 from penstock.kernel.columns.gathered import Gathered
@@ -32,7 +32,7 @@ def test_row_has_the_highest_timestamp_of_store_and_batch() -> None:
 
 def test_each_change_has_the_highest_timestamp_so_far() -> None:
     """A late record does not take the timestamp of its row back."""
-    keys = Column(["a", "b", "a", "a"])
+    keys = BatchColumn(["a", "b", "a", "a"])
     changes = running_changes(
         CountFold(), FOLD, records(), keys, grouped(KEYS), [0, 4], np.array([4, 2]), None
     )
@@ -45,7 +45,7 @@ def test_last_change_is_what_the_store_returns() -> None:
     serde = DoubleSerde()
     groups = grouped(KEYS)
     values = [serde.encode(3), serde.encode(1)]
-    keys = Column(["a", "b"])
+    keys = BatchColumn(["a", "b"])
     found = last_changes(records(), groups, keys, [3, 1], values, serde, np.array([9, 1]))
     assert repr([*found.values.values()]) == "[3.0, 1.0]"
     assert found.headers == [(("n", b"\x03"),), (("n", b"\x01"),)]

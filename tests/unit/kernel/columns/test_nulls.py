@@ -6,13 +6,14 @@ from collections import Counter
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.nulls import taken_by
 from penstock.model.rules.fold_rule import FOLD, WINDOW_FOLD
 from penstock.model.rules.null_rule import NullRule
 
-BATCH = Batch(Column(["a", None, "b", None]), Column([1, 2, None, None]), np.arange(4))
+BATCH = Batch(BatchColumn(["a", None, "b", None]), BatchColumn([1, 2, None, None]), np.arange(4))
 
 
 def taken(rule: NullRule, batch: Batch) -> tuple[list[int], dict[tuple[str, str], int]]:

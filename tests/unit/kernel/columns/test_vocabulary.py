@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.kernel.columns.batch import CodedColumn
+from penstock.kernel.columns.batch_column import DictionaryBatchColumn
 from penstock.kernel.columns.vocabulary import Vocabulary
 from penstock.model.columns.dictionary_bytes import DictionaryBytes, joined_columns
 from penstock.serde.primitives import StringSerde
@@ -25,7 +25,7 @@ def test_texts_that_hardly_come_again_stay_as_they_are() -> None:
     """Numbers for them would cost more than they save."""
     texts = [str(number) for number in range(100)]
     column = Vocabulary().column(texts)
-    assert not isinstance(column, CodedColumn)
+    assert not isinstance(column, DictionaryBatchColumn)
     assert column.values() == texts
 
 
@@ -35,7 +35,7 @@ def test_a_text_that_utf_8_does_not_have_is_no_error_here() -> None:
     texts = ["a", "\ud800"] * 50
     for _ in range(2):
         column = vocabulary.column(texts)
-        assert not isinstance(column, CodedColumn)
+        assert not isinstance(column, DictionaryBatchColumn)
         assert column.values() == texts
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.cache_handoff import CachedFold, last_contexts
 from penstock.kernel.columns.column_executor import NotVectorisableError, vectorises
 from penstock.kernel.columns.effects import Effects
@@ -88,7 +89,7 @@ class FoldColumns(CachedFold):
         through = self._check_states(records.items, states)
         changes = None
         if not rows.is_cached:
-            keys = Column(records.key_values)
+            keys = BatchColumn(records.key_values)
             changes = running_changes(
                 self._fold, FOLD, records, keys, groups, states, times, through
             )
@@ -106,7 +107,7 @@ class FoldColumns(CachedFold):
             return
         effects.write(store, rows, groups.keys, written, newest.tolist(), values)
         if changes is None:
-            keys = Column(encoded=groups.keys, serde=key_serde, is_input=False)
+            keys = BatchColumn(encoded=groups.keys, serde=key_serde, is_input=False)
             changes = last_changes(records, groups, keys, states, values, serde, newest)
             changes = changes.take(in_turn)
         self.forward(changes, effects)

@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.kernel.columns.batch import (
-    Batch,
-    Column,
-    NotProvenError,
-    Places,
-    Times,
-    WindowedColumn,
-)
+from penstock.kernel.columns.batch import Batch, NotProvenError
+from penstock.kernel.columns.batch_column import BatchColumn, Places, Times, WindowedColumn
 from penstock.kernel.columns.cache_handoff import CachedFold, last_contexts
 from penstock.kernel.columns.column_executor import NotVectorisableError, vectorises
 from penstock.kernel.columns.effects import Effects
@@ -125,7 +119,9 @@ class WindowAggregateColumns(CachedFold):
         through = self._check_states(gathered.items, states)
         changes = None
         if not rows.is_cached:
-            keys = WindowedColumn(Column(gathered.key_values), starts.tolist(), self._rule.size_ms)
+            keys = WindowedColumn(
+                BatchColumn(gathered.key_values), starts.tolist(), self._rule.size_ms
+            )
             changes = running_changes(
                 self._fold, WINDOW_FOLD, gathered, keys, groups, states, times, through
             )
@@ -139,7 +135,7 @@ class WindowAggregateColumns(CachedFold):
             return
         effects.add(lambda: rows.write(window_keys, at, written, newest.tolist(), values))
         if changes is None:
-            base = Column(encoded=groups.keys, serde=key_serde, is_input=False)
+            base = BatchColumn(encoded=groups.keys, serde=key_serde, is_input=False)
             keys = WindowedColumn(base, at, self._rule.size_ms)
             changes = last_changes(gathered, groups, keys, states, values, serde, newest)
         self.forward(changes, effects)

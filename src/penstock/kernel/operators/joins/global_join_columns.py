@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import expression_of
@@ -26,7 +27,7 @@ class GlobalJoinColumns(LookUpColumns):
     def process(self, batch: Batch, effects: Effects) -> None:
         batch = self.valued(batch, effects)
         if len(batch):
-            self.look_up(batch, Column(self._selector(batch)), effects)
+            self.look_up(batch, BatchColumn(self._selector(batch)), effects)
 
     def resources(self) -> set[str]:
         return set()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import (
     ColumnExecutor,
     NotVectorisableError,
@@ -43,7 +44,7 @@ class LookUpColumns(ColumnExecutor[Any]):
         #: Values of rows that were read in this batch; the table does not change meanwhile.
         self._known: dict[bytes, Any] = {}
 
-    def look_up(self, batch: Batch, lookups: Column, effects: Effects) -> None:
+    def look_up(self, batch: Batch, lookups: BatchColumn, effects: Effects) -> None:
         """Join records, which have values, with the rows under these keys."""
         if lookups.has_nulls():
             mask = self._rule.nulls.takes(np.array(lookups.are_known()), True).tolist()
@@ -61,7 +62,7 @@ class LookUpColumns(ColumnExecutor[Any]):
             if not all(mask):
                 batch, partners = batch.keep(mask), [*compress(partners, mask)]
         if len(batch):
-            values = Column(self._join(batch.keys, batch.values, Column(partners)))
+            values = BatchColumn(self._join(batch.keys, batch.values, BatchColumn(partners)))
             self.forward(batch.with_columns(batch.keys, values), effects)
 
     def _partners(self, keys: Sequence[bytes | None], effects: Effects) -> list[Any]:

@@ -1,10 +1,11 @@
-"""Runs processors over columns, if they say how. Record at a time: ``process.py``."""
+"""Runs processors over columns, if they say how. Record executor: ``process.py``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.kernel.columns.batch import Batch, Column, NotProvenError
+from penstock.kernel.columns.batch import Batch, NotProvenError
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import (
     ColumnExecutor,
     NotVectorisableError,
@@ -40,4 +41,4 @@ class ProcessColumns(ColumnExecutor[Process]):
             values = self._supplier.over_columns(batch)
         if values is None:
             raise NotProvenError("its processor has to see a record of the batch alone")
-        self.forward(batch.with_columns(batch.keys, Column(values)), effects)
+        self.forward(batch.with_columns(batch.keys, BatchColumn(values)), effects)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch, Column, Places
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn, Places
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import flat_of, pairs_of
@@ -33,7 +34,7 @@ class FlatMapColumns(ColumnExecutor[FlatMap]):
             self._one_by_one(batch, effects)
         else:
             places, keys, values = found
-            self._forward_at(places, batch, Column(keys), Column(values), effects)
+            self._forward_at(places, batch, BatchColumn(keys), BatchColumn(values), effects)
 
     def _one_by_one(self, batch: Batch, effects: Effects) -> None:
         given = self._pairs(batch)
@@ -44,10 +45,15 @@ class FlatMapColumns(ColumnExecutor[FlatMap]):
             return
         with user_code("a function"):
             keys, values = zip(*chain.from_iterable(found), strict=True)
-        self._forward_at(rows, batch, Column(list(keys)), Column(list(values)), effects)
+        self._forward_at(rows, batch, BatchColumn(list(keys)), BatchColumn(list(values)), effects)
 
     def _forward_at(
-        self, rows: Places | None, batch: Batch, keys: Column, values: Column, effects: Effects
+        self,
+        rows: Places | None,
+        batch: Batch,
+        keys: BatchColumn,
+        values: BatchColumn,
+        effects: Effects,
     ) -> None:
         if rows is None:
             self.forward(batch.with_columns(keys, values), effects)

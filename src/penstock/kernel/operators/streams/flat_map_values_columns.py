@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.kernel.columns.batch import (
-    Batch,
-    Column,
-    NotProvenError,
-    Places,
-    RepeatedColumn,
-)
+from penstock.kernel.columns.batch import Batch, NotProvenError
+from penstock.kernel.columns.batch_column import BatchColumn, Places, TakenColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import flat_of, lists_of
@@ -41,7 +36,7 @@ class FlatMapValuesColumns(ColumnExecutor[FlatMapValues]):
             self._one_by_one(batch, effects)
         else:
             places, values = found
-            self._forward_at(places, batch, Column(values), effects)
+            self._forward_at(places, batch, BatchColumn(values), effects)
 
     def _one_by_one(self, batch: Batch, effects: Effects) -> None:
         found = self._lists(batch)
@@ -54,12 +49,12 @@ class FlatMapValuesColumns(ColumnExecutor[FlatMapValues]):
         self._forward_at(rows, batch, values, effects)
 
     def _forward_at(
-        self, rows: Places | None, batch: Batch, values: Column, effects: Effects
+        self, rows: Places | None, batch: Batch, values: BatchColumn, effects: Effects
     ) -> None:
         if rows is None:
             self.forward(batch.with_columns(batch.keys, values), effects)
         else:
-            keys = RepeatedColumn(batch.keys, rows)
+            keys = TakenColumn(batch.keys, rows)
             self.forward(batch.repeated(keys, values, rows), effects)
 
     def finish(self, effects: Effects) -> None:

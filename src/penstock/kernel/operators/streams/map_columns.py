@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import flat_of, pairs_of
@@ -31,4 +32,4 @@ class MapColumns(ColumnExecutor[Map]):
             with user_code("a function"):
                 keys, values = zip(*pairs, strict=True)
             found = list(keys), list(values)
-        self.forward(batch.with_columns(Column(found[0]), Column(found[1])), effects)
+        self.forward(batch.with_columns(BatchColumn(found[0]), BatchColumn(found[1])), effects)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import mapper_of
@@ -23,5 +24,5 @@ class MapValuesColumns(ColumnExecutor[MapValues]):
         self._mapper = mapper_of(node.fn, "its function", with_key=node.with_key)
 
     def process(self, batch: Batch, effects: Effects) -> None:
-        values = Column(self._mapper(batch))
+        values = BatchColumn(self._mapper(batch))
         self.forward(batch.with_columns(batch.keys, values), effects)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.expr.expression import Value
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import expression_of
@@ -26,5 +27,5 @@ class SelectKeyColumns(ColumnExecutor[SelectKey]):
     def process(self, batch: Batch, effects: Effects) -> None:
         # If the key is the value itself, one column is both and is encoded only once.
         is_value = isinstance(self.node.fn, Value)
-        keys = batch.values if is_value else Column(self._selector(batch))
+        keys = batch.values if is_value else BatchColumn(self._selector(batch))
         self.forward(batch.with_columns(keys, batch.values), effects)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError, vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import expression_of
@@ -30,6 +31,6 @@ class TableFilterColumns(ColumnExecutor[TableFilter]):
         stays = [is_known and bool(next(passed)) is not self.node.negate for is_known in known]
         if not all(stays):
             rows = zip(batch.values.values(), stays, strict=True)
-            values = Column([value if stay else None for value, stay in rows])
+            values = BatchColumn([value if stay else None for value, stay in rows])
             batch = batch.with_columns(batch.keys, values)
         self.forward(batch, effects)

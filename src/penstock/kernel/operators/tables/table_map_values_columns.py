@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError, vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import mapper_of
@@ -31,4 +32,4 @@ class TableMapValuesColumns(ColumnExecutor[TableMapValues]):
             known = batch.values.are_known()
             found = iter(self._mapper(batch.keep(known)))
             values = [next(found) if is_known else None for is_known in known]
-        self.forward(batch.with_columns(batch.keys, Column(values)), effects)
+        self.forward(batch.with_columns(batch.keys, BatchColumn(values)), effects)

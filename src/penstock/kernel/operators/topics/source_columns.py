@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch, NotProvenError, Origins, input_column
+from penstock.kernel.columns.batch import Batch, NotProvenError, Origins
+from penstock.kernel.columns.batch_column import input_column
 from penstock.kernel.columns.column_executor import ColumnExecutor, require_known
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.raw_columns import RawColumns

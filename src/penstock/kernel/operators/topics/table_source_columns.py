@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch, Column
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.gathered import Gathered
@@ -66,9 +67,9 @@ class TableSourceColumns(ColumnExecutor[TableSource]):
         store = self.node.store or ""
         key_serde, serde = rows.keys.serde, rows.values.serde
         last = Batch(
-            Column(encoded=records.keys, serde=key_serde, is_input=False),
+            BatchColumn(encoded=records.keys, serde=key_serde, is_input=False),
             # A cache sends what it reads back.
-            Column(encoded=records.items[0], serde=serde, is_input=False),  # type: ignore[arg-type]
+            BatchColumn(encoded=records.items[0], serde=serde, is_input=False),  # type: ignore[arg-type]
             records.timestamps,
             records.headers,
             records.origins,
