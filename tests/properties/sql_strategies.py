@@ -56,6 +56,11 @@ literals: Some = (
 leaves: Some = (
     literals
     | st.builds(x.TypedLiteral, names, strings)
+    | st.builds(
+        x.IntervalLiteral,
+        st.integers(-(2**31) + 1, 2**31 - 1),
+        st.sampled_from(["MILLISECONDS", "HOURS", "DAYS", "MONTHS", "YEARS"]),
+    )
     | st.builds(x.ColumnRef, names, maybe() | names)
 )
 

@@ -64,6 +64,14 @@ class TypedLiteral(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalLiteral(Node):
+    """``INTERVAL '5' MINUTES``: what can be added to a date, a time or a timestamp."""
+
+    count: int
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnRef(Node):
     """A column, a lambda's parameter or, with ``source``, a column of one source."""
 
@@ -276,6 +284,7 @@ Expression = (
     Literals
     | Predicate
     | Constructor
+    | IntervalLiteral
     | ColumnRef
     | Binary
     | Unary

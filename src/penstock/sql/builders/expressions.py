@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -16,6 +17,12 @@ from penstock.sql.ast.types import ArrayOf, FieldType, MapOf, NamedType, StructO
 from penstock.sql.builders.rules import builds
 
 _MAX_LONG = 2**63 - 1
+_MAX_INT = 2**31 - 1
+_INTERVAL = re.compile(
+    r"\s*(?P<count>[+-]?\d{1,18})\s+"
+    r"(?P<unit>MILLISECOND|SECOND|MINUTE|HOUR|DAY|MONTH|YEAR)S?\s*",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 @builds("identifier")
@@ -136,6 +143,19 @@ def at_time_zone(span: Span | None, value: Any, zone: Token) -> ast.AtTimeZone:
 @builds("typed_literal")
 def typed_literal(span: Span | None, name: str, text: Token) -> ast.TypedLiteral:
     return ast.TypedLiteral(name, str(text), span=span)
+
+
+@builds("interval")
+def interval(span: Span | None, amount: Token, unit: str | None) -> ast.IntervalLiteral:
+    found = _INTERVAL.fullmatch(f"{amount} {unit or ''}")
+    if found is None or abs(int(found["count"])) > _MAX_INT:
+        raise ParseError(
+            "bad-interval",
+            f"an INTERVAL has one whole number and one unit, not {str(amount)!r}",
+            fix="write INTERVAL '5' MINUTES, or add one interval for each unit",
+            span=span,
+        )
+    return ast.IntervalLiteral(int(found["count"]), f"{found['unit'].upper()}S", span=span)
 
 
 @builds("column_ref")

@@ -9,6 +9,7 @@ from lark import Token
 from penstock.model.sql.errors import ParseError
 from penstock.model.sql.span import Span
 from penstock.sql.ast import queries as ast
+from penstock.sql.ast.expressions import IntervalLiteral
 from penstock.sql.builders.rules import builds
 
 _MAX_INT = 2**31 - 1
@@ -140,11 +141,21 @@ def inner_value(_: Span | None, value: Any) -> Any:
 
 
 @builds("time_span")
-def time_span(span: Span | None, count: Token, unit: Any) -> ast.TimeSpan:
-    return ast.TimeSpan(whole(span, count, 2**63 - 1), unit, span=span)
+def time_span(span: Span | None, count: Token | IntervalLiteral, unit: Any = None) -> ast.TimeSpan:
+    if isinstance(count, Token):
+        return ast.TimeSpan(whole(span, count, 2**63 - 1), unit, span=span)
+    if count.count < 0 or count.unit not in ast.UNIT_MS:
+        raise ParseError(
+            "bad-interval",
+            f"{count.count} {count.unit} is not a length of time: it must have a fixed number of"
+            " milliseconds, and not be negative",
+            fix="use DAYS or a smaller unit",
+            span=span,
+        )
+    return ast.TimeSpan(count.count, count.unit, span=span)
 
 
-@builds("time_unit")
+@builds("time_unit", "calendar_unit")
 def time_unit(_: Span | None, token: Token) -> str:
     return str(token) if token.endswith("S") else f"{token}S"
 

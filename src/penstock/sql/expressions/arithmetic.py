@@ -22,6 +22,7 @@ from penstock.model.sql.types import (
 )
 from penstock.sql.ast import expressions as ast
 from penstock.sql.casting import caster
+from penstock.sql.expressions.intervals import compile_interval_sum, has_interval
 from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
 from penstock.sql.syntax.format_expression import format_expression
 
@@ -29,6 +30,8 @@ Operation = Callable[[Any, Any], Any]
 
 
 def compile_binary(node: ast.Binary, scope: Scope, compile_node: Any) -> Compiled:
+    if has_interval(node):
+        return compile_interval_sum(node, scope, compile_node)
     left, right = compile_node(node.left, scope), compile_node(node.right, scope)
     if node.operator == "||":
         return _concatenation(node, left, right)

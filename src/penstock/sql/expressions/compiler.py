@@ -16,6 +16,7 @@ from penstock.sql.expressions import (
     cases,
     comparison,
     constructors,
+    intervals,
     literals,
     predicates,
 )
@@ -89,6 +90,7 @@ _COMPILERS: dict[type, Callable[..., Compiled]] = {
     ast.DoubleLiteral: literals.compile_literal,
     ast.StringLiteral: literals.compile_literal,
     ast.TypedLiteral: literals.compile_literal,
+    ast.IntervalLiteral: intervals.refuse_interval,
     ast.Binary: arithmetic.compile_binary,
     ast.Unary: arithmetic.compile_unary,
     ast.Comparison: comparison.compile_comparison,

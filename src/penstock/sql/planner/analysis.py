@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.model.sql.types import SqlType
 from penstock.sql.ast import expressions as ast
+from penstock.sql.ast.clock import current_value
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import (
@@ -169,7 +170,7 @@ class _Qualifier:
                 fix=f"write {' or '.join(f'{alias}.{name}' for alias in found)}",
                 span=node.span,
             )
-        return replace(node, source=found[0]) if found else node
+        return replace(node, source=found[0]) if found else current_value(node) or node
 
     def _is_bound(self, node: ColumnRef) -> bool:
         if not self._is_windowed or node.name not in _names(WINDOW_COLUMNS):

@@ -7,6 +7,7 @@ from typing import Literal
 
 from penstock.sql.ast.expressions import Expression
 from penstock.sql.expressions import compile_condition
+from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import FilterStep, shape_of
 
@@ -20,6 +21,7 @@ def filtered(
     """Adds the condition, which must be a BOOLEAN over the stage's columns."""
     if condition is None:
         return stage
+    refuse_clock((condition,), stage, clause)
     compile_condition(condition, environment.scope(stage.columns), clause)
     name = "WhereFilter" if clause == "WHERE" else "Aggregate-HavingFilter"
     before = stage.step

@@ -22,6 +22,7 @@ from penstock.sql.catalog.schema import WINDOW_COLUMNS, SourceColumn
 from penstock.sql.expressions import Column, compile_expression
 from penstock.sql.functions.aggregates.distinct import ONLY_DISTINCT, over_distinct
 from penstock.sql.functions.registry import Aggregator
+from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.group_checks import (
     check_functions,
@@ -80,6 +81,7 @@ def grouped(
             fix="add one such as COUNT(*), or use PARTITION BY to change a stream's key",
             span=group_by[0].span,
         )
+    refuse_clock((*group_by, *rewriter.calls), stage, "an aggregation")
     step = _step(stage, query, environment, formats, (refs, key, rewriter.calls))
     after = replace(
         stage,

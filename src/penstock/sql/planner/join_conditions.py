@@ -12,6 +12,7 @@ from penstock.sql.ast.expressions import And, Case, ColumnRef, Comparison, Expre
 from penstock.sql.ast.queries import Join
 from penstock.sql.ast.walk import walk
 from penstock.sql.expressions import compile_condition
+from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import ProjectStep, shape_of
@@ -89,6 +90,7 @@ def with_condition(
         return stage
     if node.kind == "INNER":
         return filtered(stage, rest, environment)
+    refuse_clock((rest,), stage, "ON")
     compile_condition(rest, environment.scope(stage.columns), "WHERE")
     refs = [ColumnRef(column.name, column.source) for column in stage.columns]
     step = ProjectStep(

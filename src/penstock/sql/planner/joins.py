@@ -13,6 +13,7 @@ from penstock.sql.catalog.catalog import FormatSpec
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.expressions import Column
 from penstock.sql.planner.analysis import Analysis
+from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.join_conditions import split_condition, with_condition
 from penstock.sql.planner.join_sides import (
     Sides,
@@ -72,6 +73,7 @@ def _is_foreign_key(sides: Sides) -> bool:
 
 def _foreign_key_join(sides: Sides, types: tuple[SqlType, SqlType], prefix: str) -> Stage:
     node, left, right = sides.node, sides.left, sides.right
+    refuse_clock((sides.left_on,), left, "ON")
     if node.kind in ("RIGHT", "FULL"):
         raise sides.refuse(
             "join-kind",

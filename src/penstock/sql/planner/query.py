@@ -14,6 +14,7 @@ from penstock.sql.catalog.catalog import Catalog, DataSource, FormatSpec
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.analysis import Analysis, analyze
+from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.grouping import GroupFormats, grouped
 from penstock.sql.planner.insertion import check_insertion, insertion_target
@@ -87,6 +88,7 @@ class Planner:
     def _derived(self, query: Query, alias: str, *, prefix: str) -> Derived:
         """Plans an inner query; its key must be in its SELECT, as that of a table of its own."""
         analysis, result = self._planned(query, is_persistent=True, prefix=f"{prefix}{alias}-")
+        refuse_clock(analysis.query.items, result.stage, "an inner query")
         source = derived_source(result, alias, analysis.first.value_format)
         return Derived(result, source)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from penstock.model.sql.errors import AnalysisError, SqlError, SqlTypeError
 from penstock.model.sql.types import BIGINT, SqlType
 from penstock.sql.ast.chains import chain
+from penstock.sql.ast.clock import with_current_values
 from penstock.sql.ast.expressions import And, ColumnRef, Comparison, Expression, NullLiteral
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.statements import DeleteFrom, InsertValues
@@ -79,6 +80,7 @@ def value_of(expression: Expression, column: SourceColumn, scope: Scope) -> Any:
     """Evaluate a value that stands alone, converted to the type of its column."""
     if isinstance(expression, NullLiteral):
         return None
+    expression = cast(Expression, with_current_values(expression))
     for node in walk(expression):
         if isinstance(node, ColumnRef) and not _is_lambda_parameter(node, expression):
             raise AnalysisError(

@@ -145,6 +145,8 @@ def _primary(node: ast.Expression) -> str:
             return string(value)
         case ast.TypedLiteral(type_name, text):
             return f"{identifier(type_name)} {string(text)}"
+        case ast.IntervalLiteral(count, unit):
+            return f"INTERVAL '{count}' {unit}"
         case ast.ColumnRef(name, source):
             return f"{identifier(source)}.{identifier(name)}" if source else identifier(name)
         case ast.Dereference(base, field):

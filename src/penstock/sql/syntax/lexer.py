@@ -35,6 +35,10 @@ _KEYWORD_BEFORE: dict[str, frozenset[str]] = {
     "AT": frozenset(("TIME",)),
     "IF": frozenset(("NOT", "EXISTS")),
 }
+# The same for words that stand before a number or a text.
+_KEYWORD_BEFORE_KIND: dict[str, frozenset[str]] = {
+    "INTERVAL": frozenset(("STRING", "INTEGER")),
+}
 
 _TOKEN = re.compile(
     r"""
@@ -45,7 +49,7 @@ _TOKEN = re.compile(
   | (?P<WORD> (?:[^\W]|@|\$\{\w+\})+ )
   | (?P<STRING> '(?:[^']|'')*' )
   | (?P<QUOTED> `(?:[^`]|``)*` | "(?:[^"]|"")*" )
-  | (?P<PUNCTUATION> <>|!=|<=|>=|\|\||:=|->|=>|/(?!\*)|[-+*%=<>()\[\].,;] )
+  | (?P<PUNCTUATION> <>|!=|<=|>=|\|\||::|:=|->|=>|/(?!\*)|[-+*%=<>()\[\].,;] )
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -240,10 +244,18 @@ class GrammarLexer(Lexer):
             return keyword
         if not accepts(parser_state, keyword):
             return "IDENT"
-        if word in _KEYWORD_BEFORE and accepts(parser_state, "IDENT"):
-            after = lexemes[i + 1].value if i + 1 < len(lexemes) else ""
-            return keyword if after in _KEYWORD_BEFORE[word] else "IDENT"
+        if _is_name(word, lexemes[i + 1 : i + 2]) and accepts(parser_state, "IDENT"):
+            return "IDENT"
         return keyword
+
+
+def _is_name(word: str, after: Sequence[Lexeme]) -> bool:
+    """Tells whether a word is a name by what follows it, where both can stand."""
+    if word in _KEYWORD_BEFORE:
+        return not after or after[0].value not in _KEYWORD_BEFORE[word]
+    if word in _KEYWORD_BEFORE_KIND:
+        return not after or after[0].kind not in _KEYWORD_BEFORE_KIND[word]
+    return False
 
 
 def accepts(parser_state: Any, terminal: str) -> bool:

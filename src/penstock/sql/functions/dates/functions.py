@@ -112,6 +112,24 @@ def unix_date_now() -> int:
     return time.time_ns() // 1_000_000 // DAY_MS
 
 
+@scalar("CURRENT_TIMESTAMP", "-> TIMESTAMP")
+def current_timestamp() -> int:
+    """Gives the time of the clock when the row is computed; brackets may be left out."""
+    return unix_timestamp_now()
+
+
+@scalar("CURRENT_DATE", "-> DATE")
+def current_date() -> int:
+    """Gives today's date in UTC when the row is computed; brackets may be left out."""
+    return unix_date_now()
+
+
+@scalar("CURRENT_TIME", "-> TIME")
+def current_time() -> int:
+    """Gives the time of day in UTC when the row is computed; brackets may be left out."""
+    return unix_timestamp_now() % DAY_MS
+
+
 @scalar("CONVERT_TZ", "TIMESTAMP, STRING, STRING -> TIMESTAMP")
 def convert_tz(ms: int, source: str, target: str) -> int:
     """Moves the clock time of a timestamp from one time zone to another."""

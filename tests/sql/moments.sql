@@ -1,0 +1,14 @@
+--@test: intervals and casts
+CREATE STREAM s (id INT KEY, at TIMESTAMP, n VARCHAR) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE STREAM x AS SELECT id, at + INTERVAL '1' HOUR AS later, n::INT + 1 AS m FROM s WHERE at - INTERVAL 1 SECOND >= FROM_UNIXTIME(0);
+INSERT INTO s VALUES (1, '1970-01-01T00:00:00', '1'), (2, '1970-01-01T00:00:02', '4'), (3, NULL, '5'), (4, '1970-01-31T00:00:00', 'x');
+ASSERT VALUES x VALUES (2, '1970-01-01T01:00:02', 5);
+ASSERT VALUES x (id, later) VALUES (4, '1970-01-31T01:00:00');
+--@test: an interval alone is refused
+--@expected.error: misplaced-interval
+CREATE STREAM s (id INT KEY, at TIMESTAMP) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE STREAM x AS SELECT id, INTERVAL '1' HOUR AS later FROM s;
+--@test: the clock cannot filter a table
+--@expected.error: clock-on-table
+CREATE TABLE t (id INT PRIMARY KEY, at TIMESTAMP) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE TABLE x AS SELECT * FROM t WHERE at > CURRENT_TIMESTAMP - INTERVAL '1' DAY;
