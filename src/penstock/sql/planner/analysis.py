@@ -24,6 +24,7 @@ from penstock.sql.ast.queries import (
 from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog.catalog import Catalog, DataSource
 from penstock.sql.catalog.schema import PSEUDO_COLUMNS, SYSTEM_COLUMNS, WINDOW_COLUMNS
+from penstock.sql.planner.clauses.aliases import with_aliases_meant
 from penstock.sql.planner.names import AliasGenerator, join_column
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def analyze(
     """
     sources = tuple(_sources(query.source, catalog, plan_subquery))
     _refuse_repeats(sources, query)
+    query = with_aliases_meant(query, lambda name: any(each.has_column(name) for each in sources))
     qualified = rewrite(query, _Qualifier(sources, query.window is not None).change)
     analysis = Analysis(qualified, sources, is_persistent)
     return replace(analysis, query=_named(analysis))

@@ -69,6 +69,14 @@ def check_functions(query: Query, environment: Environment) -> None:
 def check_group_by(group_by: tuple[Expression, ...], environment: Environment) -> None:
     seen: list[Expression] = []
     for expression in group_by:
+        call = next((node for node in walk(expression) if is_aggregate(node, environment)), None)
+        if call is not None:
+            raise AnalysisError(
+                "aggregate-in-group-by",
+                f"GROUP BY cannot use {format_expression(call)}: groups come before aggregates",
+                fix="group by columns, and aggregate the result in a query of its own",
+                span=expression.span,
+            )
         if expression in seen:
             raise AnalysisError(
                 "duplicate-grouping",
