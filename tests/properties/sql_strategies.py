@@ -127,6 +127,7 @@ def query_over(source: Some, tables: Some) -> Some:
         order_by=tuples(st.builds(q.OrderItem, few, booleans, maybe() | booleans)),
         emit=st.sampled_from([None, "CHANGES", "FINAL"]),
         limit=maybe() | whole,
+        offset=maybe() | whole,
         is_distinct=booleans,
         common_tables=tables,
     )

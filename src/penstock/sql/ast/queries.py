@@ -159,5 +159,6 @@ class Query(Node):
     order_by: tuple[OrderItem, ...] = ()
     emit: Emit | None = None
     limit: int | None = None
+    offset: int | None = None
     is_distinct: bool = False
     common_tables: tuple[CommonTable, ...] = ()

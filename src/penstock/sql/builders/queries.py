@@ -24,7 +24,7 @@ def query(
     source: Any,
     *parts: Any,
 ) -> ast.Query:
-    window, where, group_by, partition_by, having, order_by, emit, limit = parts
+    window, where, group_by, partition_by, having, order_by, emit, limit, offset = parts
     return ast.Query(
         items,
         source,
@@ -36,6 +36,7 @@ def query(
         order_by=order_by or (),
         emit=emit,
         limit=limit,
+        offset=offset,
         is_distinct=bool(distinct),
         common_tables=common_tables or (),
         span=span,
@@ -173,7 +174,7 @@ def word(_: Span | None, token: Token) -> str:
     return str(token)
 
 
-@builds("limit", "print_interval", "schema_id")
+@builds("limit", "offset", "print_interval", "schema_id")
 def count(span: Span | None, token: Token) -> int:
     return whole(span, token, _MAX_INT)
 

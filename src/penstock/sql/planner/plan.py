@@ -35,6 +35,8 @@ class QueryPlan:
     columns: tuple[SourceColumn, ...]
     sink: DataSource | None
     limit: int | None = None
+    #: How many rows a push query leaves out before the first one it gives.
+    offset: int = 0
     settings: tuple[tuple[str, str], ...] = ()
 
     @property

@@ -55,7 +55,8 @@ class Planner:
     def select(self, query: Query, query_id: str) -> QueryPlan:
         """Plans SELECT ... EMIT CHANGES, whose rows go to whoever asked."""
         _, result = self._planned(query, is_persistent=False)
-        return replace(self._plan(query_id, result, None), limit=query.limit)
+        plan = self._plan(query_id, result, None)
+        return replace(plan, limit=query.limit, offset=query.offset or 0)
 
     def _planned(
         self,
@@ -147,13 +148,14 @@ def _check_clauses(analysis: Analysis) -> None:
             fix="use EMIT CHANGES",
             span=query.span,
         )
-    if query.limit is not None and analysis.is_persistent:
-        raise AnalysisError(
-            "limit",
-            "a query that fills a stream or table never ends, so it has no LIMIT",
-            fix="leave LIMIT out",
-            span=query.span,
-        )
+    for word, count in (("LIMIT", query.limit), ("OFFSET", query.offset)):
+        if count is not None and analysis.is_persistent:
+            raise AnalysisError(
+                "limit",
+                f"a query that fills a stream or table never ends, so it has no {word}",
+                fix=f"leave {word} out",
+                span=query.span,
+            )
     _refuse_kafka_values(analysis)
     _refuse_windowed_tables(analysis)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from penstock.model.sql.errors import AnalysisError
@@ -21,7 +20,7 @@ from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.python_values import row_converter
-from penstock.sql.queries.push import PushQuery, Row
+from penstock.sql.queries.push import PushQuery, Row, page
 from penstock.topology.topology import Topology
 
 _ORDER = "KSQL_ORDER_"
@@ -47,6 +46,7 @@ def as_push_query(query: Query) -> Query:
         order_by=(),
         is_distinct=False,
         limit=None,
+        offset=None,
         emit="CHANGES",
     )
 
@@ -108,7 +108,8 @@ class PullQuery:
         rows: Iterable[Row] = ({name: row[name] for name in names} for row in found)
         if self.query.is_distinct:
             rows = _distinct(rows)
-        return [*map(row_converter(self.columns), islice(rows, self.query.limit))]
+        chosen = page(rows, self.query.offset or 0, self.query.limit)
+        return [*map(row_converter(self.columns), chosen)]
 
     def _results(self, read: ReadTopic) -> Iterator[Row]:
         # Planning a query loads nothing that runs it.

@@ -60,7 +60,7 @@ class PushQuery:
 
         Dates and times in them are those of ``datetime``.
         """
-        return islice(self._rows(records), self.plan.limit)
+        return page(self._rows(records), self.plan.offset, self.plan.limit)
 
     def _rows(self, records: Iterable[Record]) -> Iterator[Row]:
         read, read_key = self.reader(), self._key_reader()
@@ -94,6 +94,11 @@ class PushQuery:
         """Gives the rows of a local query's records."""
         own = (record for record in records if record.topic == self.id)
         return list(self.read((record.key, record.value) for record in own))
+
+
+def page(rows: Iterable[Row], offset: int, limit: int | None) -> Iterator[Row]:
+    """Return the rows behind the first ``offset``, at most ``limit`` of them."""
+    return islice(rows, offset, None if limit is None else offset + limit)
 
 
 def key_places(step: Step) -> list[int | None]:

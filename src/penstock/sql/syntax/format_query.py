@@ -42,6 +42,8 @@ def _clauses(query: ast.Query) -> list[str]:
         parts.append(f"EMIT {query.emit}")
     if query.limit is not None:
         parts.append(f"LIMIT {query.limit}")
+    if query.offset is not None:
+        parts.append(f"OFFSET {query.offset}")
     return parts
 
 

@@ -38,6 +38,7 @@ _KEYWORD_BEFORE: dict[str, frozenset[str]] = {
 # The same for words that stand before a number or a text.
 _KEYWORD_BEFORE_KIND: dict[str, frozenset[str]] = {
     "INTERVAL": frozenset(("STRING", "INTEGER")),
+    "OFFSET": frozenset(("INTEGER",)),
 }
 
 _TOKEN = re.compile(
