@@ -115,6 +115,7 @@ items: Some = (
 def query_over(source: Some, tables: Some) -> Some:
     kinds = st.sampled_from(["INNER", "LEFT", "RIGHT", "FULL"])
     within = maybe() | st.builds(q.Within, spans, spans, maybe() | spans)
+    parts = st.builds(q.Query, tuples(items, 1), source, where=maybe() | few, is_distinct=booleans)
     return st.builds(
         q.Query,
         tuples(items, 1),
@@ -130,6 +131,7 @@ def query_over(source: Some, tables: Some) -> Some:
         offset=maybe() | whole,
         is_distinct=booleans,
         common_tables=tables,
+        union_all=tuples(parts),
     )
 
 

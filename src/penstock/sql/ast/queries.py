@@ -162,3 +162,5 @@ class Query(Node):
     offset: int | None = None
     is_distinct: bool = False
     common_tables: tuple[CommonTable, ...] = ()
+    #: The queries behind UNION ALL. ORDER BY, EMIT, LIMIT and OFFSET are those of the whole.
+    union_all: tuple[Query, ...] = ()

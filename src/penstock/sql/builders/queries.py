@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lark import Token
@@ -17,14 +18,26 @@ _MAX_INT = 2**31 - 1
 
 @builds("query")
 def query(
-    span: Span | None,
-    common_tables: Any,
-    distinct: bool | None,
-    items: Any,
-    source: Any,
-    *parts: Any,
+    span: Span | None, common_tables: Any, select: ast.Query, unions: Any, *parts: Any
 ) -> ast.Query:
-    window, where, group_by, partition_by, having, order_by, emit, limit, offset = parts
+    order_by, emit, limit, offset = parts
+    return replace(
+        select,
+        union_all=unions,
+        order_by=order_by or (),
+        emit=emit,
+        limit=limit,
+        offset=offset,
+        common_tables=common_tables or (),
+        span=span,
+    )
+
+
+@builds("select")
+def select(
+    span: Span | None, distinct: bool | None, items: Any, source: Any, *parts: Any
+) -> ast.Query:
+    window, where, group_by, partition_by, having = parts
     return ast.Query(
         items,
         source,
@@ -33,14 +46,32 @@ def query(
         group_by=group_by,
         partition_by=partition_by,
         having=having,
-        order_by=order_by or (),
-        emit=emit,
-        limit=limit,
-        offset=offset,
         is_distinct=bool(distinct),
-        common_tables=common_tables or (),
         span=span,
     )
+
+
+_INSTEAD = {
+    "UNION": "write UNION ALL, and SELECT DISTINCT over it where rows must not be repeated",
+    "INTERSECT": "write WHERE column IN (SELECT ...)",
+    "EXCEPT": "write WHERE column NOT IN (SELECT ...)",
+}
+
+
+@builds("set_operator")
+def set_operator(span: Span | None, word: Token, kind: Token | None = None) -> None:
+    if (word, kind) != ("UNION", "ALL"):
+        raise ParseError(
+            "not-supported",
+            f"{word}{f' {kind}' if kind else ''} of two queries is not supported",
+            fix=_INSTEAD[word],
+            span=span,
+        )
+
+
+@builds("unions")
+def unions(_: Span | None, *parts: Any) -> tuple[ast.Query, ...]:
+    return parts[1::2]
 
 
 @builds("common_tables", "select_items", "grouping", "order_by")

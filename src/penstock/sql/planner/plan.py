@@ -20,6 +20,7 @@ from penstock.sql.planner.steps import (
     RekeyStep,
     SourceStep,
     Step,
+    UnionStep,
 )
 
 
@@ -48,6 +49,8 @@ def inputs(step: Step) -> tuple[Step, ...]:
     """Gives the steps right before a step."""
     if isinstance(step, JoinStep | ForeignKeyJoinStep):
         return step.left, step.right
+    if isinstance(step, UnionStep):
+        return step.inputs
     return () if isinstance(step, SourceStep) else (step.input,)  # type: ignore[attr-defined]
 
 

@@ -122,10 +122,14 @@ def _all_fields(item: AllFields, stage: Stage, environment: Environment) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """The last stage of a query and the columns of its result, in the order of SELECT."""
+    """The last stage of a query and the columns of its result, those of the key first.
+
+    ``selected`` are the same columns in the order of SELECT.
+    """
 
     stage: Stage
     columns: tuple[SourceColumn, ...]
+    selected: tuple[SourceColumn, ...] = ()
 
 
 def projected(
@@ -144,15 +148,19 @@ def projected(
         keys = {}
     values: list[tuple[str, Expression]] = []
     shown: list[SourceColumn] = []
+    selected: list[SourceColumn] = []
     by_index = {index: name for name, index in keys.items()}
     for place, item in enumerate(items):
         assert item.alias is not None
-        if item.alias in keys and _key_index(stage, item) is not None:
+        index = _key_index(stage, item) if item.alias in keys else None
+        if index is not None:
+            selected.append(SourceColumn(item.alias, stage.step.key[index].type, "KEY"))
             continue
         wanted = target[place] if place < len(target) else None
         expression = _cast(item.expression, wanted, stage, environment)
         values.append((item.alias, expression))
         shown.append(SourceColumn(item.alias, _type(expression, stage, environment)))
+        selected.append(shown[-1])
     key = tuple(
         SourceColumn(by_index.get(i, column.name), column.type, "KEY")
         for i, column in enumerate(stage.step.key)
@@ -170,7 +178,7 @@ def projected(
         window=stage.step.window,
         is_table=stage.step.is_table,
     )
-    return Projected(replace(stage, step=step), columns)
+    return Projected(replace(stage, step=step), columns, tuple(selected))
 
 
 def _is_window_bound(item: SelectColumn) -> bool:

@@ -15,6 +15,7 @@ from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.analysis import Analysis, analyze
 from penstock.sql.planner.clauses.clock import refuse_clock
+from penstock.sql.planner.clauses.union import common_columns, united
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.grouping import GroupFormats, grouped
 from penstock.sql.planner.insertion import check_insertion, insertion_target
@@ -67,6 +68,8 @@ class Planner:
         prefix: str = "",
     ) -> tuple[Analysis, Projected]:
         query = inlined(query)
+        if query.union_all:
+            return self._united(query, is_persistent, target, prefix)
         _refuse_unsupported(query)
         environment = Environment(
             self.functions, self.catalog.types, self.settings, self.catalog.topics, prefix
@@ -85,6 +88,28 @@ class Planner:
         if is_persistent:
             stage = ordered_key(stage, query, environment)
         return analysis, projected(stage, query, analysis, environment, target)
+
+    def _united(
+        self, query: Query, is_persistent: bool, target: tuple[SourceColumn, ...], prefix: str
+    ) -> tuple[Analysis, Projected]:
+        """Plans the queries of UNION ALL, again if a type of one is wider than that of another."""
+        queries = (replace(query, union_all=()), *query.union_all)
+
+        def plan_all(wanted: tuple[SourceColumn, ...]) -> list[tuple[Analysis, Projected]]:
+            return [
+                self._planned(
+                    each,
+                    is_persistent=is_persistent,
+                    target=wanted,
+                    prefix=f"{prefix}Union{place}-",
+                )
+                for place, each in enumerate(queries)
+            ]
+
+        planned = plan_all(target)
+        columns = common_columns([result for _, result in planned], queries)
+        planned = plan_all(tuple(columns))
+        return planned[0][0], united([result for _, result in planned], queries, prefix)
 
     def _derived(self, query: Query, alias: str, *, prefix: str) -> Derived:
         """Plans an inner query; its key must be in its SELECT, as that of a table of its own."""

@@ -97,6 +97,13 @@ class ForeignKeyJoinStep(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnionStep(Step):
+    """Puts the rows of several inputs into one stream; all inputs have the same columns."""
+
+    inputs: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateStep(Step):
     """Groups and folds. Rows are the key, one value for each call, then window bounds."""
 

@@ -35,6 +35,9 @@ def as_push_query(query: Query) -> Query:
     before: SELECT A FROM T ORDER BY B DESC LIMIT 3
     after:  SELECT A, B AS KSQL_ORDER_0 FROM T EMIT CHANGES
     """
+    if query.union_all:
+        _check_union(query)
+        return replace(query, order_by=(), limit=None, offset=None, emit="CHANGES")
     aliases = {i.alias: i.expression for i in query.items if isinstance(i, SelectColumn)}
     hidden = tuple(
         SelectColumn(_meant(item.expression, aliases), f"{_ORDER}{place}", span=item.span)
@@ -51,6 +54,24 @@ def as_push_query(query: Query) -> Query:
     )
 
 
+def _check_union(query: Query) -> None:
+    if any(each.is_distinct for each in (query, *query.union_all)):
+        raise AnalysisError(
+            "not-supported",
+            "DISTINCT cannot be used in UNION ALL of a query that is answered once",
+            fix="leave DISTINCT out",
+            span=query.span,
+        )
+    for item in query.order_by:
+        if not isinstance(item.expression, ColumnRef) or item.expression.source is not None:
+            raise AnalysisError(
+                "union-order",
+                "ORDER BY behind UNION ALL takes names of columns of the first SELECT",
+                fix="give the expression a name with AS in every SELECT",
+                span=item.span,
+            )
+
+
 def _meant(expression: Expression, aliases: dict[str | None, Expression]) -> Expression:
     """A name in ORDER BY means the column of the SELECT before that of the source."""
     if isinstance(expression, ColumnRef) and expression.source is None:
@@ -64,9 +85,10 @@ def pulled_catalog(query: Query, catalog: Catalog) -> Catalog:
     Each row comes once, so every aggregate can take it. Joins need tables as they are.
     """
     found = catalog.copy()
-    if isinstance(query.source, Source):
-        source = found.source(query.source.name, query.source.span)
-        found.sources[source.name] = replace(source, kind="STREAM")
+    for each in (query, *query.union_all):
+        if isinstance(each.source, Source):
+            source = found.source(each.source.name, each.source.span)
+            found.sources[source.name] = replace(source, kind="STREAM")
     return found
 
 
@@ -82,8 +104,10 @@ class PullQuery:
     @staticmethod
     def of(query: Query, plan: QueryPlan, topology: Topology, catalog: Catalog) -> PullQuery:
         push = PushQuery(plan, topology)
+        names = _order_names(query)
+        _check_names(query, names, push.columns)
         for column in push.columns:
-            is_sorted = column.name.startswith(_ORDER)
+            is_sorted = column.name in names
             if is_sorted and isinstance(column.type, ArrayType | MapType | StructType):
                 raise AnalysisError(
                     "not-sortable",
@@ -91,8 +115,8 @@ class PullQuery:
                     fix="sort by one of its elements",
                     span=query.order_by[0].span,
                 )
-        names = [source.name for source in plan.sources]
-        tables = (catalog.sources[name] for name in names if name in catalog.sources)
+        sources = [source.name for source in plan.sources]
+        tables = (catalog.sources[name] for name in sources if name in catalog.sources)
         return PullQuery(query, push, frozenset(t.topic for t in tables if t.is_table))
 
     @property
@@ -102,8 +126,9 @@ class PullQuery:
     def rows(self, read: ReadTopic) -> list[Row]:
         """Answer the query from the records of its topics; dates are those of ``datetime``."""
         found = list(self._results(read))
-        for place, item in reversed(list(enumerate(self.query.order_by))):
-            _sort(found, f"{_ORDER}{place}", item)
+        order = zip(_order_names(self.query), self.query.order_by, strict=True)
+        for name, item in reversed(list(order)):
+            _sort(found, name, item)
         names = [column.name for column in self.columns]
         rows: Iterable[Row] = ({name: row[name] for name in names} for row in found)
         if self.query.is_distinct:
@@ -132,6 +157,25 @@ class PullQuery:
     def _snapshot(self, topic: str, read: ReadTopic) -> Iterable[ProducedRecord]:
         records = read(topic)
         return _latest(records) if topic in self.table_topics else records
+
+
+def _order_names(query: Query) -> list[str]:
+    """Return the columns of the push query that rows are sorted by."""
+    if query.union_all:
+        return [e.name for e in (i.expression for i in query.order_by) if isinstance(e, ColumnRef)]
+    return [f"{_ORDER}{place}" for place in range(len(query.order_by))]
+
+
+def _check_names(query: Query, names: list[str], columns: tuple[SourceColumn, ...]) -> None:
+    known = [column.name for column in columns]
+    for name, item in zip(names, query.order_by, strict=True):
+        if name not in known:
+            raise AnalysisError(
+                "unknown-column",
+                f"ORDER BY {name}: the first SELECT of UNION ALL has no such column",
+                fix=f"columns are {', '.join(known)}",
+                span=item.span,
+            )
 
 
 def _latest(records: Iterable[ProducedRecord]) -> list[ProducedRecord]:

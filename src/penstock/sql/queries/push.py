@@ -103,7 +103,9 @@ def page(rows: Iterable[Row], offset: int, limit: int | None) -> Iterator[Row]:
 
 def key_places(step: Step) -> list[int | None]:
     """Gives, for each column of a SELECT, its place in the key and its window's bounds."""
-    assert isinstance(step, ProjectStep)
+    if not isinstance(step, ProjectStep):
+        # The rows of a stream; a record without a value is not one of them.
+        return [None] * len(step.columns)
     names = [name for name, _ in WINDOW_COLUMNS]
     places: list[int | None] = []
     for expression in step.expressions:

@@ -19,6 +19,7 @@ from penstock.sql.planner.steps import (
     RekeyStep,
     SourceStep,
     Step,
+    UnionStep,
 )
 from penstock.sql.syntax.format_expression import format_expression, identifier
 from penstock.sql.syntax.format_query import format_window, format_within
@@ -48,6 +49,8 @@ def _what(step: Step) -> str:
             return f"{kind} JOIN ON equal keys{span}"
         case ForeignKeyJoinStep(kind=kind, foreign_key=foreign_key):
             return f"{kind} JOIN ON {format_expression(foreign_key)} = key of the right side"
+        case UnionStep(inputs=inputs):
+            return f"UNION ALL of {len(inputs)} queries"
         case AggregateStep():
             return _aggregation(step)
         case ProjectStep():

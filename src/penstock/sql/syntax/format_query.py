@@ -14,7 +14,20 @@ def format_query(query: ast.Query) -> str:
     if query.common_tables:
         tables = (f"{identifier(t.name)} AS ({format_query(t.query)})" for t in query.common_tables)
         parts.append(f"WITH {', '.join(tables)}")
-    parts.append("SELECT DISTINCT" if query.is_distinct else "SELECT")
+    parts.append(" UNION ALL ".join(_select(each) for each in (query, *query.union_all)))
+    if query.order_by:
+        parts.append(f"ORDER BY {', '.join(_order_item(item) for item in query.order_by)}")
+    if query.emit is not None:
+        parts.append(f"EMIT {query.emit}")
+    if query.limit is not None:
+        parts.append(f"LIMIT {query.limit}")
+    if query.offset is not None:
+        parts.append(f"OFFSET {query.offset}")
+    return " ".join(parts)
+
+
+def _select(query: ast.Query) -> str:
+    parts = ["SELECT DISTINCT" if query.is_distinct else "SELECT"]
     parts.append(", ".join(_item(item) for item in query.items))
     parts.append(f"FROM {_relation(query.source)}")
     if query.window is not None:
@@ -36,14 +49,6 @@ def _clauses(query: ast.Query) -> list[str]:
             parts.append(f"{words} {', '.join(format_expression(key) for key in keys) or '()'}")
     if query.having is not None:
         parts.append(f"HAVING {format_expression(query.having)}")
-    if query.order_by:
-        parts.append(f"ORDER BY {', '.join(_order_item(item) for item in query.order_by)}")
-    if query.emit is not None:
-        parts.append(f"EMIT {query.emit}")
-    if query.limit is not None:
-        parts.append(f"LIMIT {query.limit}")
-    if query.offset is not None:
-        parts.append(f"OFFSET {query.offset}")
     return parts
 
 

@@ -33,6 +33,9 @@ _KEYWORD_BEFORE: dict[str, frozenset[str]] = {
     "PARTITION": frozenset(("BY",)),
     "ORDER": frozenset(("BY",)),
     "AT": frozenset(("TIME",)),
+    "UNION": frozenset(("ALL", "DISTINCT", "SELECT")),
+    "INTERSECT": frozenset(("ALL", "SELECT")),
+    "EXCEPT": frozenset(("ALL", "SELECT")),
     "IF": frozenset(("NOT", "EXISTS")),
 }
 # The same for words that stand before a number or a text.

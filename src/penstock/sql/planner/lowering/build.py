@@ -15,10 +15,15 @@ from penstock.sql.planner.lowering.joins import (
     number_source,
 )
 from penstock.sql.planner.lowering.pending import Lowered, made
-from penstock.sql.planner.lowering.records import lower_filter, lower_project, lower_rekey
+from penstock.sql.planner.lowering.records import (
+    lower_filter,
+    lower_project,
+    lower_rekey,
+    lower_union,
+)
 from penstock.sql.planner.lowering.sink import lower_sink
 from penstock.sql.planner.lowering.sources import lower_derived, lower_source
-from penstock.sql.planner.plan import QueryPlan, columns_used, inputs
+from penstock.sql.planner.plan import QueryPlan, columns_used, inputs, steps_of
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.steps import (
     AggregateStep,
@@ -31,6 +36,7 @@ from penstock.sql.planner.steps import (
     RekeyStep,
     SourceStep,
     Step,
+    UnionStep,
 )
 from penstock.topology.topology import Topology
 
@@ -44,6 +50,7 @@ _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
     AggregateStep: lower_aggregate,
     JoinStep: lower_join,
     ForeignKeyJoinStep: lower_foreign_key_join,
+    UnionStep: lower_union,
 }
 
 
@@ -51,7 +58,8 @@ def topology_of(
     plan: QueryPlan, environment: Environment, registry: SchemaRegistry | None
 ) -> Topology:
     """Gives the topology of a query; without a sink it ends in the topic of the query's id."""
-    lowering = Lowering(plan.id, environment, registry, columns_used(plan.step))
+    sources = tuple(step for step in steps_of(plan.step) if isinstance(step, SourceStep))
+    lowering = Lowering(plan.id, environment, registry, columns_used(plan.step), sources)
     last = lower(plan.step, lowering)
     lower_sink(plan, made(last), lowering)
     return lowering.builder.build()

@@ -31,14 +31,7 @@ THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
 
 def lower_source(step: SourceStep, lowering: Lowering) -> Lowered:
     """Reads a stream's or a table's topic; tables keep their rows in a store."""
-    source = step.source
-    stream: KStream[Any, Any] = lowering.builder.stream(
-        source.topic,
-        key_serde=lowering.topic_key_serde(source),
-        value_serde=lowering.topic_value_serde(source, is_read=_is_read(step, lowering)),
-        timestamp_extractor=_extractor(source, lowering),
-    )
-    rows = _rows(stream, step, lowering)
+    rows = _rows(_stream(step.source, lowering), step, lowering)
     if not step.is_table:
         return rows
     store: Materialized[Any, Any] = Materialized(
@@ -49,6 +42,20 @@ def lower_source(step: SourceStep, lowering: Lowering) -> Lowered:
     # There, a table is read by a source with a store of its own, and changed twice.
     lowering.skip_names(2)
     return made(rows).to_table(store)  # type: ignore[no-any-return]
+
+
+def _stream(source: DataSource, lowering: Lowering) -> KStream[Any, Any]:
+    """Reads a topic once, however often the query names its stream or table."""
+    if source.name not in lowering.streams:
+        steps = [each for each in lowering.sources if each.source.name == source.name]
+        is_read = any(_is_read(each, lowering) for each in steps)
+        lowering.streams[source.name] = lowering.builder.stream(
+            source.topic,
+            key_serde=lowering.topic_key_serde(source),
+            value_serde=lowering.topic_value_serde(source, is_read=is_read),
+            timestamp_extractor=_extractor(source, lowering),
+        )
+    return lowering.streams[source.name]
 
 
 def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
