@@ -38,7 +38,7 @@ CREATE_PROPERTIES = (
     "WINDOW_SIZE",
     "SOURCED_BY_CONNECTOR",
 )
-CREATE_AS_PROPERTIES = (*_TOPIC, *_FORMATS, *_TIME)
+CREATE_AS_PROPERTIES = (*_TOPIC, *_FORMATS, *_TIME, "ROW_TTL")
 INSERT_PROPERTIES = ("QUERY_ID",)
 ASSERT_TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
 
@@ -151,6 +151,16 @@ class WithProperties:
         if size is None:
             raise self.bad("WINDOW_TYPE", f"{kind} windows need a WINDOW_SIZE")
         return WindowSpec(cast(WindowKind, kind), self._duration("WINDOW_SIZE", size))
+
+    def ttl_ms(self) -> int | None:
+        """Return for how long a row counts, None for ever."""
+        text = self.text("ROW_TTL")
+        if text is None:
+            return None
+        ttl_ms = self._duration("ROW_TTL", text)
+        if ttl_ms < 1:
+            raise self.bad("ROW_TTL", "ROW_TTL must be longer than 0")
+        return ttl_ms
 
     def _duration(self, name: str, text: str) -> int:
         parts = text.upper().split()

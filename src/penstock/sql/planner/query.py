@@ -11,10 +11,16 @@ from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.ast.statements import CreateAsSelect, InsertInto
 from penstock.sql.catalog.catalog import Catalog, DataSource, FormatSpec
+from penstock.sql.catalog.properties import (
+    CREATE_AS_PROPERTIES,
+    WithProperties,
+    read_properties,
+)
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.analysis import Analysis, analyze
 from penstock.sql.planner.clauses.clock import refuse_clock
+from penstock.sql.planner.clauses.distinct import distinct_groups, distinct_rows
 from penstock.sql.planner.clauses.union import common_columns, united
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.grouping import GroupFormats, grouped
@@ -26,8 +32,20 @@ from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.planner.projection import Projected, expanded, projected
 from penstock.sql.planner.sink import DEFAULT_KEY_FORMAT, sink_of
 from penstock.sql.planner.stage import Environment
+from penstock.sql.planner.steps import DistinctStep
 from penstock.sql.planner.subqueries import Derived, derived_source, inlined
 from penstock.sql.planner.table_functions import exploded
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What CREATE ... AS says of its query: whether it makes a table, how long its rows count."""
+
+    is_table: bool = False
+    ttl_ms: int | None = None
+
+
+_ANYTHING = Wanted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +58,10 @@ class Planner:
 
     def create_as(self, statement: CreateAsSelect, query_id: str) -> QueryPlan:
         """Plans CREATE ... AS SELECT, with the stream or table it makes as sink."""
-        analysis, result = self._planned(statement.query, is_persistent=True)
+        properties = read_properties(statement.properties, CREATE_AS_PROPERTIES)
+        wanted = Wanted(is_table=statement.kind == "TABLE", ttl_ms=properties.ttl_ms())
+        analysis, result = self._planned(statement.query, is_persistent=True, wanted=wanted)
+        _check_ttl(properties, result)
         self._check_kind(statement, result)
         sink = sink_of(statement, analysis, result, self.settings)
         return self._plan(query_id, result, sink)
@@ -66,6 +87,7 @@ class Planner:
         is_persistent: bool,
         target: tuple[SourceColumn, ...] = (),
         prefix: str = "",
+        wanted: Wanted = _ANYTHING,
     ) -> tuple[Analysis, Projected]:
         query = inlined(query)
         if query.union_all:
@@ -82,12 +104,16 @@ class Planner:
         stage = filtered(stage, query.where, environment)
         stage = partitioned(stage, query.partition_by, environment)
         query = expanded(stage, query, analysis, environment)
+        query = distinct_groups(stage, query, wants_table=wanted.is_table)
         stage, query = exploded(stage, query, environment)
         formats = self._formats(analysis)
         stage, query = grouped(stage, query, environment, formats, is_persistent=is_persistent)
         if is_persistent:
             stage = ordered_key(stage, query, environment)
-        return analysis, projected(stage, query, analysis, environment, target)
+        result = projected(stage, query, analysis, environment, target)
+        return analysis, distinct_rows(
+            result, query, has_key=is_persistent, ttl_ms=wanted.ttl_ms, prefix=prefix
+        )
 
     def _united(
         self, query: Query, is_persistent: bool, target: tuple[SourceColumn, ...], prefix: str
@@ -145,7 +171,6 @@ class Planner:
 def _refuse_unsupported(query: Query) -> None:
     refused: tuple[tuple[bool, str, str, Node], ...] = (
         (bool(query.order_by), "ORDER BY", "sort where the rows are read", query),
-        (query.is_distinct, "SELECT DISTINCT", "use GROUP BY", query),
     )
     for is_used, what, fix, node in refused:
         if is_used:
@@ -155,6 +180,15 @@ def _refuse_unsupported(query: Query) -> None:
                 fix=fix,
                 span=node.span,
             )
+
+
+def _check_ttl(properties: WithProperties, result: Projected) -> None:
+    if properties.ttl_ms() is not None and not isinstance(result.stage.step, DistinctStep):
+        raise properties.bad(
+            "ROW_TTL",
+            "ROW_TTL says how long SELECT DISTINCT remembers a row, which this query does not have",
+            fix="leave ROW_TTL out",
+        )
 
 
 def _check_clauses(analysis: Analysis) -> None:

@@ -97,6 +97,19 @@ class ForeignKeyJoinStep(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DistinctStep(Step):
+    """Lets each row of a stream through once.
+
+    Without ``has_key`` only the columns decide, not the key. A row is remembered for ``ttl_ms``,
+    or for ever.
+    """
+
+    input: Step
+    has_key: bool
+    ttl_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnionStep(Step):
     """Puts the rows of several inputs into one stream; all inputs have the same columns."""
 

@@ -11,6 +11,7 @@ from penstock.sql.expressions import Column
 from penstock.sql.planner.steps import (
     AggregateStep,
     DerivedStep,
+    DistinctStep,
     ExplodeStep,
     FilterStep,
     ForeignKeyJoinStep,
@@ -44,17 +45,25 @@ def _what(step: Step) -> str:
             return _new_key(step)
         case ExplodeStep():
             return _named(step.calls, step.columns[-len(step.calls) :])
+        case AggregateStep():
+            return _aggregation(step)
+        case ProjectStep():
+            return f"SELECT {_named(step.expressions, step.columns)}"
+        case _:
+            return _over_several_rows(step)
+
+
+def _over_several_rows(step: Step) -> str:
+    match step:
         case JoinStep(kind=kind, within=within):
             span = f" WITHIN {format_within(within)}" if within else ""
             return f"{kind} JOIN ON equal keys{span}"
         case ForeignKeyJoinStep(kind=kind, foreign_key=foreign_key):
             return f"{kind} JOIN ON {format_expression(foreign_key)} = key of the right side"
+        case DistinctStep(ttl_ms=ttl_ms):
+            return "DISTINCT" if ttl_ms is None else f"DISTINCT, remembered for {ttl_ms} ms"
         case UnionStep(inputs=inputs):
             return f"UNION ALL of {len(inputs)} queries"
-        case AggregateStep():
-            return _aggregation(step)
-        case ProjectStep():
-            return f"SELECT {_named(step.expressions, step.columns)}"
         case _:
             raise AssertionError(f"{type(step).__name__} has no words")
 

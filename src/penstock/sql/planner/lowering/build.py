@@ -7,6 +7,7 @@ from collections.abc import Callable
 from penstock.registry.registry import SchemaRegistry
 from penstock.sql.planner.lowering.aggregates import lower_aggregate
 from penstock.sql.planner.lowering.context import Lowering
+from penstock.sql.planner.lowering.distinct import lower_distinct
 from penstock.sql.planner.lowering.explode import lower_explode
 from penstock.sql.planner.lowering.joins import (
     is_stream_table,
@@ -28,6 +29,7 @@ from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.steps import (
     AggregateStep,
     DerivedStep,
+    DistinctStep,
     ExplodeStep,
     FilterStep,
     ForeignKeyJoinStep,
@@ -51,6 +53,7 @@ _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
     JoinStep: lower_join,
     ForeignKeyJoinStep: lower_foreign_key_join,
     UnionStep: lower_union,
+    DistinctStep: lower_distinct,
 }
 
 
