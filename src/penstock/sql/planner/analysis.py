@@ -122,14 +122,14 @@ def _sources(
 def _refuse_repeats(sources: tuple[AliasedSource, ...], query: Query) -> None:
     seen: set[str] = set()
     for each in sources:
-        if each.source.name in seen:
+        if each.alias in seen:
             raise AnalysisError(
                 "self-join",
-                f"{each.source.name} is joined with itself, which is not supported",
-                fix=f"CREATE a copy of {each.source.name} and join with the copy",
+                f"FROM has {each.alias} twice, so that its columns could not be told apart",
+                fix=f"give each a name: FROM {each.source.name} a JOIN {each.source.name} b",
                 span=query.source.span,
             )
-        seen.add(each.source.name)
+        seen.add(each.alias)
 
 
 class _Qualifier:

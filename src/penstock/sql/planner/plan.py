@@ -83,6 +83,6 @@ def _expressions(step: Step) -> tuple[Node, ...]:
         case AggregateStep():
             return (*step.group_by, *step.calls)
         case ForeignKeyJoinStep():
-            return (step.foreign_key,)
+            return step.foreign_key
         case _:
             return ()

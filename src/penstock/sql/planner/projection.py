@@ -74,8 +74,9 @@ def _columns_of_join(item: AllColumns, stage: Stage, analysis: Analysis) -> Iter
     if stage.computed and item.source is None:
         yield from _columns_of_rekeyed_join(item, stage)
         return
-    if stage.synthetic_key is not None and item.source is None:
-        yield SelectColumn(ColumnRef(stage.synthetic_key), stage.synthetic_key, span=item.span)
+    if item.source is None:
+        for name in stage.synthetic_keys:
+            yield SelectColumn(ColumnRef(name), name, span=item.span)
     for alias in stage.aliases:
         if item.source not in (None, alias):
             continue
@@ -219,9 +220,11 @@ def _key_names(stage: Stage, items: list[SelectColumn], analysis: Analysis) -> d
 
 def _missing_key(stage: Stage, missing: list[ColumnRef], analysis: Analysis) -> AnalysisError:
     origin = {ref: expression for expression, ref in stage.computed}
-    wanted = " and ".join(format_expression(origin.get(ref, ref)) for ref in missing)
-    if stage.viable:
-        wanted = " or ".join(format_expression(ref) for ref in stage.viable)
+    choices = {ref: refs for ref, refs in zip(stage.key_refs, stage.viable, strict=False) if refs}
+    wanted = " and ".join(
+        " or ".join(format_expression(origin.get(each, each)) for each in choices.get(ref, (ref,)))
+        for ref in missing
+    )
     return AnalysisError(
         "missing-key",
         f"the key is missing in the SELECT: it must contain {wanted}",

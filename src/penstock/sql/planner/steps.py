@@ -77,23 +77,23 @@ class ExplodeStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinStep(Step):
-    """Joins on equal keys. With ``has_key_column`` the key's value is appended to the row."""
+    """Joins on equal keys; ``key_columns`` are the places in the key that rows get as columns."""
 
     kind: JoinKind
     left: Step
     right: Step
     within: Within | None = None
-    has_key_column: bool = False
+    key_columns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeyJoinStep(Step):
-    """Joins each left row with the right row whose key an expression over the left gives."""
+    """Joins each left row with the right row whose key expressions over the left give."""
 
     kind: JoinKind
     left: Step
     right: Step
-    foreign_key: Expression
+    foreign_key: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

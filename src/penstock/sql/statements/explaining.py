@@ -59,7 +59,7 @@ def _over_several_rows(step: Step) -> str:
             span = f" WITHIN {format_within(within)}" if within else ""
             return f"{kind} JOIN ON equal keys{span}"
         case ForeignKeyJoinStep(kind=kind, foreign_key=foreign_key):
-            return f"{kind} JOIN ON {format_expression(foreign_key)} = key of the right side"
+            return f"{kind} JOIN ON {_listed(foreign_key)} = key of the right side"
         case DistinctStep(ttl_ms=ttl_ms):
             return "DISTINCT" if ttl_ms is None else f"DISTINCT, remembered for {ttl_ms} ms"
         case UnionStep(inputs=inputs):

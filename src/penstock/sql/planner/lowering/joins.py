@@ -118,15 +118,14 @@ def _windows(within: Within) -> JoinWindows:
 def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
     no_left = (None,) * len(step.left.columns)
     no_right = (None,) * len(step.right.columns)
-    if step.has_key_column:
-        is_windowed = step.window is not None
-        return ColumnFunction(
-            lambda key, left, right: (
-                *(left or no_left),
-                *(right or no_right),
-                (key.key if is_windowed else key)[0],
-            )
-        )
+    if step.key_columns:
+        is_windowed, places = step.window is not None, step.key_columns
+
+        def with_key(key: Any, left: Row | None, right: Row | None) -> Row:
+            plain = key.key if is_windowed else key
+            return (*(left or no_left), *(right or no_right), *(plain[i] for i in places))
+
+        return ColumnFunction(with_key)
 
     def side_by_side(keys: Any, left: Any, right: Any) -> RowColumns | None:
         own, others = rows_in(left), _rows_or(right.values(), no_right)
@@ -155,13 +154,14 @@ def _flipped(joiner: Callable[..., Row]) -> Callable[[Any, Row | None, Row | Non
 def lower_foreign_key_join(
     step: ForeignKeyJoinStep, lowering: Lowering, left: KTable[Any, Any], right: KTable[Any, Any]
 ) -> KTable[Any, Any]:
-    """Joins on the right key that an expression over the left row gives."""
-    evaluate = lowering.function(step.foreign_key, step.left.columns)
+    """Joins on the right key that expressions over the left row give."""
+    evaluate = lowering.values(step.foreign_key, step.left.columns).one
     no_right = (None,) * len(step.right.columns)
 
     def foreign_key(row: Row) -> Row | None:
-        value = evaluate(row)
-        return None if value is None else (value,)
+        key = evaluate(row)
+        # NULL is equal to nothing, so such a row points at no other.
+        return None if None in key else key
 
     def joiner(own: Row, other: Row | None) -> Row:
         return (*own, *(other or no_right))
