@@ -135,7 +135,7 @@ def query_over(source: Some, tables: Some) -> Some:
     )
 
 
-plain: Some = query_over(st.builds(q.Source, names, maybe() | names), st.just(()))
+plain: Some = query_over(st.builds(q.Source, names, maybe() | names, booleans), st.just(()))
 queries: Some = query_over(
     st.builds(q.Source, names, maybe() | names) | st.builds(q.Subquery, plain, maybe() | names),
     tuples(st.builds(q.CommonTable, names, plain)),

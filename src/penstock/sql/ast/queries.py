@@ -60,10 +60,14 @@ SelectItem = AllColumns | AllFields | SelectColumn
 
 @dataclass(frozen=True, slots=True)
 class Source(Node):
-    """A stream, a table or a common table expression, by name."""
+    """A stream, a table or a common table expression, by name.
+
+    With ``is_changes`` it is the stream of a table's changes: ``CHANGES(name)``.
+    """
 
     name: str
     alias: str | None = None
+    is_changes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,19 @@ def source(span: Span | None, name: str, alias: str | None) -> ast.Source:
     return ast.Source(name, alias, span=span)
 
 
+@builds("changes")
+def changes(span: Span | None, function: str, name: str, alias: str | None) -> ast.Source:
+    if function != "CHANGES":
+        raise ParseError(
+            "unknown-source-function",
+            f"{function}(...) cannot stand in FROM",
+            fix=f"write FROM CHANGES({name}) for the changes of a table; table functions such as"
+            " EXPLODE stand in SELECT",
+            span=span,
+        )
+    return ast.Source(name, alias, is_changes=True, span=span)
+
+
 @builds("subquery")
 def subquery(span: Span | None, query: ast.Query, alias: str | None) -> ast.Subquery:
     return ast.Subquery(query, alias, span=span)

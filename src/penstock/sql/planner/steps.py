@@ -36,6 +36,13 @@ class SourceStep(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesStep(Step):
+    """Turns the records of a table's topic into rows about changes, each with the row before."""
+
+    input: SourceStep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DerivedStep(Step):
     """Takes the rows of an inner query as those of a source: with its key among the columns."""
 

@@ -50,6 +50,13 @@ def _replaced(query: Query, known: dict[str, Query], table: CommonTable | None =
 
     def change(node: Node) -> Node | None:
         if isinstance(node, Source) and node.name in known:
+            if node.is_changes:
+                raise AnalysisError(
+                    "changes-of-query",
+                    f"CHANGES takes a table of the catalog; {node.name} is a query of WITH",
+                    fix="CREATE the table first",
+                    span=node.span,
+                )
             return Subquery(known[node.name], node.alias or node.name, span=node.span)
         return None
 

@@ -87,6 +87,13 @@ def pulled_catalog(query: Query, catalog: Catalog) -> Catalog:
     found = catalog.copy()
     for each in (query, *query.union_all):
         if isinstance(each.source, Source):
+            if each.source.is_changes:
+                raise AnalysisError(
+                    "pull-changes",
+                    "the changes of a table cannot be asked for once: only its last rows are kept",
+                    fix="add EMIT CHANGES, or ask the table itself",
+                    span=each.source.span,
+                )
             source = found.source(each.source.name, each.source.span)
             found.sources[source.name] = replace(source, kind="STREAM")
     return found

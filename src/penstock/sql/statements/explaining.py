@@ -10,6 +10,7 @@ from penstock.sql.catalog.schema import PSEUDO_COLUMNS
 from penstock.sql.expressions import Column
 from penstock.sql.planner.steps import (
     AggregateStep,
+    ChangesStep,
     DerivedStep,
     DistinctStep,
     ExplodeStep,
@@ -37,6 +38,8 @@ def _what(step: Step) -> str:
     match step:
         case SourceStep(source=source):
             return topic_of(source)
+        case ChangesStep(input=source):
+            return f"the changes of {identifier(source.source.name)}"
         case DerivedStep():
             return "the rows of an inner query"
         case FilterStep(clause=clause, condition=condition):

@@ -71,8 +71,9 @@ def _alias(alias: str | None) -> str:
 
 def _relation(relation: ast.Relation) -> str:
     match relation:
-        case ast.Source(name, alias):
-            return identifier(name) + _alias(alias)
+        case ast.Source(name, alias, is_changes):
+            shown = f"CHANGES({identifier(name)})" if is_changes else identifier(name)
+            return shown + _alias(alias)
         case ast.Subquery(query, alias):
             return f"({format_query(query)}){_alias(alias)}"
         case ast.Join(kind, left, right, on, within):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from penstock.registry.registry import SchemaRegistry
 from penstock.sql.planner.lowering.aggregates import lower_aggregate
+from penstock.sql.planner.lowering.changes import lower_changes
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.lowering.distinct import lower_distinct
 from penstock.sql.planner.lowering.explode import lower_explode
@@ -28,6 +29,7 @@ from penstock.sql.planner.plan import QueryPlan, columns_used, inputs, steps_of
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.steps import (
     AggregateStep,
+    ChangesStep,
     DerivedStep,
     DistinctStep,
     ExplodeStep,
@@ -45,6 +47,7 @@ from penstock.topology.topology import Topology
 _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
     SourceStep: lower_source,
     DerivedStep: lower_derived,
+    ChangesStep: lower_changes,
     FilterStep: lower_filter,
     RekeyStep: lower_rekey,
     ExplodeStep: lower_explode,

@@ -99,7 +99,7 @@ def _uses_place(step: SourceStep | DerivedStep, lowering: Lowering) -> bool:
 def _is_read(step: SourceStep, lowering: Lowering) -> bool:
     """Whether the query looks at values of the source; a table keeps them all."""
     source = step.source
-    if step.is_table or source.timestamp is not None:
+    if source.is_table or source.timestamp is not None:
         return True
     alias = step.columns[0].source
     return any(ColumnRef(each.name, alias) in lowering.used for each in source.schema.value)
