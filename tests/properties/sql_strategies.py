@@ -94,6 +94,12 @@ def compound(e: Some) -> Some:
         | st.builds(x.CreateStruct, tuples(st.builds(x.StructField, names, e)))
         | st.builds(x.FunctionCall, names, arguments, is_distinct=booleans)
         | st.builds(x.FunctionCall, names, is_star=st.just(True))
+        | st.builds(
+            x.Over,
+            st.builds(x.FunctionCall, names, arguments),
+            tuples(e),
+            tuples(st.builds(q.OrderItem, e, booleans, maybe() | booleans)),
+        )
     )
 
 

@@ -269,6 +269,15 @@ class FunctionCall(Node):
     is_distinct: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Over(Node):
+    """``call OVER (PARTITION BY ... ORDER BY ...)``; the keys of ORDER BY are ``OrderItem``."""
+
+    call: FunctionCall
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[Node, ...] = ()
+
+
 Literals = (
     NullLiteral
     | BooleanLiteral
@@ -294,4 +303,5 @@ Expression = (
     | Dereference
     | Subscript
     | FunctionCall
+    | Over
 )

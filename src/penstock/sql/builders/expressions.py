@@ -188,6 +188,11 @@ def call(span: Span | None, name: str, distinct: bool | None, arguments: Any) ->
     return ast.FunctionCall(name, arguments or (), is_distinct=bool(distinct), span=span)
 
 
+@builds("over")
+def over(span: Span | None, call: ast.FunctionCall, partition_by: Any, order_by: Any) -> ast.Over:
+    return ast.Over(call, partition_by or (), order_by or (), span=span)
+
+
 @builds("lambda")
 def lambda_(span: Span | None, parameter: str, body: Any) -> ast.Lambda:
     return ast.Lambda((parameter,), body, span=span)

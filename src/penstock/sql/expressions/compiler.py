@@ -82,6 +82,15 @@ def compile_node(node: ast.Expression, scope: Scope, hint: SqlType | None = None
     return _COMPILERS[type(node)](node, scope, compile_node)
 
 
+def _refuse_over(node: ast.Over, _: Scope, __: Any) -> Compiled:
+    raise AnalysisError(
+        "misplaced-over",
+        f"{format_expression(node)} can only stand in the SELECT of a query without GROUP BY",
+        fix="give it a name in an inner query: FROM (SELECT ..., ... OVER (...) AS n FROM s) q",
+        span=node.span,
+    )
+
+
 _COMPILERS: dict[type, Callable[..., Compiled]] = {
     ast.NullLiteral: literals.compile_literal,
     ast.BooleanLiteral: literals.compile_literal,
@@ -107,4 +116,5 @@ _COMPILERS: dict[type, Callable[..., Compiled]] = {
     ast.Dereference: access.compile_dereference,
     ast.Subscript: access.compile_subscript,
     ast.FunctionCall: calls.compile_call,
+    ast.Over: _refuse_over,
 }

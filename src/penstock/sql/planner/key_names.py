@@ -12,6 +12,7 @@ from penstock.sql.planner.steps import (
     DistinctStep,
     ForeignKeyJoinStep,
     JoinStep,
+    OverStep,
     RekeyStep,
     SourceStep,
     Step,
@@ -69,6 +70,8 @@ def written_names(step: Step) -> Names | None:
         case SourceStep():
             return _names(step.key)
         case RekeyStep(is_table=False) | DistinctStep() | UnionStep():
+            return None
+        case OverStep(keeps_key=False):
             return None
         case RekeyStep():
             return _names(step.key)

@@ -16,6 +16,7 @@ from penstock.sql.planner.steps import (
     FilterStep,
     ForeignKeyJoinStep,
     JoinStep,
+    OverStep,
     ProjectStep,
     RekeyStep,
     SourceStep,
@@ -82,6 +83,9 @@ def _expressions(step: Step) -> tuple[Node, ...]:
             return step.calls
         case AggregateStep():
             return (*step.group_by, *step.calls)
+        case OverStep():
+            parts = (each for call in step.calls for each in (call.value, call.default))
+            return (*step.partition_by, *step.key_refs, *(each for each in parts if each))
         case ForeignKeyJoinStep():
             return step.foreign_key
         case _:

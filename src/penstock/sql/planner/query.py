@@ -21,6 +21,7 @@ from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.analysis import Analysis, analyze
 from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.clauses.distinct import distinct_groups, distinct_rows
+from penstock.sql.planner.clauses.over import numbered
 from penstock.sql.planner.clauses.union import common_columns, united
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.grouping import GroupFormats, grouped
@@ -106,6 +107,7 @@ class Planner:
         query = expanded(stage, query, analysis, environment)
         query = distinct_groups(stage, query, wants_table=wanted.is_table)
         stage, query = exploded(stage, query, environment)
+        stage, query = numbered(stage, query, environment)
         formats = self._formats(analysis)
         stage, query = grouped(stage, query, environment, formats, is_persistent=is_persistent)
         if is_persistent:

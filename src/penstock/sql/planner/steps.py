@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
+from penstock.model.sql.types import SqlType
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
 from penstock.sql.ast.queries import JoinKind, Window, Within
 from penstock.sql.catalog.catalog import DataSource, FormatSpec, WindowSpec
@@ -101,6 +102,33 @@ class ForeignKeyJoinStep(Step):
     left: Step
     right: Step
     foreign_key: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OverCall:
+    """ROW_NUMBER, or LAG: the value that an expression had some rows before."""
+
+    name: Literal["ROW_NUMBER", "LAG"]
+    type: SqlType
+    value: Expression | None = None
+    rows: int = 0
+    default: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverStep(Step):
+    """Appends what calls say about a row and those before it; the key stays as it is.
+
+    ``key_refs`` are the columns that hold the key. With ``by_time`` a row that is older than the
+    one before it is dropped.
+    """
+
+    input: Step
+    partition_by: tuple[Expression, ...]
+    keeps_key: bool
+    key_refs: tuple[ColumnRef, ...]
+    calls: tuple[OverCall, ...]
+    by_time: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

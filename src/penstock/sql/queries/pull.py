@@ -14,8 +14,9 @@ from typing import Any
 from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.types import ArrayType, MapType, StructType
 from penstock.runtime.local.outbox import ProducedRecord
-from penstock.sql.ast.expressions import ColumnRef, Expression
+from penstock.sql.ast.expressions import ColumnRef, Expression, Over
 from penstock.sql.ast.queries import OrderItem, Query, SelectColumn, Source
+from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.planner.plan import QueryPlan
@@ -35,6 +36,7 @@ def as_push_query(query: Query) -> Query:
     before: SELECT A FROM T ORDER BY B DESC LIMIT 3
     after:  SELECT A, B AS KSQL_ORDER_0 FROM T EMIT CHANGES
     """
+    _refuse_over(query)
     if query.union_all:
         _check_union(query)
         return replace(query, order_by=(), limit=None, offset=None, emit="CHANGES")
@@ -52,6 +54,17 @@ def as_push_query(query: Query) -> Query:
         offset=None,
         emit="CHANGES",
     )
+
+
+def _refuse_over(query: Query) -> None:
+    over = next((node for node in walk(query) if isinstance(node, Over)), None)
+    if over is not None:
+        raise AnalysisError(
+            "pull-over",
+            "OVER is for streams, whose rows have an order; a SELECT without EMIT reads a table",
+            fix="use ORDER BY and LIMIT, or add EMIT CHANGES",
+            span=over.span,
+        )
 
 
 def _check_union(query: Query) -> None:

@@ -17,6 +17,7 @@ from penstock.sql.planner.steps import (
     FilterStep,
     ForeignKeyJoinStep,
     JoinStep,
+    OverStep,
     ProjectStep,
     RekeyStep,
     SourceStep,
@@ -65,6 +66,9 @@ def _over_several_rows(step: Step) -> str:
             return f"{kind} JOIN ON {_listed(foreign_key)} = key of the right side"
         case DistinctStep(ttl_ms=ttl_ms):
             return "DISTINCT" if ttl_ms is None else f"DISTINCT, remembered for {ttl_ms} ms"
+        case OverStep(calls=calls, partition_by=partition_by):
+            names = ", ".join(call.name for call in calls)
+            return f"{names} OVER (PARTITION BY {_listed(partition_by)})"
         case UnionStep(inputs=inputs):
             return f"UNION ALL of {len(inputs)} queries"
         case _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import assert_never
+from typing import Any, assert_never
 
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import chain
@@ -182,8 +182,22 @@ def _compound(node: ast.Expression) -> str:
             return f"STRUCT({', '.join(named)})"
         case ast.FunctionCall():
             return _call(node)
+        case ast.Over(call, partition_by, order_by):
+            parts = [f"PARTITION BY {_all(partition_by)}"] if partition_by else []
+            if order_by:
+                parts.append(f"ORDER BY {', '.join(format_order_item(i) for i in order_by)}")
+            return f"{_call(call)} OVER ({' '.join(parts)})"
         case _:
             raise AssertionError(f"no text for {node!r}")
+
+
+def format_order_item(item: Any) -> str:
+    """Writes one key of ORDER BY."""
+    direction = " DESC" if item.is_descending else ""
+    nulls = ""
+    if item.nulls_first is not None:
+        nulls = " NULLS FIRST" if item.nulls_first else " NULLS LAST"
+    return format_expression(item.expression) + direction + nulls
 
 
 def _call(node: ast.FunctionCall) -> str:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import assert_never
 
 from penstock.sql.ast import queries as ast
-from penstock.sql.syntax.format_expression import format_expression, identifier
+from penstock.sql.syntax.format_expression import (
+    format_expression,
+    format_order_item,
+    identifier,
+)
 
 
 def format_query(query: ast.Query) -> str:
@@ -16,7 +20,7 @@ def format_query(query: ast.Query) -> str:
         parts.append(f"WITH {', '.join(tables)}")
     parts.append(" UNION ALL ".join(_select(each) for each in (query, *query.union_all)))
     if query.order_by:
-        parts.append(f"ORDER BY {', '.join(_order_item(item) for item in query.order_by)}")
+        parts.append(f"ORDER BY {', '.join(format_order_item(item) for item in query.order_by)}")
     if query.emit is not None:
         parts.append(f"EMIT {query.emit}")
     if query.limit is not None:
@@ -104,11 +108,3 @@ def format_window(window: ast.Window) -> str:
             return f"SESSION ({time_span(window.gap)}{tail})"
         case _:
             assert_never(window)
-
-
-def _order_item(item: ast.OrderItem) -> str:
-    direction = " DESC" if item.is_descending else ""
-    nulls = ""
-    if item.nulls_first is not None:
-        nulls = " NULLS FIRST" if item.nulls_first else " NULLS LAST"
-    return format_expression(item.expression) + direction + nulls

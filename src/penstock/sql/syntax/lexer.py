@@ -33,6 +33,7 @@ _KEYWORD_BEFORE: dict[str, frozenset[str]] = {
     "PARTITION": frozenset(("BY",)),
     "ORDER": frozenset(("BY",)),
     "AT": frozenset(("TIME",)),
+    "OVER": frozenset("("),
     "UNION": frozenset(("ALL", "DISTINCT", "SELECT")),
     "INTERSECT": frozenset(("ALL", "SELECT")),
     "EXCEPT": frozenset(("ALL", "SELECT")),

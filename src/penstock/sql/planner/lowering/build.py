@@ -16,6 +16,7 @@ from penstock.sql.planner.lowering.joins import (
     lower_join,
     number_source,
 )
+from penstock.sql.planner.lowering.over import lower_over
 from penstock.sql.planner.lowering.pending import Lowered, made
 from penstock.sql.planner.lowering.records import (
     lower_filter,
@@ -36,6 +37,7 @@ from penstock.sql.planner.steps import (
     FilterStep,
     ForeignKeyJoinStep,
     JoinStep,
+    OverStep,
     ProjectStep,
     RekeyStep,
     SourceStep,
@@ -57,6 +59,7 @@ _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
     ForeignKeyJoinStep: lower_foreign_key_join,
     UnionStep: lower_union,
     DistinctStep: lower_distinct,
+    OverStep: lower_over,
 }
 
 
