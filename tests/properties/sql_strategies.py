@@ -141,6 +141,10 @@ def query_over(source: Some, tables: Some) -> Some:
     )
 
 
+_inner: Some = st.builds(q.Query, tuples(items, 1), st.builds(q.Source, names), where=maybe() | few)
+with_queries: Some = st.builds(x.InQuery, few, _inner, booleans) | st.builds(x.Exists, _inner)
+
+
 plain: Some = query_over(st.builds(q.Source, names, maybe() | names, booleans), st.just(()))
 queries: Some = query_over(
     st.builds(q.Source, names, maybe() | names) | st.builds(q.Subquery, plain, maybe() | names),

@@ -83,6 +83,28 @@ def counted(state: dict[str, Rows]) -> Iterable[Any]:
     return (((group,), (count,)) for group, count in counts.items())
 
 
+def members(state: dict[str, Rows]) -> Iterable[Any]:
+    known = {c["T"] for c in rows_of("c", state["c"]) if (c["PARENT"] or 0) < 2}
+    for a in rows_of("a", state["a"]):
+        if a["V"] is not None and a["V"] in known:
+            yield (a["X"], a["Y"]), (a["V"],)
+
+
+def without(state: dict[str, Rows]) -> Iterable[Any]:
+    known = {(c["ID"], c["T"]) for c in rows_of("c", state["c"])}
+    ids = {key for (key,) in state["c"]}
+    for a in rows_of("a", state["a"]):
+        if (a["V"], a["W"]) not in known and (a["X"] in ids or a["W"] == 1):
+            yield (a["X"], a["Y"]), (a["V"],)
+
+
+def not_in(state: dict[str, Rows]) -> Iterable[Any]:
+    ids = {key for (key,) in state["c"]}
+    for a in rows_of("a", state["a"]):
+        if a["V"] is not None and a["V"] not in ids:
+            yield (a["X"], a["Y"]), (a["V"],)
+
+
 QUERIES: list[tuple[str, Callable[[dict[str, Rows]], Iterable[Any]]]] = [
     ("SELECT x, y, v, u FROM a JOIN b ON x = p AND y = q", inner),
     ("SELECT x, y, v, u FROM a LEFT JOIN b ON y = q AND x = p", left),
@@ -102,6 +124,18 @@ QUERIES: list[tuple[str, Callable[[dict[str, Rows]], Iterable[Any]]]] = [
         ),
         counted,
     ),
+    (
+        "SELECT x, y, v FROM a WHERE v IN (SELECT t FROM c WHERE COALESCE(parent, 0) < 2)",
+        members,
+    ),
+    (
+        (
+            "SELECT x, y, v FROM a WHERE NOT EXISTS (SELECT 1 FROM c WHERE id = v AND t = w)"
+            " AND (x IN (SELECT id FROM c) OR w = 1)"
+        ),
+        without,
+    ),
+    ("SELECT x, y, v FROM a WHERE v NOT IN (SELECT id FROM c)", not_in),
 ]
 
 

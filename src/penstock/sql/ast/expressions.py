@@ -148,6 +148,22 @@ class In(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class InQuery(Node):
+    """``value [NOT] IN (SELECT ...)``; ``query`` is a ``Query``."""
+
+    value: Expression
+    query: Node
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(Node):
+    """``EXISTS (SELECT ...)``; ``query`` is a ``Query``."""
+
+    query: Node
+
+
+@dataclass(frozen=True, slots=True)
 class Like(Node):
     """``value [NOT] LIKE pattern [ESCAPE 'c']``."""
 
@@ -287,7 +303,7 @@ Literals = (
     | StringLiteral
     | TypedLiteral
 )
-Predicate = Comparison | And | Or | Not | Between | In | Like | IsNull
+Predicate = Comparison | And | Or | Not | Between | In | InQuery | Exists | Like | IsNull
 Constructor = CreateArray | CreateMap | CreateStruct
 Expression = (
     Literals

@@ -91,6 +91,15 @@ def _refuse_over(node: ast.Over, _: Scope, __: Any) -> Compiled:
     )
 
 
+def _refuse_query(node: ast.InQuery | ast.Exists, _: Scope, __: Any) -> Compiled:
+    raise AnalysisError(
+        "misplaced-subquery",
+        "IN (SELECT ...) and EXISTS can only stand in WHERE, with AND, OR, and NOT before EXISTS",
+        fix="put the query into FROM and join with it",
+        span=node.span,
+    )
+
+
 _COMPILERS: dict[type, Callable[..., Compiled]] = {
     ast.NullLiteral: literals.compile_literal,
     ast.BooleanLiteral: literals.compile_literal,
@@ -117,4 +126,6 @@ _COMPILERS: dict[type, Callable[..., Compiled]] = {
     ast.Subscript: access.compile_subscript,
     ast.FunctionCall: calls.compile_call,
     ast.Over: _refuse_over,
+    ast.InQuery: _refuse_query,
+    ast.Exists: _refuse_query,
 }

@@ -154,9 +154,11 @@ class _Qualifier:
 
     def change(self, node: Node) -> Node | None:
         match node:
-            case Subquery():
-                # Its names are its own, and resolved already.
+            case Subquery() | ast.Exists():
+                # Its names are its own, and resolved elsewhere.
                 return node
+            case ast.InQuery():
+                return replace(node, value=rewrite(node.value, self.change))
             case ColumnRef(name, None):
                 return self._qualified(node, name)
             case ColumnRef():

@@ -52,6 +52,18 @@ def _join(node: Join, analysis: Analysis, environment: Environment, prefix: str)
     left_prefix = f"{prefix}L_" if isinstance(node.left, Join) else f"{prefix}Left"
     left = _stage(node.left, analysis, environment, left_prefix)
     right = _stage(node.right, analysis, environment, f"{prefix}Right")
+    return join_stages(node, left, right, analysis, environment, prefix)
+
+
+def join_stages(
+    node: Join,
+    left: Stage,
+    right: Stage,
+    analysis: Analysis,
+    environment: Environment,
+    prefix: str,
+) -> Stage:
+    """Return the join of two stages by the condition of ``node``."""
     sides, rest = split_condition(node, left, right)
     check_windows(sides)
     check_kinds(sides)

@@ -8,7 +8,7 @@ from functools import partial
 
 from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.node import Node
-from penstock.sql.ast.queries import Query
+from penstock.sql.ast.queries import Query, Source
 from penstock.sql.ast.statements import CreateAsSelect, InsertInto
 from penstock.sql.catalog.catalog import Catalog, DataSource, FormatSpec
 from penstock.sql.catalog.properties import (
@@ -22,6 +22,7 @@ from penstock.sql.planner.analysis import Analysis, analyze
 from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.clauses.distinct import distinct_groups, distinct_rows
 from penstock.sql.planner.clauses.over import numbered
+from penstock.sql.planner.clauses.semi_joins import semi_joined
 from penstock.sql.planner.clauses.union import common_columns, united
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.grouping import GroupFormats, grouped
@@ -102,7 +103,8 @@ class Planner:
         query = analysis.query
         _check_clauses(analysis)
         stage = joined(analysis, environment)
-        stage = filtered(stage, query.where, environment)
+        stage, where = semi_joined(stage, analysis, environment, inner, self._source)
+        stage = filtered(stage, where, environment)
         stage = partitioned(stage, query.partition_by, environment)
         query = expanded(stage, query, analysis, environment)
         query = distinct_groups(stage, query, wants_table=wanted.is_table)
@@ -116,6 +118,9 @@ class Planner:
         return analysis, distinct_rows(
             result, query, has_key=is_persistent, ttl_ms=wanted.ttl_ms, prefix=prefix
         )
+
+    def _source(self, node: Source) -> DataSource:
+        return self.catalog.source(node.name, node.span)
 
     def _united(
         self, query: Query, is_persistent: bool, target: tuple[SourceColumn, ...], prefix: str

@@ -14,7 +14,7 @@ from typing import Any
 from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.types import ArrayType, MapType, StructType
 from penstock.runtime.local.outbox import ProducedRecord
-from penstock.sql.ast.expressions import ColumnRef, Expression, Over
+from penstock.sql.ast.expressions import ColumnRef, Exists, Expression, InQuery, Over
 from penstock.sql.ast.queries import OrderItem, Query, SelectColumn, Source
 from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import Catalog
@@ -98,6 +98,9 @@ def pulled_catalog(query: Query, catalog: Catalog) -> Catalog:
     Each row comes once, so every aggregate can take it. Joins need tables as they are.
     """
     found = catalog.copy()
+    if any(isinstance(node, InQuery | Exists) for node in walk(query)):
+        # A row may come before its partner, so that it must be a row of a table.
+        return found
     for each in (query, *query.union_all):
         if isinstance(each.source, Source):
             if each.source.is_changes:

@@ -9,6 +9,7 @@ from penstock.sql.syntax.format_expression import (
     format_expression,
     format_order_item,
     identifier,
+    write_queries_with,
 )
 
 
@@ -108,3 +109,6 @@ def format_window(window: ast.Window) -> str:
             return f"SESSION ({time_span(window.gap)}{tail})"
         case _:
             assert_never(window)
+
+
+write_queries_with(format_query)

@@ -41,6 +41,8 @@ def lower_project(step: ProjectStep, lowering: Lowering, rows: Any) -> Any:
         lambda row: None if row is None else evaluate(row),
         over_columns=only_rows(values.over_rows),
     )
+    if isinstance(rows, KTable):
+        return rows.map_values(mapper, value_serde=lowering.value_serde(step))
     return rows.map_values(mapper)
 
 

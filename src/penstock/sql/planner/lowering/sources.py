@@ -66,7 +66,9 @@ def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
             return rows.map_values(
                 lambda key, row: (*row, *key.key, key.window.start, key.window.end)
             )
-        return rows.map_values(lambda key, row: (*row, *key))
+        # A join on a foreign key writes the rows of both sides to topics.
+        serde = lowering.value_serde(step)
+        return rows.map_values(lambda key, row: (*row, *key), value_serde=serde)
     width = len(step.key)
     if not is_windowed and not _uses_pseudo_columns(step, lowering):
         return PendingRows(rows, _plain_rows(width), _plain_columns(width))
