@@ -2,8 +2,6 @@
 
 import pytest
 
-from penstock.model.sql.errors import ParseError
-from penstock.sql.syntax.parser import parse_statement
 from tests.unit.sql.queries import ITEMS, ORDERS, columns_of, engine_of, refusal, running
 
 REFUNDS = (
@@ -89,14 +87,6 @@ def test_queries_that_do_not_fit_are_refused(query: str, code: str) -> None:
     assert error.fix
 
 
-@pytest.mark.parametrize("word", ["UNION", "UNION DISTINCT", "INTERSECT", "EXCEPT ALL"])
-def test_other_set_operators_are_refused_by_name(word: str) -> None:
-    """The error offers the way round."""
-    with pytest.raises(ParseError, match=f"{word} of two queries is not supported") as refused:
-        parse_statement(f"SELECT a FROM s {word} SELECT a FROM t EMIT CHANGES;")
-    assert refused.value.fix
-
-
 def test_union_may_still_be_a_name() -> None:
-    """The word is a keyword only before ALL, DISTINCT and SELECT."""
+    """The word is a keyword only before ALL."""
     engine_of(ORDERS, "CREATE STREAM x AS SELECT union.id, price AS union FROM orders union;")

@@ -51,27 +51,9 @@ def select(
     )
 
 
-_INSTEAD = {
-    "UNION": "write UNION ALL, and SELECT DISTINCT over it where rows must not be repeated",
-    "INTERSECT": "write WHERE column IN (SELECT ...)",
-    "EXCEPT": "write WHERE column NOT IN (SELECT ...)",
-}
-
-
-@builds("set_operator")
-def set_operator(span: Span | None, word: Token, kind: Token | None = None) -> None:
-    if (word, kind) != ("UNION", "ALL"):
-        raise ParseError(
-            "not-supported",
-            f"{word}{f' {kind}' if kind else ''} of two queries is not supported",
-            fix=_INSTEAD[word],
-            span=span,
-        )
-
-
 @builds("unions")
 def unions(_: Span | None, *parts: Any) -> tuple[ast.Query, ...]:
-    return parts[1::2]
+    return parts
 
 
 @builds("common_tables", "select_items", "grouping", "order_by")

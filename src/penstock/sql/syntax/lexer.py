@@ -34,9 +34,7 @@ _KEYWORD_BEFORE: dict[str, frozenset[str]] = {
     "ORDER": frozenset(("BY",)),
     "AT": frozenset(("TIME",)),
     "OVER": frozenset("("),
-    "UNION": frozenset(("ALL", "DISTINCT", "SELECT")),
-    "INTERSECT": frozenset(("ALL", "SELECT")),
-    "EXCEPT": frozenset(("ALL", "SELECT")),
+    "UNION": frozenset(("ALL",)),
     "IF": frozenset(("NOT", "EXISTS")),
 }
 # The same for words that stand before a number or a text.

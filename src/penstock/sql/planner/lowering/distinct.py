@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.dsl.faces.kstream import KStream
-from penstock.model.pure import pure
+from penstock.model.column_function import ColumnFunction
 from penstock.model.record import Record
 from penstock.processor.processor import Processor
 from penstock.sql.planner.lowering.context import Lowering, Row
@@ -34,8 +34,8 @@ def lower_distinct(
     )
     lowering.builder.add_state_store(store if step.ttl_ms is None else store.with_ttl(step.ttl_ms))
     together = (
-        rows.filter(pure(lambda key, row: row is not None))
-        .map(pure(keyed))
+        rows.filter(ColumnFunction(lambda key, row: row is not None))
+        .map(ColumnFunction(keyed))
         .repartition(name=step.name, key_serde=identities, value_serde=nothing)
     )
     return together.process(lambda: _FirstOfEach(store.name, width), store.name)

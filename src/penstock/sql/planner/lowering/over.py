@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.dsl.faces.kstream import KStream
-from penstock.model.pure import pure
+from penstock.model.column_function import ColumnFunction
 from penstock.model.record import Record
 from penstock.model.sql.types import BIGINT, ArrayType
 from penstock.processor.processor import FixedKeyProcessor, Processor
@@ -28,12 +28,12 @@ def lower_over(step: OverStep, lowering: Lowering, rows: KStream[Any, Any]) -> K
         Stores.persistent_key_value_store(f"{step.name}-Rows"), partitions, states
     )
     lowering.builder.add_state_store(store)
-    there = rows.filter(pure(lambda key, row: row is not None))
+    there = rows.filter(ColumnFunction(lambda key, row: row is not None))
     if step.keeps_key:
         return there.process_values(lambda: _InPlace(store.name, numbers), store.name)
     partition = lowering.values(step.partition_by, columns).one
     key_of = lowering.values(step.key_refs, columns).one
-    together = there.map(pure(lambda key, row: (partition(row), row))).repartition(
+    together = there.map(ColumnFunction(lambda key, row: (partition(row), row))).repartition(
         name=step.name, key_serde=partitions, value_serde=lowering.value_serde(step.input)
     )
     return together.process(lambda: _ThroughTopic(store.name, numbers, key_of), store.name)
