@@ -78,6 +78,8 @@ class DataSource:
     is_source: bool = False
     topic_settings: TopicSettings = TopicSettings()
     sql: str = ""
+    #: For how long a row of a table counts, None for ever.
+    ttl_ms: int | None = None
 
     @property
     def is_compacted(self) -> bool:

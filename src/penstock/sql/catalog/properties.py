@@ -37,6 +37,7 @@ CREATE_PROPERTIES = (
     "WINDOW_TYPE",
     "WINDOW_SIZE",
     "SOURCED_BY_CONNECTOR",
+    "ROW_TTL",
 )
 CREATE_AS_PROPERTIES = (*_TOPIC, *_FORMATS, *_TIME, "ROW_TTL")
 INSERT_PROPERTIES = ("QUERY_ID",)
@@ -160,6 +161,19 @@ class WithProperties:
         ttl_ms = self._duration("ROW_TTL", text)
         if ttl_ms < 1:
             raise self.bad("ROW_TTL", "ROW_TTL must be longer than 0")
+        return ttl_ms
+
+    def table_ttl_ms(self, kind: str) -> int | None:
+        """Return how long the rows of a declared table count."""
+        ttl_ms = self.ttl_ms()
+        if ttl_ms is None:
+            return None
+        if kind != "TABLE" or "WINDOW_TYPE" in self.values or "TIMESTAMP" in self.values:
+            raise self.bad(
+                "ROW_TTL",
+                "ROW_TTL is for tables without windows and without a TIMESTAMP column",
+                fix="give a stream a RETENTION_MS, and a windowed aggregation a RETENTION",
+            )
         return ttl_ms
 
     def _duration(self, name: str, text: str) -> int:

@@ -193,8 +193,8 @@ def _check_ttl(properties: WithProperties, result: Projected) -> None:
     if properties.ttl_ms() is not None and not isinstance(result.stage.step, DistinctStep):
         raise properties.bad(
             "ROW_TTL",
-            "ROW_TTL says how long SELECT DISTINCT remembers a row, which this query does not have",
-            fix="leave ROW_TTL out",
+            "ROW_TTL of a query says how long SELECT DISTINCT remembers a row of a stream",
+            fix="give ROW_TTL to the table that the query reads, or use WINDOW",
         )
 
 

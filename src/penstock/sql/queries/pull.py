@@ -123,6 +123,8 @@ class PullQuery:
     push: PushQuery
     #: The topics of tables, of which only the last record of a key counts.
     table_topics: frozenset[str]
+    #: For how long rows count, of the tables whose rows expire.
+    ttls: tuple[tuple[str, int], ...] = ()
 
     @staticmethod
     def of(query: Query, plan: QueryPlan, topology: Topology, catalog: Catalog) -> PullQuery:
@@ -139,8 +141,10 @@ class PullQuery:
                     span=query.order_by[0].span,
                 )
         sources = [source.name for source in plan.sources]
-        tables = (catalog.sources[name] for name in sources if name in catalog.sources)
-        return PullQuery(query, push, frozenset(t.topic for t in tables if t.is_table))
+        found = (catalog.sources[name] for name in sources if name in catalog.sources)
+        tables = [source for source in found if source.is_table]
+        ttls = tuple((table.topic, table.ttl_ms) for table in tables if table.ttl_ms is not None)
+        return PullQuery(query, push, frozenset(table.topic for table in tables), ttls)
 
     @property
     def columns(self) -> tuple[SourceColumn, ...]:
@@ -179,6 +183,9 @@ class PullQuery:
 
     def _snapshot(self, topic: str, read: ReadTopic) -> Iterable[ProducedRecord]:
         records = read(topic)
+        ttl_ms = dict(self.ttls).get(topic)
+        if ttl_ms is not None:
+            records = _alive(list(records), ttl_ms)
         return _latest(records) if topic in self.table_topics else records
 
 
@@ -209,6 +216,16 @@ def _latest(records: Iterable[ProducedRecord]) -> list[ProducedRecord]:
         if record.value is not None:
             found[record.key] = record
     return list(found.values())
+
+
+def _alive(records: list[ProducedRecord], ttl_ms: int) -> Iterator[ProducedRecord]:
+    """Replace rows by tombstones if stream time has reached the end of their time to live."""
+    now: dict[int, int] = {}
+    for record in records:
+        now[record.partition] = max(record.timestamp, now.get(record.partition, 0))
+    for record in records:
+        is_over = record.timestamp + ttl_ms <= now[record.partition]
+        yield record._replace(value=None) if is_over else record
 
 
 def _sort(rows: list[Row], name: str, item: OrderItem) -> None:

@@ -21,6 +21,7 @@ from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import PSEUDO_COLUMNS
 from penstock.sql.planner.lowering.column_forms import ColumnForm, rows_in, with_key
 from penstock.sql.planner.lowering.context import Lowering, Row
+from penstock.sql.planner.lowering.expiry import expiring
 from penstock.sql.planner.lowering.pending import Lowered, PendingRows, made
 from penstock.sql.planner.steps import DerivedStep, SourceStep
 from penstock.sql.timestamps import timestamp_reader
@@ -49,12 +50,15 @@ def _stream(source: DataSource, lowering: Lowering) -> KStream[Any, Any]:
     if source.name not in lowering.streams:
         steps = [each for each in lowering.sources if each.source.name == source.name]
         is_read = any(_is_read(each, lowering) for each in steps)
-        lowering.streams[source.name] = lowering.builder.stream(
+        stream: KStream[Any, Any] = lowering.builder.stream(
             source.topic,
             key_serde=lowering.topic_key_serde(source),
             value_serde=lowering.topic_value_serde(source, is_read=is_read),
             timestamp_extractor=_extractor(source, lowering),
         )
+        if source.is_table and source.ttl_ms is not None:
+            stream = expiring(stream, source, lowering)
+        lowering.streams[source.name] = stream
     return lowering.streams[source.name]
 
 
