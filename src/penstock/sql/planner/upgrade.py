@@ -9,9 +9,11 @@ from penstock.sql.catalog.schema import PSEUDO_COLUMNS
 from penstock.sql.planner.plan import QueryPlan, columns_used, steps_of
 from penstock.sql.planner.steps import (
     AggregateStep,
+    DistinctStep,
     FilterStep,
     ForeignKeyJoinStep,
     JoinStep,
+    OverStep,
     ProjectStep,
     RekeyStep,
     SourceStep,
@@ -131,6 +133,21 @@ def _step_change(old: Step, new: Step) -> str | None:
         case ForeignKeyJoinStep(), ForeignKeyJoinStep():
             if (old.kind, old.foreign_key) != (new.kind, new.foreign_key):
                 return "its join changes"
+        case _:
+            return _memory_change(old, new)
+    return None
+
+
+def _memory_change(old: Step, new: Step) -> str | None:
+    """Compare steps whose processors remember rows."""
+    match old, new:
+        case OverStep(), OverStep():
+            same_rows = (old.partition_by, old.by_time) == (new.partition_by, new.by_time)
+            if not same_rows or old.calls != new.calls:
+                return "what it computes OVER other rows changes"
+        case DistinctStep(), DistinctStep():
+            if (old.columns, old.ttl_ms) != (new.columns, new.ttl_ms):
+                return "the rows that DISTINCT compares change, or for how long"
         case _:
             pass
     return None
