@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from struct import Struct
 from typing import Any
 
@@ -34,17 +35,17 @@ def expiring(
     return stream.process_values(lambda: _Expire(names, ttl_ms), *names)
 
 
+@dataclass(frozen=True)
 class _Deadline(Serde[tuple[int, Row]]):
     """A time and a key; the bytes have the order of the times."""
 
-    def __init__(self, keys: Serde[Any]) -> None:
-        self._keys = keys
+    keys: Serde[Any]
 
     def encode(self, value: tuple[int, Row]) -> bytes:
-        return _LONG.pack(value[0]) + self._keys.encode(value[1])
+        return _LONG.pack(value[0]) + self.keys.encode(value[1])
 
     def decode(self, data: bytes) -> tuple[int, Row]:
-        return _LONG.unpack_from(data)[0], self._keys.decode(data[_LONG.size :])
+        return _LONG.unpack_from(data)[0], self.keys.decode(data[_LONG.size :])
 
 
 class _Expire(FixedKeyProcessor[Any, Any, Any]):
