@@ -15,6 +15,8 @@ STREAMS_PREFIX = "ksql.streams."
 _KSQL_PREFIX = "ksql."
 #: Kafka Streams' settings for its own tests.
 _INTERNAL = "__"
+#: Whether CREATE FUNCTION may run Python. Only who starts the engine can say so.
+PYTHON_FUNCTIONS = "ksql.functions.python.enabled"
 #: Java's settings of consumers and producers that may stand without ``consumer.`` or ``producer.``.
 CLIENT_SETTINGS = frozenset({
     "acks", "allow.auto.create.topics", "auto.commit.interval.ms", "auto.include.jmx.reporter",
@@ -46,6 +48,13 @@ def check_setting(name: str, value: str | None, span: Span | None) -> None:
     Raises:
         AnalysisError: with the place of the statement.
     """
+    if name == PYTHON_FUNCTIONS:
+        raise AnalysisError(
+            "fixed-setting",
+            f"{name} cannot be changed by a statement",
+            fix="give it to the engine, or to penstock sql run with --config",
+            span=span,
+        )
     streams_name = name.removeprefix(STREAMS_PREFIX)
     if streams_name in SETTINGS:
         if value is not None:

@@ -15,6 +15,7 @@ from penstock.sql.catalog.schema import Schema
 from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
+    from penstock.sql.functions.user import UserFunction
     from penstock.sql.planner.plan import QueryPlan
 
 WindowKind = Literal["TUMBLING", "HOPPING", "SESSION"]
@@ -122,6 +123,8 @@ class Catalog:
     topics: dict[str, int] = field(default_factory=dict)
     #: The ids of paused queries. Some may come back only with the next script.
     paused: set[str] = field(default_factory=set)
+    #: What CREATE FUNCTION made.
+    functions: dict[str, UserFunction] = field(default_factory=dict)
     next_query: int = 0
     default_partitions: int = 1
 
@@ -135,6 +138,7 @@ class Catalog:
             properties=dict(self.properties),
             topics=dict(self.topics),
             paused=set(self.paused),
+            functions=dict(self.functions),
         )
 
     def source(self, name: str, span: Span | None = None) -> DataSource:

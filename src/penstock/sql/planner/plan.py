@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.sql.ast.expressions import ColumnRef
+from penstock.sql.ast.expressions import ColumnRef, FunctionCall
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import DataSource
@@ -71,6 +71,13 @@ def columns_used(step: Step) -> frozenset[ColumnRef]:
         for node in walk(expression)
         if isinstance(node, ColumnRef)
     )
+
+
+def calls_of(step: Step) -> Iterator[FunctionCall]:
+    """Gives the calls of functions in the expressions of a step and of those before it."""
+    for each in steps_of(step):
+        for expression in _expressions(each):
+            yield from (node for node in walk(expression) if isinstance(node, FunctionCall))
 
 
 def _expressions(step: Step) -> tuple[Node, ...]:

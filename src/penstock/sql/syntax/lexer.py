@@ -51,6 +51,7 @@ _TOKEN = re.compile(
   | (?P<INTEGER> \d+(?![A-Za-z0-9_@]) )
   | (?P<WORD> (?:[^\W]|@|\$\{\w+\})+ )
   | (?P<STRING> '(?:[^']|'')*' )
+  | (?P<BODY> \$\$.*?\$\$ )
   | (?P<QUOTED> `(?:[^`]|``)*` | "(?:[^"]|"")*" )
   | (?P<PUNCTUATION> <>|!=|<=|>=|\|\||::|:=|->|=>|/(?!\*)|[-+*%=<>()\[\].,;] )
     """,
@@ -124,6 +125,9 @@ def split(source: SourceText) -> Iterator[tuple[int, int]]:
 def _lexeme(kind: str, text: str, span: Span, variables: Mapping[str, str] | None) -> Lexeme:
     if kind == "STRING":
         return Lexeme(kind, _substitute(text[1:-1].replace("''", "'"), variables), span)
+    if kind == "BODY":
+        # The code of another language: neither quotes nor variables mean anything in it.
+        return Lexeme("STRING", text[2:-2], span)
     if kind == "QUOTED":
         quote = text[0]
         return Lexeme(kind, _substitute(text[1:-1].replace(quote * 2, quote), variables), span)
@@ -179,7 +183,8 @@ def _undefined(text: str, span: Span, variables: Mapping[str, str]) -> ParseErro
 def _unreadable(source: SourceText, position: int) -> ParseError:
     text = source.text
     names = {"'": "string", "`": "quoted identifier", '"': "quoted identifier"}
-    opened = names.get(text[position]) or ("comment" if text.startswith("/*", position) else None)
+    two = {"/*": "comment", "$$": "text between $$ and $$"}
+    opened = names.get(text[position]) or two.get(text[position : position + 2])
     if opened:
         return ParseError(
             "unclosed-text",
