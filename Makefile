@@ -80,7 +80,7 @@ bench: setup ## Measure ours next to the peers; ARGS="kernel", "latency", "profi
 	@$(BIN)/python -m bench $(or $(ARGS),compare)
 
 .PHONY: fuzz
-fuzz: setup ## Feed broken SQL to parser and engine; ARGS="--seconds 600" for longer
+fuzz: setup ## Feed broken SQL to the engine (ARGS="--seconds 600"), or random scripts (ARGS="--scripts 10000 --seed 1")
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 .PHONY: mutants

@@ -1,6 +1,8 @@
-"""The command: ``python -m tests.fuzz``. Exit 0: nothing found, 1: a text that raises.
+"""The command: ``python -m tests.fuzz``. Exit 0: nothing found, 1: something is wrong.
 
-Uses atheris, which watches coverage, where it is installed; else mutations of our own.
+Without ``--scripts`` it feeds broken SQL to parser and engine: a text must run or be refused. It
+uses atheris, which watches coverage, where it is installed; else mutations of our own. With
+``--scripts N`` it runs N random scripts and compares what they write with a plain recomputation.
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ import traceback
 from pathlib import Path
 
 from tests.fuzz.mutations import mutated, seeds
+from tests.fuzz.scripts.command import run
 from tests.fuzz.target import Target
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command and gives its exit code."""
     options = _parser().parse_args(arguments)
+    if options.scripts is not None:
+        return run(options.scripts, options.seed)
     has_atheris = importlib.util.find_spec("atheris") is not None
     if has_atheris and not options.plain:
         return _with_atheris(options.seconds, options.seed)
@@ -32,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="how long to go on")
     parser.add_argument("--seed", type=int, default=1, help="another seed, other texts")
+    parser.add_argument("--scripts", type=int, help="run so many random scripts instead")
     parser.add_argument("--plain", action="store_true", help="no atheris, even if it is there")
     return parser
 

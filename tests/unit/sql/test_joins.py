@@ -226,3 +226,19 @@ def test_streams_join_on_a_struct_whatever_their_key_format_is(key_format: str) 
         assert script.read("C")[:2] == [(key, {"X": 1, "Y": None}), (key, {"X": 1, "Y": 2})]
         assert script.read("C")[2:] == [({"F": 1, "G": 3}, {"X": None, "Y": 3})]
     assert script.engine.sources["C"].key_format.name == "JSON"
+
+
+@pytest.mark.parametrize("grace", ["", " GRACE PERIOD 1 SECOND"])
+def test_full_join_shows_records_without_a_key(grace: str) -> None:
+    """They have no partner; the key of the result is NULL, as theirs is."""
+    create = (
+        "CREATE STREAM x AS SELECT ROWKEY, item, place FROM orders o"
+        f" FULL JOIN shipments s WITHIN 10 MILLISECONDS{grace} ON o.id = s.order_id;"
+    )
+    with running(ORDERS, SHIPMENTS, create) as script:
+        script.pipe("orders", None, {"item": "fig"}, 0)
+        script.pipe("shipments", 8, {"place": "here"}, 1)
+        assert script.read("X") == [
+            (None, {"ITEM": "fig", "PLACE": None}),
+            (None, {"ITEM": None, "PLACE": "here"}),
+        ]

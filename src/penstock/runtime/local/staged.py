@@ -81,6 +81,7 @@ class StagedApplication:
         slots: How many slots share the tasks.
         seed: Decides which new slots are warmed up before their first batch.
         limits: When a slot ends a stage early.
+        after: An application that was closed. This one goes on where it ended, with no state.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class StagedApplication:
         slots: int = 1,
         seed: int = 0,
         limits: Limits = NO_LIMITS,
+        after: StagedApplication | None = None,
     ) -> None:
         self._limits = limits
         self.kafka = kafka
@@ -120,6 +122,9 @@ class StagedApplication:
         self._position: dict[TopicPartition, int] = {}
         self._internal = self._internal_positions()
         self.needs_empty_batches = self.plan.has_wall_clock
+        if after is not None:
+            self._last, self.clocks = after._last, after.clocks
+            self._begin_anew(lose_state=True)
 
     def _internal_positions(self) -> InternalPositions:
         """Return them as a new driver finds them: in the offsets of the group and the batch log."""

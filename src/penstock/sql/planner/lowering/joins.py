@@ -122,8 +122,10 @@ def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
         is_windowed, places = step.window is not None, step.key_columns
 
         def with_key(key: Any, left: Row | None, right: Row | None) -> Row:
-            plain = key.key if is_windowed else key
-            return (*(left or no_left), *(right or no_right), *(plain[i] for i in places))
+            plain = key.key if is_windowed and key is not None else key
+            # A record without a key has no partner, and a FULL JOIN shows it nevertheless.
+            columns = (None,) * len(places) if plain is None else (plain[i] for i in places)
+            return (*(left or no_left), *(right or no_right), *columns)
 
         return ColumnFunction(with_key)
 
