@@ -63,6 +63,13 @@ class Generator:
         has_cache = len(queries) == 1 and not any(batch.change for batch in batches)
         if first.group_by is not None and self.is_table(first.source):
             has_cache = False
+        if (
+            first.window is not None
+            and first.window.kind == "SESSION"
+            and first.window.grace is not None
+        ):
+            # A session that its store has forgotten may still be in the cache.
+            has_cache = False
         return Script(
             tuple(queries),
             tuple(batches),
