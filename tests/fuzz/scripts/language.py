@@ -9,6 +9,8 @@ from typing import Any
 COLUMNS = {"A": "INT", "B": "VARCHAR", "D": "DOUBLE"}
 STREAMS = ("S", "U")
 TABLES = ("T", "V")
+#: The key of records at the end that only move time on.
+END_KEY = "end"
 
 
 @dataclass(frozen=True)

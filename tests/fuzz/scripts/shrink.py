@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.fuzz.scripts.language import Batch, Query, Script
+from tests.fuzz.scripts.language import END_KEY, Batch, Query, Script
 
 _MOST_TRIES = 400
 
@@ -29,16 +29,21 @@ def shrunk(script: Script, is_bad: Callable[[Script], bool]) -> Script:
 def _smaller(script: Script) -> Iterator[Script]:
     batches = script.batches
     for number in range(len(batches)):
-        if batches[number].change is None:
+        if batches[number].change is None and not _is_end(batches[number]):
             yield replace(script, batches=batches[:number] + batches[number + 1 :])
     if len(script.queries) > 1 and not any(batch.change for batch in batches):
         yield replace(script, queries=script.queries[:1])
     for number, batch in enumerate(batches):
-        for other in _smaller_batch(batch):
+        for other in () if _is_end(batch) else _smaller_batch(batch):
             yield replace(script, batches=(*batches[:number], other, *batches[number + 1 :]))
     if not any(batch.change for batch in batches):
         for query in _smaller_query(script.queries[-1]):
             yield replace(script, queries=(*script.queries[:-1], query))
+
+
+def _is_end(batch: Batch) -> bool:
+    """Whether the batch only moves time on, so that records stop waiting for a partner."""
+    return any(event.key == END_KEY for event in batch.events)
 
 
 def _smaller_batch(batch: Batch) -> Iterator[Batch]:
