@@ -35,6 +35,9 @@ KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
         "ksql.timestamp.throw.on.invalid", "false", "Whether a record without a time is an error."
     ),
     KsqlSetting("ksql.new.query.planner.enabled", "false", "Keeps the order of columns in keys."),
+    KsqlSetting(
+        "ksql.functions.python.enabled", "false", "Whether CREATE FUNCTION may run Python code."
+    ),
     KsqlSetting("ksql.functions.collect_list.limit", "1000", "Most elements of COLLECT_LIST."),
     KsqlSetting("ksql.functions.collect_set.limit", "1000", "Most elements of COLLECT_SET."),
     KsqlSetting(
