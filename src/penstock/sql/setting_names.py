@@ -48,13 +48,6 @@ def check_setting(name: str, value: str | None, span: Span | None) -> None:
     Raises:
         AnalysisError: with the place of the statement.
     """
-    if name == PYTHON_FUNCTIONS:
-        raise AnalysisError(
-            "fixed-setting",
-            f"{name} cannot be changed by a statement",
-            fix="give it to the engine, or to penstock sql run with --config",
-            span=span,
-        )
     streams_name = name.removeprefix(STREAMS_PREFIX)
     if streams_name in SETTINGS:
         if value is not None:
@@ -98,3 +91,14 @@ def check_given(settings: Mapping[str, str]) -> None:
     for name, value in settings.items():
         if name.startswith(_KSQL_PREFIX):
             check_setting(name, value, None)
+
+
+def check_changeable(name: str, span: Span | None) -> None:
+    """Refuse a setting that only who starts the engine may set."""
+    if name == PYTHON_FUNCTIONS:
+        raise AnalysisError(
+            "fixed-setting",
+            f"{name} cannot be changed by a statement",
+            fix="give it to the engine, or to penstock sql run with --config",
+            span=span,
+        )

@@ -10,7 +10,7 @@ from penstock.sql.ast.node import Node
 from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.ksql_settings import has_no_effect
 from penstock.sql.results import StatementResult
-from penstock.sql.setting_names import check_setting
+from penstock.sql.setting_names import check_changeable, check_setting
 
 _DONE = {"TERMINATE": "terminated", "PAUSE": "paused", "RESUME": "resumed"}
 
@@ -44,6 +44,7 @@ def _control(catalog: Catalog, statement: admin.ControlQuery, name: str) -> None
 def set_property(
     catalog: Catalog, statement: admin.SetProperty | admin.AlterSystem, sql: str
 ) -> StatementResult:
+    check_changeable(statement.name, statement.span)
     check_setting(statement.name, statement.value, statement.span)
     catalog.properties[statement.name] = statement.value
     note = ", which changes nothing here" if has_no_effect(statement.name) else ""
@@ -51,6 +52,7 @@ def set_property(
 
 
 def unset_property(catalog: Catalog, statement: admin.UnsetProperty, sql: str) -> StatementResult:
+    check_changeable(statement.name, statement.span)
     check_setting(statement.name, None, statement.span)
     catalog.properties.pop(statement.name, None)
     return StatementResult("unset", sql, f"{statement.name} unset")
