@@ -50,6 +50,8 @@ class StreamStreamJoin:
     def process(
         self, is_left: bool, key: Any, row: Row | None, timestamp: int
     ) -> Iterator[tuple[Any, Row, int]]:
+        # Time moves on with every record, also with those that take no part.
+        self.stream_time = max(self.stream_time, timestamp)
         if row is None:
             return
         keeps = self.join.kind == "FULL" or (is_left and self.join.kind == "LEFT")
@@ -58,7 +60,6 @@ class StreamStreamJoin:
             if keeps:
                 yield None, self.merged(is_left, row, None), timestamp
             return
-        self.stream_time = max(self.stream_time, timestamp)
         yield from self._closed()
         before, after = (each * 1000 for each in self.join.within or (0, 0))
         if not is_left:
