@@ -301,6 +301,13 @@ class Generator:
         topics = [first.source] if first.join is None else [first.source, first.join.source]
         is_mixed = len(topics) == 2 and self.random.random() < 0.5 and not _needs_repartition(first)
         changes = self.changes(queries[-1])
+        if first.join is not None and first.join.grace is not None:
+            # Whether a record still waits for its partner depends on the wall clock.
+            changes = []
+        last = queries[-1]
+        if last.window is not None and last.window.grace is not None:
+            # An operator with another number begins with a clock of its own.
+            changes = []
         now, batches = 0, []
         for number in range(self.random.randint(2, 5)):
             chosen = topics if is_mixed else [self.random.choice(topics)]
@@ -345,9 +352,6 @@ class Generator:
         """Return versions of a query that may take its place, the last one first."""
         sources = [query.source] if query.join is None else [query.source, query.join.source]
         found: list[Query] = []
-        if query.join is not None and query.join.grace is not None:
-            # Whether a record still waits for its partner depends on the wall clock.
-            return found
         for _ in range(2):
             pick = self.random.random()
             # A table takes rows back from its groups: those that the old condition let in.
