@@ -179,6 +179,8 @@ def measure_serving(keys: int, seconds: float, connections: int) -> list[Figure]
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         server = context.Process(target=_serve, args=(folder, keys, core, far), daemon=True)
         server.start()
+        # Else a server that cannot start would be waited for without end.
+        far.close()
         if core is not None:
             os.sched_setaffinity(0, set(cores[1:]))
         try:
