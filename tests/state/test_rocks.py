@@ -13,6 +13,7 @@ import pytest
 from rocksdict import Cache
 
 from penstock.errors import ConfigError, InvalidStateError, StoreError
+from penstock.state.engine import rocks as engine
 from penstock.state.engine.rocks import open_rocks
 from penstock.state.engine.rocks_config import CONFIG_SETTER, DEFAULTS, RocksOptions, options_in_use
 
@@ -279,3 +280,23 @@ def test_bad_option_opens_nothing(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="bad-rocksdb-option"):
         open_rocks(tmp_path / "s", "s", {CONFIG_SETTER: {"compression_type": "brotli"}})
     assert not (tmp_path / "s").exists()
+
+
+class Busy:
+    """Rows that another thread is reading for a moment."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def throw(self, error: Exception) -> None:
+        self.asked += 1
+        if self.asked < 4:
+            raise ValueError("generator already executing")
+        raise error
+
+
+def test_closing_waits_for_a_thread_that_is_reading_a_row() -> None:
+    """Its rows let go of their cursor as soon as the row is read."""
+    rows = Busy()
+    engine._take_back(rows)
+    assert rows.asked == 4
