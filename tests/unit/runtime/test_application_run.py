@@ -11,7 +11,7 @@ from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.application_run import ApplicationRun, renumbered
 from penstock.runtime.spark.driver.batch_runner import Progress
-from penstock.runtime.spark.driver.metadata import StreamsMetrics
+from penstock.runtime.spark.driver.observing.metadata import StreamsMetrics
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Marker
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.states import State

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from penstock.model.windows.windowed import Window, Windowed
-from penstock.runtime.spark.driver.change_feed import ChangeDecoder, ChangeFeed
+from penstock.runtime.spark.driver.observing.change_feed import ChangeDecoder, ChangeFeed
 from penstock.serde.serdes import Serdes
 from penstock.serde.windowed import SessionWindowedSerde
 from penstock.serving.application import NotAvailableError, StoreChange, StoreInfo

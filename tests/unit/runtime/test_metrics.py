@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.meter import Meter
-from penstock.runtime.spark.driver.metrics import Facts, all_metrics
+from penstock.runtime.spark.driver.observing.meter import Meter
+from penstock.runtime.spark.driver.observing.metrics import Facts, all_metrics
 from penstock.runtime.spark.exchange.measures import Span, TaskMeasures
 from penstock.runtime.spark.exchange.stage_request import Report, Restore
 from penstock.runtime.states import State

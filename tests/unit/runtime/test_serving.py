@@ -11,10 +11,10 @@ import penstock as ps
 from penstock.config import StreamsConfig
 from penstock.errors import ConfigError, StreamsError, UnknownStoreError
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver import serving
 from penstock.runtime.spark.driver.application_run import without_secrets
 from penstock.runtime.spark.driver.instances.beacon import Life
-from penstock.runtime.spark.driver.serving import ServedStreams, start_server
+from penstock.runtime.spark.driver.observing import serving
+from penstock.runtime.spark.driver.observing.serving import ServedStreams, start_server
 from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord
 from penstock.runtime.spark.exchange.plan import make_plan
 from penstock.runtime.spark.exchange.stage_request import Restore

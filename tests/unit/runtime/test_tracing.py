@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from penstock.config import StreamsConfig
 from penstock.errors import ConfigError
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.tracing import BatchTracer
+from penstock.runtime.spark.driver.observing.tracing import BatchTracer
 from penstock.runtime.spark.exchange.stage_request import Report
 
 

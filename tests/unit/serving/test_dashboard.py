@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.metrics import all_metrics
+from penstock.runtime.spark.driver.observing.metrics import all_metrics
 from penstock.runtime.spark.exchange.measures import TaskMeasures
 from penstock.serving.prometheus import metric_family
 from penstock.state.engine.rocks import PROPERTIES

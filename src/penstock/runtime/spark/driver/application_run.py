@@ -49,7 +49,7 @@ from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.instance import Instance, instance_host
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
-from penstock.runtime.spark.driver.meter import Meter
+from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.pickling import fresh_path
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.start_offsets import start_offsets, usable_offsets

@@ -34,13 +34,13 @@ from penstock.runtime.spark.driver.batch_planner import BatchPlanner
 from penstock.runtime.spark.driver.failures import Remedy, explained, has_limit, remedy
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
-from penstock.runtime.spark.driver.meter import Meter
+from penstock.runtime.spark.driver.observing.meter import Meter
+from penstock.runtime.spark.driver.observing.tracing import BatchTracer
 from penstock.runtime.spark.driver.pickling import packed
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.retention import ChangelogRetention
 from penstock.runtime.spark.driver.session import ask_jvm
 from penstock.runtime.spark.driver.to_spark import SparkSinks
-from penstock.runtime.spark.driver.tracing import BatchTracer
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, Cut
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults

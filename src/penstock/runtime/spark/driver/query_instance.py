@@ -12,7 +12,7 @@ from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
 from penstock.errors import ConfigError, InvalidStateError
 from penstock.processor.listeners import StandbyUpdateListener
 from penstock.runtime.spark.driver.application_run import ApplicationRun
-from penstock.runtime.spark.driver.serving import start_server
+from penstock.runtime.spark.driver.observing.serving import start_server
 from penstock.runtime.spark.driver.stores.asking import Asking
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
 from penstock.runtime.spark.exchange.stage_request import Restore

@@ -40,13 +40,13 @@ from penstock.runtime.spark.driver.failures import (
     is_setup,
     remedy,
 )
-from penstock.runtime.spark.driver.metadata import (
+from penstock.runtime.spark.driver.observing.metadata import (
     StreamsMetrics,
     ThreadMetadata,
     column_errors,
     thread_metadata,
 )
-from penstock.runtime.spark.driver.serving import start_server
+from penstock.runtime.spark.driver.observing.serving import start_server
 from penstock.runtime.spark.driver.session import spark_session, stop_session
 from penstock.runtime.spark.driver.stores.asking import Asking
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.config import CLIENT_ID, METRICS_RECORDING_LEVEL
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.metrics import Facts, all_metrics
+from penstock.runtime.spark.driver.observing.metrics import Facts, all_metrics
 from penstock.runtime.states import State
 from penstock.serving.metric import Metric, MetricName
 from penstock.topology.describe import describe

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.meter import Meter, Recent, TaskMeter
+from penstock.runtime.spark.driver.observing.meter import Meter, Recent, TaskMeter
 from penstock.runtime.spark.exchange.measures import TaskMeasures
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.spark.replica.replica import CopyLag

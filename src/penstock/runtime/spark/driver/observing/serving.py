@@ -20,10 +20,10 @@ from penstock.errors import (
 from penstock.kafka.client_config import consumer_settings
 from penstock.kernel.serdes import required_serde
 from penstock.runtime.settings import task_settings
-from penstock.runtime.spark.driver.change_feed import ChangeFeed
 from penstock.runtime.spark.driver.instances.beacon import Life
-from penstock.runtime.spark.driver.metadata import collected
-from penstock.runtime.spark.driver.metrics import standby_metrics
+from penstock.runtime.spark.driver.observing.change_feed import ChangeFeed
+from penstock.runtime.spark.driver.observing.metadata import collected
+from penstock.runtime.spark.driver.observing.metrics import standby_metrics
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.states import State
 from penstock.serving.application import (

@@ -1,0 +1,1 @@
+"""What a running application shows: metrics, metadata, traces, and answers over HTTP."""
