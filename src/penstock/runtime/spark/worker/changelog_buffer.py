@@ -1,4 +1,4 @@
-"""What a task has to log of a run, kept until its end: a key that changed often is logged once."""
+"""A task's changelog records, kept until the end of a run, so that each key is logged once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Entry = tuple[bytes, bytes | None, int]
 class LoggedColumns(NamedTuple):
     """Changelog records of one store, in the order in which they are written.
 
-    ``headers`` is None if no record has any.
+    ``headers`` is None if none of the records has headers.
     """
 
     keys: Sequence[bytes]
@@ -31,7 +31,11 @@ class LoggedColumns(NamedTuple):
 
 
 class ChangelogBuffer:
-    """Collects records by store: single ones by key, a batch of different keys as it comes."""
+    """Collect changelog records by store until the end of a run.
+
+    Single records are kept by key. A batch of different keys is kept as columns as long as
+    nothing else is logged for its store.
+    """
 
     def __init__(self, versioned: set[str]) -> None:
         self._versioned = versioned
@@ -49,7 +53,8 @@ class ChangelogBuffer:
         if store in self._columns:
             self._open(store)
         entries = self._entries.setdefault(store, {})
-        # What a versioned put does depends on those before it; elsewhere the last value counts.
+        # The effect of a put into a versioned store depends on the puts before it, so all of
+        # them are logged. In other stores only the last value of a key counts.
         place = len(entries) if store in self._versioned else key
         entries[place] = (key, value, timestamp, headers)
 
@@ -60,7 +65,7 @@ class ChangelogBuffer:
         values: Sequence[bytes | None],
         timestamps: Sequence[int],
     ) -> None:
-        """The same for many different keys of a store that is not versioned."""
+        """Log many different keys of a store that is not versioned."""
         if not len(keys):
             return
         if store in self._columns:
@@ -71,7 +76,7 @@ class ChangelogBuffer:
         self._add(store, LoggedColumns(keys, values, timestamps))
 
     def _open(self, store: str) -> None:
-        """Makes single entries of a batch, since more is to come."""
+        """Turn the columns of a store into single entries, so that more can be added."""
         self._add(store, self._columns.pop(store))
 
     def _add(self, store: str, columns: LoggedColumns) -> None:
@@ -80,7 +85,7 @@ class ChangelogBuffer:
         entries.update(zip(columns.keys, rows, strict=True))
 
     def take(self) -> Iterator[tuple[str, LoggedColumns]]:
-        """Gives what is there by store, and forgets it."""
+        """Return the collected records by store, and forget them."""
         entries, columns = self._entries, self._columns
         self._entries, self._columns = {}, {}
         yield from columns.items()

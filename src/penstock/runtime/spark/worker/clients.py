@@ -1,4 +1,4 @@
-"""The Kafka clients of a slot, behind small protocols; tests hand it others, in memory."""
+"""The Kafka clients of a slot, behind small protocols; tests use clients in memory instead."""
 
 from __future__ import annotations
 
@@ -18,39 +18,44 @@ _ANSWER_S = 30.0
 
 
 class Clients(Protocol):
-    """What a slot asks for when it first needs it; it closes its readers itself."""
+    """Make the Kafka clients of a slot, each when the slot first needs it.
+
+    The slot closes its readers itself.
+    """
 
     def writer(self, slot: int, *, one_by_one: bool = False) -> Writer:
-        """A writer for a slot; making one fences every older writer of that slot.
+        """Return a new writer for a slot, and fence every older writer of that slot.
 
         Args:
-            one_by_one: sends every record alone, so that none is refused for its neighbours.
+            one_by_one: sends each record in a batch of its own. Kafka refuses a whole batch for
+                one bad record; this way only the bad record is refused.
         """
 
     def reader(self) -> Reader:
-        """A reader of source topics."""
+        """Return a reader of source topics."""
 
     def restorer(self) -> Reader:
-        """A reader of changelogs."""
+        """Return a reader of changelogs."""
 
     def global_reader(self) -> Reader:
-        """A reader of the topics of global tables."""
+        """Return a reader of the topics of global tables."""
 
     def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
-        """The first and the next offset of a topic partition that a committed read can see.
+        """Return the first and the next offset that a reader of committed records can see.
 
-        In a topic of the application's own nothing may be undecided: what its last commit wrote
-        must be seen.
+        Args:
+            is_own: whether the topic belongs to the application. Then the call waits until the
+                broker has ended every transaction there, so that the last commit is visible.
         """
 
     def batch_log(self) -> LogState:
-        """What the application's batch log says now."""
+        """Return what the application's batch log says now."""
 
     def close(self) -> None: ...
 
 
 class KafkaClients:
-    """Real ones, with the application's settings."""
+    """Make real Kafka clients, with the application's settings."""
 
     def __init__(self, application: Application) -> None:
         self._application = application

@@ -1,4 +1,4 @@
-"""What a consumer has handed over so far, as columns: some of it may be for a later batch."""
+"""Records that a consumer has returned, as columns; some of them may be for a later batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.model.topic_partition import TopicPartition
 
 
 class ReceivedColumns:
-    """Records of one partition in offset order, taken from the front."""
+    """The received records of one partition in offset order; ``take`` removes the oldest."""
 
     __slots__ = ("_headers", "_keys", "_offsets", "_partition", "_timestamps", "_topic", "_values")
 
@@ -33,12 +33,15 @@ class ReceivedColumns:
         return self._offsets[-1] if self._offsets else -1
 
     def bytes_before(self, end: int) -> int:
-        """Return the size of the values before that offset."""
+        """Return the size in bytes of all values before the offset ``end``."""
         at = bisect_left(self._offsets, end)
         return sum(len(value) for value in self._values[:at] if value is not None)
 
     def add(self, messages: list[Message]) -> None:
-        """Takes messages of this partition; one pass per field costs least."""
+        """Add messages of this partition.
+
+        One pass over the messages per field is the fastest way to do this in Python.
+        """
         self._offsets += map(Message.offset, messages)  # type: ignore[arg-type]
         self._timestamps += [time for _, time in map(Message.timestamp, messages)]
         self._keys += map(Message.key, messages)
@@ -46,7 +49,7 @@ class ReceivedColumns:
         self._headers += map(Message.headers, messages)
 
     def take(self, end: int) -> RawColumns:
-        """Gives the records before that offset and keeps the others."""
+        """Remove and return the records before the offset ``end``."""
         at = bisect_left(self._offsets, end)
         headers = [tuple(each or ()) for each in self._headers[:at]] if any(self._headers) else None
         taken = RawColumns(
@@ -61,7 +64,10 @@ class ReceivedColumns:
 
 
 def runs_of(messages: list[Message]) -> Iterator[tuple[TopicPartition, list[Message]]]:
-    """Cuts messages where the partition changes; a consumer gives long runs of each."""
+    """Cut messages where the partition changes.
+
+    A consumer returns long runs of messages of one partition.
+    """
     if not messages:
         return
     ends = _changes([*map(Message.partition, messages)])
@@ -76,7 +82,7 @@ def runs_of(messages: list[Message]) -> Iterator[tuple[TopicPartition, list[Mess
 
 
 def _changes(items: list[Any]) -> set[int]:
-    """The places of items that are not like the one before."""
+    """Return the index of every item that differs from the item before it."""
     following = map(ne, items, islice(items, 1, None))
     return {*compress(count(1), following)}
 

@@ -1,8 +1,8 @@
-"""The process from which Spark forks its Python workers: imports once what each of them needs.
+"""The process from which Spark forks its Python workers, with their modules imported once.
 
-Spark's own daemon imports next to nothing, so every worker begins with a second of imports, and
-has a copy of its own of what they leave in memory. Started by Spark instead of ``pyspark.daemon``
-(``spark.python.daemon.module``), with the same arguments.
+Spark's own daemon imports almost nothing. So every worker begins with a second of imports, and
+keeps its own copy of the imported modules in memory. Spark starts this module instead of
+``pyspark.daemon`` (``spark.python.daemon.module``), with the same arguments.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from penstock.kafka.machine import set_variable, variable
 
-#: What a slot imports, directly or when the first records come.
+#: Modules that a slot imports, at its start or when the first records arrive.
 _NEEDED = (
     "pyspark.daemon",
     "pyspark.worker",
@@ -25,39 +25,44 @@ _NEEDED = (
     "penstock.runtime.spark.worker.slot_task",
     "penstock.kernel.columns.column_task",
 )
-#: Libraries that would start threads when they are imported: a fork would lose them.
+#: Settings that keep libraries from starting threads at import. A forked process has only the
+#: thread that called fork, so those threads would be missing in the workers.
 _NO_THREADS = {"JE_ARROW_MALLOC_CONF": "background_thread:false", "OMP_NUM_THREADS": "1"}
 
 
 def main() -> None:
-    """Becomes the daemon, with everything imported; else with nothing, as Spark's own."""
+    """Import everything and run Spark's daemon.
+
+    If an import fails or has started a thread, run Spark's daemon without the imports.
+    """
     sys.path[:] = without_archives(sys.path)
     for name, value in _NO_THREADS.items():
         set_variable(name, variable(name) or value)
     try:
         import_all()
-    except Exception:  # noqa: BLE001 - the workers meet the same, and can say so
+    except Exception:  # noqa: BLE001 - the workers meet the same error and report it
         _become_plain()
     if _has_threads():
         _become_plain()
-    # What is there by now stays as it is, and shared: no search for garbage has to touch it.
+    # Imported objects stay until the end. Frozen, they are not visited by garbage collection,
+    # and the workers go on sharing their memory pages with this process.
     gc.collect()
     gc.freeze()
     importlib.import_module("pyspark.daemon").manager()
 
 
 def import_all() -> None:
-    """Imports what a slot will need, also what libraries import only later."""
+    """Import the modules that a slot needs, and those that libraries import only on first use."""
     for name in _NEEDED:
         importlib.import_module(name)
-    # When it makes its first array, Arrow looks for pandas: a third of a second where there is one.
+    # Arrow imports pandas, if installed, when it makes its first array: a third of a second.
     importlib.import_module("pyarrow").array([0])
 
 
 def without_archives(path: list[str]) -> list[str]:
-    """The search path without Spark's zip files, where the same is installed unpacked.
+    """Return the search path without Spark's zip files, if the same modules are installed unpacked.
 
-    What comes from a zip file is compiled anew in every process.
+    Python compiles a module from a zip file again in every process.
     """
     rest = [entry for entry in path if not _is_archive(entry)]
     spec = PathFinder.find_spec("pyspark", rest)
@@ -77,7 +82,7 @@ def _has_threads() -> bool:
     try:
         return len(os.listdir("/proc/self/task")) > 1
     except OSError:
-        # Not Linux: nobody can tell, so nothing may be risked.
+        # Not Linux: the number of threads is unknown, so assume that forking is not safe.
         return True
 
 

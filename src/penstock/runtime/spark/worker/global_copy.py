@@ -1,4 +1,4 @@
-"""The worker's full copy of all global tables, fixed for the length of a batch."""
+"""A slot's full copy of all global tables, which does not change while a batch runs."""
 
 from __future__ import annotations
 
@@ -62,9 +62,10 @@ class DeadLetters:
 
 
 class GlobalCopy:
-    """Reads the global topics from their beginning to the offsets that a batch names.
+    """Read the global topics from their beginning to the offsets that a batch names.
 
-    Tables that were read further than a replayed batch saw them are built anew.
+    A batch that is replayed must see the tables as its first run did. If the copy has already
+    read further than that, it is built again from the beginning.
 
     Args:
         slot: the slot whose copy this is; None for one that only answers queries.

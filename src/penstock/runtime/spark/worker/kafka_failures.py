@@ -1,4 +1,4 @@
-"""Errors of Kafka's clients as the product's own, by the one table of what they mean."""
+"""Turn errors of Kafka's clients into Penstock's errors, by ``kafka/error_table.py``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError, KafkaException
 from penstock.errors import StreamsError
 from penstock.kafka.error_table import Verdict, reason, verdict
 
-#: The code of the error that each verdict becomes; ``driver.failures`` knows them all.
+#: The error code for each verdict. ``driver.failures`` decides what to do for each code.
 CODES = {
     Verdict.IGNORE: "broker-away",
     Verdict.WAIT: "broker-away",
@@ -26,7 +26,7 @@ _FIXES = {
 
 
 def as_streams_error(error: BaseException) -> BaseException:
-    """Return an error of ours for one of a Kafka client; any other as it is."""
+    """Return Penstock's error for an error of a Kafka client; return any other unchanged."""
     if not isinstance(error, KafkaException):
         return error
     cause = error.args[0] if error.args else None

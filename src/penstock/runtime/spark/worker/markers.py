@@ -1,4 +1,4 @@
-"""What a slot writes into the batch log, inside its transaction; the driver's side reads it."""
+"""What a slot writes into the batch log, inside its transaction, for the driver to read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from penstock.runtime.spark.worker.writer import Writer
 
 
 def write_plan(writer: Writer, application: Application, request: StageRequest) -> None:
-    """Write what the whole batch is: other slots may die before they commit their part."""
+    """Write the plan of the whole batch.
+
+    Every slot writes it. If other slots die before they commit, the next driver finds the plan
+    beside this slot's markers and can finish the batch.
+    """
     topic, key = application.batches_topic, PLAN_KEY.encode()
     writer.send(topic, key, request.plan, request.clock_ms, (), 0)
 
@@ -16,7 +20,7 @@ def write_plan(writer: Writer, application: Application, request: StageRequest) 
 def write_marker(
     writer: Writer, application: Application, request: StageRequest, report: Report
 ) -> None:
-    """Write that the task's part of this stage exists, where it goes on, and its clocks."""
+    """Write that the task has committed this stage, with its next positions and its clocks."""
     assert report.clocks is not None
     marker = Marker(request.batch, report.clocks, report.positions, report.skips)
     key = marker_key(report.task, report.stage).encode()

@@ -1,4 +1,4 @@
-"""What a slot tells about its tasks when metrics are asked for; a batch pays nothing for it."""
+"""Metrics of a slot's tasks, measured only when the driver asks, so that batches cost nothing."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def slot_measures(slot: Slot) -> list[TaskMeasures]:
-    """Measure every task of a slot, also while a batch runs: nothing is waited for."""
+    """Measure every task of a slot; this takes no lock and is safe while a batch runs."""
     return [_measured(slot.number, task, state) for task, state in list(slot.tasks.items())]
 
 
 def _measured(slot: int, task: TaskId, state: TaskState) -> TaskMeasures:
     databases = {}
     for name, engine in list(state.databases.engines.items()):
-        # A store that is being closed tells nothing.
+        # A store that is being closed cannot be measured.
         with contextlib.suppress(PenstockError):
             databases[name] = engine.properties()
     cache = state.cache

@@ -1,4 +1,4 @@
-"""Memory of a worker: what a batch has freed is kept, and its garbage is looked for after it."""
+"""Memory of a worker: freed memory is kept for the next batch, garbage is collected between."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ import sys
 import threading
 from collections.abc import Iterator
 
-# Names of glibc's malloc.h.
+# Parameters of ``mallopt``, named as in glibc's malloc.h.
 _M_TRIM_THRESHOLD = -1
 _M_TOP_PAD = -2
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
 _LARGEST_MMAP_THRESHOLD = 32 * 1024 * 1024
-#: One for Python and one for the threads of the clients, which would have one each.
+#: Malloc's arenas: one for Python and one for all threads of the Kafka clients. By default each
+#: of those threads would have its own.
 _ARENAS = 2
 
 
 def keep_freed_memory() -> None:
-    """Tells the C library not to give memory back to the system between batches.
+    """Tell the C library not to return freed memory to the system between batches.
 
-    Getting it again costs a page fault for every page: about half the time of decoding and
-    encoding JSON. Without glibc nothing happens.
+    Memory that was returned costs a page fault per page when it is needed again: about half the
+    time of decoding and encoding JSON. Without glibc this function does nothing.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -38,7 +39,7 @@ def keep_freed_memory() -> None:
 
 
 class _Collector:
-    """Python's search for circles, held up as long as anybody wants that."""
+    """Python's garbage collector, switched off as long as at least one thread holds it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -64,10 +65,10 @@ _COLLECTOR = _Collector()
 
 @contextlib.contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Lets the search for circles wait: it would walk over all records of the batch many times.
+    """Switch Python's garbage collector off inside a ``with`` block.
 
-    That is half the time of reading them. What a batch leaves behind is found after it. Several
-    threads may ask for this at once.
+    The collector would visit all records of a batch many times: half the time of reading them.
+    Garbage in cycles is collected after the block. Several threads may be in such a block at once.
     """
     _COLLECTOR.hold()
     try:

@@ -1,4 +1,4 @@
-"""Which executor this process belongs to, and whether a process is still the one it was."""
+"""Find the Spark executor of this process, and tell a process from a later one with its id."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _MOST_GENERATIONS = 12
 
 
 class Process(NamedTuple):
-    """A process id with the time at which the process began: ids are used again."""
+    """A process id with the time at which the process began.
+
+    The system uses ids again, so an id alone does not identify a process.
+    """
 
     pid: int
     began: str
@@ -24,7 +27,7 @@ class Process(NamedTuple):
         return self.began != "" and began(self.pid) == self.began
 
     def kill(self) -> None:
-        """End the process at once, if it is still the same."""
+        """Kill the process, unless its id now belongs to another one."""
         if self.is_alive:
             try:
                 os.kill(self.pid, signal.SIGKILL)
@@ -33,7 +36,7 @@ class Process(NamedTuple):
 
 
 class Executor(NamedTuple):
-    """The Spark executor around this process: its JVM, its name and the host it goes by."""
+    """The Spark executor that this process belongs to: its JVM, its id and its host name."""
 
     process: Process | None
     name: str
@@ -41,7 +44,10 @@ class Executor(NamedTuple):
 
 
 def began(pid: int) -> str:
-    """When a process began, in the system's own words; empty if it is not there or a zombie."""
+    """Return when a process began, as the system writes it.
+
+    The result is empty if the process does not exist or is a zombie.
+    """
     if IS_LINUX:
         try:
             # The name in the second field may itself contain spaces and brackets.
@@ -57,7 +63,10 @@ def this_process() -> Process:
 
 
 def find_executor() -> Executor:
-    """Find the JVM above this process; Spark tells Python workers nothing about it."""
+    """Find the executor's JVM among the parents of this process.
+
+    Spark does not tell its Python workers which executor they belong to.
+    """
     pid = os.getpid()
     for _ in range(_MOST_GENERATIONS):
         pid = _parent(pid)

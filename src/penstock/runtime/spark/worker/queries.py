@@ -1,4 +1,4 @@
-"""Questions to a slot's state, answered from the newest committed batch; ``store_view`` asks."""
+"""Answer queries to a slot's stores from the newest committed batch; ``store_view`` sends them."""
 
 from __future__ import annotations
 
@@ -65,14 +65,15 @@ def _answered(
         reader = store_answers(view, graph.stores[store], slot.settings)
         rows, has_more = reader.answer(question)
         engine = state.databases.engines.get(store)
-        # What was written last is known before it is applied; the database knows what is.
+        # ``ends`` already counts records that were written but not applied yet. The checkpoint
+        # of the database says what has been applied.
         known = None if engine is None else engine.checkpoint.changelog_offset
         end = state.databases.ends.get(store) if known is None else known
         return rows, has_more, {} if end is None else {partition: end}
 
 
 def store_answers(view: Any, spec: StoreSpec, settings: TaskSettings) -> StoreAnswers:
-    """Return what answers questions from the view of one partition."""
+    """Return an object that answers questions from the view of one partition."""
     what = f"store {spec.name!r}"
     serde = required_serde(spec.key_serde, settings.defaults, "key", what)
     return StoreAnswers(view, serde, settings.changelog_topic(spec.name))

@@ -1,4 +1,4 @@
-"""Reading offset ranges straight from Kafka, in the worker that owns the partitions."""
+"""Read offset ranges from Kafka directly, in the worker that owns the partitions."""
 
 from __future__ import annotations
 
@@ -20,68 +20,74 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.worker.consumer_buffer import ReceivedColumns, runs_of
 from penstock.runtime.spark.worker.memory import no_garbage_collection
 
-#: librdkafka is only fast with a deep queue: five times the records per second of its defaults.
+#: Settings for fast reading. With a deep queue librdkafka reads five times as many records per
+#: second as with its defaults.
 FAST_READING: dict[str, Any] = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
-    # Per partition. Every record that waits costs half a kilobyte beside its own bytes.
+    # Per partition. Each waiting record costs half a kilobyte in addition to its own bytes.
     "queued.min.messages": 100_000,
     "queued.max.messages.kbytes": 64 * 1024,
     "fetch.queue.backoff.ms": 5,
     "fetch.message.max.bytes": 8 * 1024 * 1024,
     "fetch.wait.max.ms": 50,
-    # Records that the broker has deleted are noticed, not stepped over.
+    # If the broker has deleted the wanted records, that is an error: they are not skipped.
     "auto.offset.reset": "error",
 }
 _BATCH = 20_000
 _LARGE_RECORD = 100_000
-#: A call that asks for more than there is waits so long: never ask for more than is missing.
+#: How long a call waits if it asks for more records than there are. So a call never asks for more
+#: than are missing.
 _PATIENCE_S = 0.01
 Range = tuple[int, int]
 _BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
-#: A batch of fewer records is no backlog, and leaves nothing to read ahead.
+#: A smaller batch means that there is no backlog: then there is nothing to read ahead.
 _BACKLOG = 20_000
-#: What lies in lists is no longer limited by the consumer's own queues.
+#: The most records that are read ahead. The limits of the consumer's own queues do not count
+#: records that it has already returned.
 _MOST_AHEAD = 100_000
-#: Whoever wants to read waits for the end of such a step.
+#: Records per step of reading ahead. The next read waits until the current step ends.
 _AHEAD_BATCH = 5_000
 
 
 class ReadRanges(NamedTuple):
-    """The records of some ranges, and where reading went on to in each of them."""
+    """The records of some ranges, and by partition the offset that reading has reached."""
 
     columns: dict[TopicPartition, RawColumns]
     reached: dict[TopicPartition, int]
 
 
 class Reader(Protocol):
-    """Reads exact offset ranges of topic partitions."""
+    """Read exact offset ranges of topic partitions."""
 
     def read(self, ranges: Mapping[TopicPartition, Range]) -> dict[TopicPartition, list[RawRecord]]:
-        """Gives the committed records of every range, in offset order."""
+        """Return the committed records of every range, in offset order."""
 
     def read_columns(
         self, ranges: Mapping[TopicPartition, Range], most_bytes: int = 1 << 40
     ) -> ReadRanges:
-        """The same without an object per record, and only up to about so many bytes."""
+        """Return the committed records of every range as columns, up to about ``most_bytes``."""
 
     def connect(self, parts: Iterable[TopicPartition]) -> None:
-        """Gets in touch with the leaders of these partitions, and reads nothing yet."""
+        """Connect to the leaders of these partitions without reading anything."""
 
     def read_ahead(self) -> None:
-        """Goes on reading beside other work, for the next call; only a backlog is worth it."""
+        """Read on in the background for the next call, if there is a backlog."""
 
     def close(self) -> None: ...
 
 
 def _reading(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Fast reading, but for what the user has set; a missing offset is always noticed."""
+    """Return the settings for fast reading that the user has not set otherwise.
+
+    A missing offset is always an error, whatever the user has set.
+    """
     fast = {name: value for name, value in FAST_READING.items() if name not in config}
     return fast | {"auto.offset.reset": "error"}
 
 
 class ReadAhead:
-    """A thread that takes records for the next batch while nobody else wants any."""
+    """A thread that takes records for the next batch while no other thread reads."""
 
     def __init__(self, take: Callable[[int], int]) -> None:
         self._take = take
@@ -99,11 +105,11 @@ class ReadAhead:
                     if not taken:
                         return
                     left -= taken
-        except Exception as error:  # noqa: BLE001 - it belongs to whoever reads next
+        except Exception as error:  # noqa: BLE001 - the next read raises it
             self._error = error
 
     def end(self) -> None:
-        """Comes back when the thread has ended; raises what went wrong in it."""
+        """Stop the thread, wait for its end, and raise its error if it failed."""
         self._is_over.set()
         self._thread.join()
         if self._error is not None:
@@ -111,10 +117,10 @@ class ReadAhead:
 
 
 class RangeReader:
-    """Keeps one consumer warm and reads exact ranges from it.
+    """Read exact offset ranges through one consumer that stays connected between batches.
 
-    What the consumer has read ahead is kept for the next batch. A range that does not continue
-    where the last one ended (a replay, a new owner) makes it start over at that offset.
+    Records that were read ahead are kept for the next batch. If a range does not begin where the
+    last one ended (a replay, a new owner), the reader drops them and seeks to that offset.
     """
 
     def __init__(self, config: Mapping[str, Any], *, timeout_s: float = 60.0) -> None:
@@ -126,11 +132,12 @@ class RangeReader:
         self._last_count = 0
         self._ahead: ReadAhead | None = None
         self._last_error: KafkaError | None = None
-        #: About how large records are, by the last that came; large until one has.
+        #: The estimated size of a record, from the records received last. Until the first ones
+        #: arrive, the estimate is a large record.
         self._record_bytes = _LARGE_RECORD
 
     def read(self, ranges: Mapping[TopicPartition, Range]) -> dict[TopicPartition, list[RawRecord]]:
-        """Gives the records of every range, in offset order."""
+        """Return the records of every range, in offset order."""
         found = self.read_columns(ranges).columns
         return {part: [RawRecord(*record) for record in columns] for part, columns in found.items()}
 
@@ -147,10 +154,11 @@ class RangeReader:
         todo = {part: end for part, (start, end) in ranges.items() if start < end}
         self._forget_complete(todo)
         deadline = time.monotonic() + self._timeout_s
-        # What lies here for other stages and batches says nothing about the size of this one.
+        # Records received for other stages or batches do not count towards this size.
         size = sum(self._of(part).bytes_before(end) for part, (_, end) in ranges.items())
         while todo and (size < most_bytes or any(self._of(p).last_offset < 0 for p in todo)):
-            # Not many more than fit: a call hands over all that it was asked for, at any size.
+            # A call returns as many records as it was asked for, whatever their size. So ask for
+            # about as many as still fit.
             fitting = max(most_bytes - size, 0) // self._record_bytes + 1
             wanted = min(_BATCH, self._missing(todo), fitting)
             messages = self._consumer.consume(wanted, _PATIENCE_S)
@@ -170,7 +178,7 @@ class RangeReader:
         return ReadRanges(found, reached)
 
     def read_ahead(self) -> None:
-        """Goes on reading in a thread until the next call, or until nothing is there."""
+        """Read on in a thread until the next call, or until no more records are there."""
         if self._last_count >= _BACKLOG and self._ahead is None:
             self._ahead = ReadAhead(self._take_ahead)
 
@@ -185,20 +193,23 @@ class RangeReader:
             ahead.end()
 
     def connect(self, parts: Iterable[TopicPartition]) -> None:
-        """Asks for the ends, which are nobody's concern here; the connections stay."""
+        """Connect to the leaders of these partitions by asking for the ends of their logs.
+
+        The answers are not used. The connections stay open.
+        """
         self._end_ahead()
         for part in parts:
             self._consumer.get_watermark_offsets(KafkaPartition(*part), self._timeout_s)
 
     def close(self) -> None:
         with contextlib.suppress(StreamsError):
-            # Nobody reads what it was for.
+            # An error of reading ahead does not matter any more.
             self._end_ahead()
         self._consumer.close()
 
     def _accept(self, messages: list[Message], todo: Mapping[TopicPartition, int]) -> int:
-        """Take what the consumer has handed over; return the bytes of what is still to do."""
-        # Not with count(): an error that is compared with None raises another one.
+        """Store what the consumer has returned; return the bytes that belong to ``todo``."""
+        # count(None) would be faster, but comparing a KafkaError with None raises an error.
         if any(map(Message.error, messages)):
             self._note_ends([message for message in messages if message.error() is not None])
             messages = [message for message in messages if message.error() is None]
@@ -219,11 +230,12 @@ class RangeReader:
             if error.code() != KafkaError._PARTITION_EOF:
                 self._noticed(error, part)
                 continue
-            # Transaction markers end a log without a record: the end counts, not a record.
+            # A log may end with transaction markers instead of a record. So a range is complete
+            # when the end of the log is reached, even if no record has that offset.
             self._ends[part] = message.offset() or 0
 
     def _noticed(self, error: KafkaError, part: TopicPartition) -> None:
-        """End the reading for an error that waiting does not cure; others pass by themselves."""
+        """Raise if waiting cannot cure the error; otherwise remember it and go on."""
         if verdict(error) not in (Verdict.WAIT, Verdict.RENEW):
             raise _read_error(error, part)
         self._last_error = error
@@ -234,7 +246,7 @@ class RangeReader:
                 del todo[part]
 
     def _missing(self, todo: Mapping[TopicPartition, int]) -> int:
-        """How many records are still to come, at most: offsets may have gaps."""
+        """Return the most records that may still come; fewer come if offsets have gaps."""
         return sum(end - max(self._next[p], self._of(p).last_offset + 1) for p, end in todo.items())
 
     def _of(self, part: TopicPartition) -> ReceivedColumns:

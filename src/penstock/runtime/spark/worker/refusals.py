@@ -1,8 +1,8 @@
-"""Records that Kafka refuses: the production handler decides, and the batch runs again without.
+"""Records that Kafka refuses: ask the production exception handler, then run the batch again.
 
 A refused record ends its transaction, and the client does not say which record it was. So the
-batch runs again with a :class:`RefusalWatch` around the writer: it notes every record that is
-refused, asks the handler, and in the next run leaves out what the handler wants to skip.
+batch runs again with a :class:`RefusalWatch` around the writer. The watch notes every record that
+is refused and asks the handler. The next run leaves out the records that the handler skips.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from penstock.topology.nodes import Sink
 
 
 class Output(NamedTuple):
-    """A record as the program wrote it; one with the same content is refused in the same way."""
+    """A record as the program wrote it; Kafka refuses every record of the same content alike."""
 
     topic: str
     key: bytes | None
@@ -49,29 +49,30 @@ class Output(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A record that Kafka did not take, and where the task was when it wrote it."""
+    """A record that Kafka refused, and which input record the task was processing."""
 
     output: Output
     error: KafkaError
-    #: None for changelogs and repartition topics: the application needs every record of them.
+    #: None for changelogs and repartition topics. The application needs all of their records, so
+    #: the handler is not asked.
     context: ErrorHandlerContext | None
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether Kafka has refused a record for what it is; waiting would not help."""
+    """Return whether Kafka has refused a record for its content, so that waiting cannot help."""
     cause = error.args[0] if isinstance(error, KafkaException) and error.args else None
     return isinstance(cause, KafkaError) and verdict(cause) is Verdict.RECORD
 
 
 def noticed(message: str) -> StreamsError:
-    """Return the error with which the driver runs the batch again."""
+    """Return the error that makes the driver run the batch again."""
     return StreamsError(
         "refusal-noticed", message, fix="nothing to do: the production exception handler decides"
     )
 
 
 class RefusalWatch:
-    """What is known about refused records of the batch that a slot runs again and again."""
+    """The refused records of one batch, remembered over all runs of that batch in one slot."""
 
     def __init__(self, graph: Graph, settings: TaskSettings, *, is_compressed: bool) -> None:
         self._settings = settings
@@ -81,12 +82,12 @@ class RefusalWatch:
             for node in graph.nodes.values()
             if isinstance(node, Sink) and isinstance(node.topic, str)
         }
-        #: The task that is writing; the slot sets it.
+        #: The task that is writing now; the slot sets it.
         self.task: StreamTask | None = None
-        #: What the handler wants to skip, with the dead letters to write instead.
+        #: The records that the handler skips, with the dead letters to write in their place.
         self._skipped: dict[Output, tuple[DeadLetter, ...]] = {}
         self._refused: list[Refused] = []
-        #: By topic: the size of the smallest record that was too large.
+        #: By topic: the size of the smallest record that was too large, and Kafka's error.
         self._too_large: dict[str, tuple[int, KafkaError]] = {}
 
     def around(self, writer: Writer) -> WatchedWriter:
@@ -94,7 +95,11 @@ class RefusalWatch:
         return WatchedWriter(writer, self)
 
     def passes(self, output: Output) -> bool:
-        """Whether the record is to be written; says so if another one like it was refused."""
+        """Return whether to write the record.
+
+        A record that must be refused, because a smaller one of its topic was too large, is noted
+        as refused at once.
+        """
         if output in self._skipped:
             self._skip(output)
             return False
@@ -109,22 +114,26 @@ class RefusalWatch:
         return self._skipped.get(output, ())
 
     def note(self, refused: Refused) -> None:
-        """Take note of a record that did not arrive; others fail with it, which says nothing."""
+        """Note a record that did not arrive, if Kafka refused it for its own content.
+
+        Other records of the same transaction fail with it. They are not noted.
+        """
         output, error, context = refused
         if verdict(error) is not Verdict.RECORD:
             return
         self._refused.append(refused)
         if context is None or self._is_compressed:
-            # A larger record may be the smaller one when it is compressed.
+            # With compression, a larger record may become the smaller one. So the size of a
+            # refused record says nothing about others.
             return
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
             smallest, _ = self._too_large.get(output.topic, (output.size, error))
             self._too_large[output.topic] = min(smallest, output.size), error
 
     def decide(self) -> None:
-        """Ask the handler about every refused record; raise, so that the batch runs again.
+        """Ask the handler about every refused record, and raise, so that the batch runs again.
 
-        Returns if nothing was refused.
+        Return without an error if no record was refused.
         """
         found, self._refused = self._refused, []
         answers = [self._answer(each) for each in found]
@@ -132,14 +141,14 @@ class RefusalWatch:
             if response.result is CONTINUE:
                 self._skipped[refused.output] = response.dead_letters
         if any(response.result is RETRY for response in answers):
-            # The topic may take by then what it refused now.
+            # The user may raise the topic's limit before the next run.
             self._too_large.clear()
             raise noticed(f"{_said(found[0])}; the production handler asks to try again")
         if found:
             raise noticed(f"{_said(found[0])}; the batch runs again without it")
 
     def context(self, topic: str) -> ErrorHandlerContext:
-        """Where the task is now, for the handler."""
+        """Return the record that the task is processing now, for the handler."""
         assert self.task is not None
         return self.task.failures.context(self._sinks.get(topic, topic))
 
@@ -165,7 +174,7 @@ class RefusalWatch:
 
 
 class WatchedWriter:
-    """A writer that tells a watch about every record which does not arrive."""
+    """A writer that reports every record that does not arrive to a :class:`RefusalWatch`."""
 
     def __init__(self, writer: Writer, watch: RefusalWatch) -> None:
         self._writer = writer
@@ -192,7 +201,10 @@ class WatchedWriter:
         partition: int | None,
         on_delivery: Any = None,
     ) -> None:
-        """Send a record; only the program's own output comes without ``on_delivery``."""
+        """Send a record.
+
+        Records without ``on_delivery`` are the program's own output; only those may be skipped.
+        """
         output = Output(topic, key, value, timestamp, tuple(headers))
         if on_delivery is not None:
             self._send(output, partition, None, on_delivery)
@@ -227,7 +239,10 @@ class WatchedWriter:
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Send changelog records: a watched task runs record by record, its output does too."""
+        """Send changelog records.
+
+        A watched task runs record by record, so its output goes through ``send``.
+        """
         for record in zip(keys, values, timestamps, strict=True):
             self._send(Output(topic, *record, tuple(headers)), partition, None, None)
 

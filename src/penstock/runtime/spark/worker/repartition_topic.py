@@ -1,4 +1,4 @@
-"""A repartition topic as its writer sees it: where keys belong, and what is on its way."""
+"""A repartition topic as its writer sees it: the partition of each key, and unsent bundles."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from penstock.model.columns.partitioning import partitions_for
 from penstock.model.partitioning import partition_for
 from penstock.runtime.spark.exchange.bundles import Bundle
 
-#: Keys whose partition is remembered, for each task and repartition topic.
+#: The most keys whose partition is remembered, per task and repartition topic.
 _MOST_PLACES = 50_000
-#: Records of one bundle: about half a megabyte of words, and enough to make bundles cost nothing.
+#: Records per bundle. With short words as values that is about half a megabyte, and the cost of
+#: the bundle itself no longer counts.
 _RECORDS_PER_BUNDLE = 50_000
 
 
-#: Place in the sequence of the first record, keys, values, timestamps.
+#: The sequence number of the first record; then keys, values and timestamps.
 _Piece = tuple[int, Sequence[bytes | None], Sequence[bytes | None], Timestamps]
 
 
 def _cut(column: Sequence[bytes | None], places: NDArray[np.int64]) -> Sequence[bytes | None]:
-    """The items at these places, without bytes that only other partitions need."""
+    """Return the items at these places, without dictionary entries that none of them uses."""
     if isinstance(column, DictionaryBytes):
         return column.take(places).used()
     return [column[n] for n in places.tolist()]
 
 
 class _Open:
-    """A bundle that takes one record after the other."""
+    """A bundle that is still being filled, one record at a time."""
 
     __slots__ = ("headers", "keys", "sequence", "timestamps", "values")
 
@@ -50,7 +51,10 @@ class _Open:
 
 
 class RepartitionTopic:
-    """Bundles by partition, in the order in which a task sent them."""
+    """Collect a task's records for one repartition topic into bundles, by partition.
+
+    Each partition keeps the order in which the task sent its records.
+    """
 
     __slots__ = ("_bundles", "_full", "_pieces", "_places", "name", "partitions")
 
@@ -71,7 +75,7 @@ class RepartitionTopic:
         headers: bytes | None,
         partition: int | None,
     ) -> None:
-        """Takes one record; ``partition`` None leaves it to the key."""
+        """Add one record; if ``partition`` is None, the key determines its partition."""
         if self._pieces:
             self._bundle_pieces()
         if partition is None:
@@ -94,13 +98,13 @@ class RepartitionTopic:
         values: Sequence[bytes | None],
         timestamps: Timestamps,
     ) -> None:
-        """Take many records without headers; the first has this place in the sequence."""
+        """Add many records without headers; ``sequence`` is the number of the first one."""
         for partition in list(self._bundles):
             self._close(partition)
         self._pieces.append((sequence, keys, values, timestamps))
 
     def _bundle_pieces(self) -> None:
-        """Sorts by partition all that came as columns since the last time."""
+        """Sort the collected columns by partition, and make bundles of them."""
         if not self._pieces:
             return
         firsts, key_parts, value_parts, time_parts = zip(*self._pieces, strict=True)
@@ -123,11 +127,11 @@ class RepartitionTopic:
     def _partitions_of(self, keys: Sequence[bytes | None]) -> NDArray[np.int64]:
         if not isinstance(keys, DictionaryBytes):
             return partitions_for(keys, self.partitions)
-        # A record without a key has the code -1, which is the last place.
+        # A record without a key has the code -1. In Python that is the last item: None.
         return partitions_for([*keys.different, None], self.partitions)[keys.codes]
 
     def bundles(self) -> list[tuple[int, Bundle]]:
-        """Return what was taken since the last call, by partition and in order."""
+        """Return the bundles since the last call with their partitions, in order."""
         for partition in list(self._bundles):
             self._close(partition)
         self._bundle_pieces()

@@ -1,7 +1,8 @@
-"""A slot: a Kafka Streams thread. It owns stream tasks, their state, a reader and a producer.
+"""A slot: what Kafka Streams calls a stream thread.
 
-A slot lives in one server process and stays there between batches, because state, clients and
-processors are warm there. It commits each stage of a batch in one transaction.
+A slot owns stream tasks, their state, a reader and a producer. It lives in one server process and
+stays there between batches, so that stores, connections and processors stay open. It commits each
+stage of a batch in one transaction.
 """
 
 from __future__ import annotations
@@ -56,14 +57,15 @@ from penstock.state.task_directory import remove_unused
 
 log = logging.getLogger(__name__)
 
-#: A processor that asks for a commit gets it after so long, not after every record.
+#: The shortest time until a commit that a processor asked for. A processor may ask after every
+#: record.
 _COMMIT_S = 0.05
-#: Causes of an error that are looked at; more would be a circle.
+#: How many causes of an error are searched; a longer chain must be a cycle.
 _DEPTH = 20
 
 
 class Slot:
-    """Runs its share of the tasks of every stage. One stage at a time."""
+    """Run this slot's share of the tasks of every stage, one stage at a time."""
 
     def __init__(
         self,
@@ -78,21 +80,22 @@ class Slot:
         self.application = application
         self.number = number
         self.lock = threading.Lock()
-        #: Held while state changes, and by readers.
+        #: Held while state changes, and by threads that answer queries.
         self.reading = threading.RLock()
         self._server = server
         self._plan = application.plan
         self._config = StreamsConfig(application.config)
         use_log_format(self._config)
         self._directory = Path(application.state_dir) / application.id
-        # Emission must depend on the records alone, not on when a batch happens to run.
+        # What a windowed aggregation emits must depend on the records alone, not on the time at
+        # which a batch runs.
         self._settings = task_settings(self._config, emit_interval_ms=0, state_dir=self._directory)
         self._cleanup_s = self._config[STATE_CLEANUP_DELAY_MS] / 1000
         self._cleaned = time.monotonic()
         max_age_ms = self._config[STATE_CLEANUP_DIR_MAX_AGE_MS]
         if max_age_ms >= 0:
-            # Before any task opens its folder. Old state may have rows whose tombstones the
-            # changelog no longer has; it is restored from the changelog as a whole instead.
+            # This must happen before any task opens its folder. Old state may have rows whose
+            # tombstones the changelog no longer has. So it is deleted and restored in full.
             remove_unused(self._directory, max_age_ms / 1000, keep=set())
         self._tasks: dict[TaskId, TaskState] = {}
         self._clients = clients or KafkaClients(application)
@@ -100,9 +103,10 @@ class Slot:
         self._writer: Writer | None = None
         self._reader: Reader | None = None
         self._restorer: Reader | None = None
-        #: What the batch log said when this slot last had to ask it.
+        #: The state of the batch log when this slot last read it.
         self._log: LogState | None = None
-        #: By batch and stage: what was answered for the newest batch, as one of how many slots.
+        #: By batch and stage, for the newest batch only: the number of slots in the request, and
+        #: the reports that this slot returned.
         self._answered: dict[tuple[int, int], tuple[int, list[Report]]] = {}
         #: Set while a batch runs again because Kafka has refused a record of it.
         self._watch: RefusalWatch | None = None
@@ -114,7 +118,7 @@ class Slot:
         """Make the clients and restore the state before the first batch is planned."""
         with self.lock:
             try:
-                # A restore makes millions of objects that live for a moment: collecting garbage
+                # A restore makes millions of objects that live only briefly. Collecting garbage
                 # took a third of its time.
                 with no_garbage_collection():
                     self._make_ready(first, self._all_work(first))
@@ -129,13 +133,13 @@ class Slot:
     def _make_ready(
         self, request: StageRequest, work: list[tuple[Run, TaskId]]
     ) -> dict[TaskId, Marker]:
-        """Make a writer and the state of the tasks; return the tasks that are done already.
+        """Make a writer and prepare the tasks; return the tasks that have committed this stage.
 
-        A new writer ends what an older owner of this slot had open. Only then does the batch log
-        tell all that this slot has committed, and whether another driver leads.
+        A new writer aborts the open transaction of an older owner of this slot. Only after that
+        does the batch log say all that this slot has committed, and whether another driver leads.
         """
         if request.owners.get(self.number, self._server) != self._server:
-            # Another server ran this slot meanwhile: neither state nor writer can be trusted.
+            # Another server has run this slot since: the state and the writer here are outdated.
             self._start_over()
         if self._writer is not None and (request.is_rerun or not self._writer.is_usable):
             self._writer = None
@@ -147,11 +151,11 @@ class Slot:
             found = self._log = self._clients.batch_log()
             self._check_generation(found)
             clocks = found.clocks()
-            # A task may have committed more than the driver knew when it made the request.
+            # A task may have committed more than the driver knew when it sent the request.
             at = {**request.table_positions, **found.positions()}
             request = replace(request, table_positions=at)
         assert self._log is not None
-        # Later on this slot knows itself what it has committed.
+        # After its first answer this slot knows what it has committed without the log.
         asks = is_new or not self._answered
         done = self._log.done(request.batch, request.stage) if asks else {}
         self._release(request)
@@ -180,7 +184,7 @@ class Slot:
         return [each for stage in stages for each in self._work(stage, request.slots)]
 
     def _work(self, stage: int, slots: int) -> list[tuple[Run, TaskId]]:
-        """The tasks of this slot in a stage."""
+        """Return the tasks of this slot in a stage."""
         return [
             (run, TaskId(run.subtopology, number))
             for run in self._plan.runs_of(stage)
@@ -198,7 +202,7 @@ class Slot:
                 self._open_engine,
             )  # fmt: skip
         state.output.writer = writer
-        # What is watched runs record by record: then it is known which record made which.
+        # A watched task runs record by record, so that the input of each output is known.
         state.may_use_columns = self._watch is None
         return state
 
@@ -211,13 +215,14 @@ class Slot:
     def run(self, request: StageRequest) -> list[Report]:
         """Run this slot's tasks of the stage and commit them.
 
-        A request that was answered before is answered again: the first answer was lost.
+        If the same request was answered before, the first answer was lost. Then the slot returns
+        the same reports and does not run the tasks again.
         """
         with self.lock:
             slots, reports = self._answered.get(request.step, (0, []))
             if slots == request.slots:
                 if request.is_rerun:
-                    # The driver has fenced all slots before it asked again.
+                    # Before the driver asked again, it fenced the writers of all slots.
                     self._writer = None
                 return reports
             self._refuse_stale(request)
@@ -236,7 +241,7 @@ class Slot:
 
     def _refuse_stale(self, request: StageRequest) -> None:
         newest = max(self._answered, default=request.step)
-        # A batch that runs again begins with its first stage, also where this slot was beyond it.
+        # A batch that runs again begins with its first stage, even if this slot was further.
         is_same = request.is_rerun and newest[0] == request.batch
         if newest > request.step and not is_same:
             raise StreamsError(
@@ -290,7 +295,7 @@ class Slot:
         ends = time.monotonic() + request.limits.seconds
         reports = []
         for place, (run, task) in enumerate(work):
-            # Every task gets its share of what is left of the time.
+            # The time that is left is divided evenly among the tasks that are left.
             now = time.monotonic()
             until = now + max(ends - now, 0.0) / (len(work) - place)
             with log_about(task=str(task)):
@@ -358,7 +363,8 @@ class Slot:
     def _commit(self, reports: list[Report], request: StageRequest, writer: Writer) -> None:
         try:
             if not writer.is_transactional:
-                # Without a transaction a marker must not arrive before what it vouches for.
+                # Without a transaction, the records must arrive before the marker that says that
+                # they are committed.
                 writer.commit({}, None)
             if reports:
                 write_plan(writer, self.application, request)
@@ -366,7 +372,7 @@ class Slot:
                 write_marker(writer, self.application, request, report)
             fault_point("written", request)
             if self._reader is not None:
-                # Nothing is computed until the next request comes.
+                # The slot computes nothing until the next request arrives, so it can read.
                 self._reader.read_ahead()
             offsets = {
                 (self._real(topic), number): at
@@ -382,7 +388,8 @@ class Slot:
             )
             raise noticed("Kafka refused a record; the batch runs again to find it") from error
         self._watch = None
-        # Delivery reports arrive with the commit; only now are all offsets known.
+        # The offsets of the written records are in the delivery reports. All of them have arrived
+        # only after this call.
         writer.flush()
 
     @property
@@ -411,7 +418,7 @@ class Slot:
     # Letting go
 
     def _clean_up(self) -> None:
-        """Delete, as Kafka Streams does, folders of tasks that have long been elsewhere."""
+        """Delete the folders of tasks that have been elsewhere for long, as Kafka Streams does."""
         now = time.monotonic()
         if now - self._cleaned > self._cleanup_s:
             self._cleaned = now
@@ -423,7 +430,7 @@ class Slot:
             self._tasks.pop(task).close()
 
     def _start_over(self) -> None:
-        """Trust nothing that is in memory: state is compared with its changelogs again."""
+        """Drop the writer and everything in memory; state is compared with its changelogs again."""
         for state in self._tasks.values():
             state.discard()
         self._close_readers()
@@ -431,7 +438,7 @@ class Slot:
         self._answered = {}
 
     def _fail(self, error: BaseException) -> None:
-        """Leave nothing of a failed run behind."""
+        """Discard everything that a failed run has written."""
         writer = self._writer
         self._start_over()
         damage = _damage(error)
@@ -445,7 +452,7 @@ class Slot:
                 log.warning("slot %d: the transaction could not be aborted: %s", self.number, again)
 
     def close(self, release: Release) -> None:
-        """Bring everything that is committed to disk; a slot that moves leaves nothing."""
+        """Write all committed state to disk and close; a slot that moves deletes its folders."""
         with self.lock:
             for task, state in self._tasks.items():
                 state.close()
@@ -466,7 +473,7 @@ class Slot:
     # What can be seen
 
     def restoring(self) -> list[Restore]:
-        """What is being read back right now; asked from other threads while a batch runs."""
+        """Return which stores are being restored now; other threads call this during a batch."""
         states = list(self._tasks.values())
         found = [each for state in states for each in list(state.databases.restores.values())]
         return [each for each in found if each.position < each.end]
@@ -485,18 +492,18 @@ class Slot:
 
 
 class _Inputs:
-    """What one task gets to process in one stage, and where each part of it ends."""
+    """The input of one task in one stage, and the offset at which each part of it ends."""
 
     def __init__(self) -> None:
         self.records: dict[str, Any] = {}
         self.sent: list[Sent] = []
         self.truncated: frozenset[str] = frozenset()
         self.ends: dict[TopicPartition, int] = {}
-        #: Of repartition topics: what earlier batches have processed.
+        #: For repartition topics: how much of the first bundles earlier batches have processed.
         self.skips: dict[TopicPartition, Skips] = {}
 
     def ages(self, consumed: Mapping[str, int]) -> dict[str, Span]:
-        """How old the records of each source topic are now that they have been processed."""
+        """Return the age of the processed records of each source topic, as of now."""
         now_ms = time.time_ns() // 1_000_000
         found = {
             topic: ages(columns.timestamps[: consumed.get(topic, 0)], now_ms)
@@ -507,7 +514,7 @@ class _Inputs:
     def positions(
         self, consumed: Mapping[str, int]
     ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, Skips]]:
-        """Where to go on reading, after so many records of each queue."""
+        """Return where reading continues after ``consumed`` records of each queue."""
         positions, skips = dict(self.ends), dict[TopicPartition, Skips]()
         for topic, columns in self.records.items():
             taken = consumed.get(topic, 0)
@@ -527,7 +534,7 @@ class _Inputs:
 
 
 def _by_topic(consumed: Mapping[str, int]) -> dict[str, int]:
-    """Add up the queues of repartition topics, of which there is one for each upstream task."""
+    """Add up the counts of queues by topic; a repartition topic has one queue per upstream task."""
     found: dict[str, int] = {}
     for queue, count in consumed.items():
         topic = queue.partition("|")[0]
@@ -536,7 +543,7 @@ def _by_topic(consumed: Mapping[str, int]) -> dict[str, int]:
 
 
 def _repeated(task: TaskId, slot: int, request: StageRequest, marker: Marker) -> Report:
-    """What a task that had committed the stage before can still tell."""
+    """Return the report of a task that has already committed this stage, from its marker."""
     return Report(
         task=task, stage=request.stage, slot=slot, clocks=marker.clocks,
         positions=marker.positions, skips=marker.skips, is_repeated=True,
@@ -544,7 +551,10 @@ def _repeated(task: TaskId, slot: int, request: StageRequest, marker: Marker) ->
 
 
 def _damage(error: BaseException) -> StoreError | None:
-    """Find a damaged database among the causes, below whatever user code made of it."""
+    """Find the error of a damaged database among the causes of an error.
+
+    User code may have wrapped it into errors of its own.
+    """
     cause: BaseException | None = error
     for _ in range(_DEPTH):
         if cause is None:

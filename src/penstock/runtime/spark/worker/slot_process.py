@@ -1,4 +1,4 @@
-"""A slot server in a new interpreter, where a running one cannot be copied (``spawn``)."""
+"""Start a slot server in a new interpreter, where forking is not safe (see ``spawn``)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The process of one slot: it outlives the Spark tasks that ask it for work.
 
 Spark hands a task to any idle Python worker and ends workers that idle for a minute. State,
-clients and processors must stay where they are, so the first task of a slot on an executor starts
+clients and processors must stay where they are. So the first task of a slot on an executor starts
 this process beside Spark's workers, and every later one passes its request on to it. The process
-ends with its executor's JVM, and when no driver has asked for it for a while.
+ends with its executor's JVM, or when no driver has sent a request for two minutes.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ log = logging.getLogger(__name__)
 
 _BEAT_S = 1.0
 _WATCH_S = 0.5
-#: The driver asks every server for a sign of life far more often than this.
+#: A server without a request for this long ends. A living driver asks far more often.
 _LEASE_S = 120.0
 
 
 class SlotServer:
-    """Holds slots and answers on a TCP port whoever knows the secret."""
+    """Hold slots, and answer requests on a TCP port from clients that know the secret."""
 
     def __init__(self, secret: bytes, executor: Executor) -> None:
         self._secret = secret
@@ -64,7 +64,7 @@ class SlotServer:
         self.endpoint = Endpoint(name, executor.host, self._socket.getsockname()[1], executor.name)
 
     def run(self) -> None:
-        """Accept connections until the executor ends or nobody asks any more."""
+        """Accept connections until the executor ends or no driver sends requests any more."""
         threading.Thread(target=self._watch, name="penstock-watch", daemon=True).start()
         while True:
             opened, _ = self._socket.accept()
@@ -75,8 +75,8 @@ class SlotServer:
             time.sleep(_WATCH_S)
             process: Process | None = self._executor.process
             if process is not None and not process.is_alive:
-                # Whatever is under way has no reader any more; a batch that is not committed
-                # runs again elsewhere.
+                # The executor is gone, so no answer can be delivered. A batch that is not
+                # committed runs again elsewhere.
                 os._exit(0)
             if time.monotonic() - self._asked > _LEASE_S:
                 log.warning("no driver has asked for %.0f s: ending", _LEASE_S)
@@ -121,13 +121,13 @@ class SlotServer:
     def _in_time(
         self, connection: Connection, work: Callable[[], tuple[str, Any]]
     ) -> tuple[str, Any]:
-        """Work in another thread, and say every second that this process is alive."""
+        """Do the work in another thread, and tell the caller every second that it goes on."""
         done: Future[tuple[str, Any]] = Future()
 
         def run() -> None:
             try:
                 done.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+            except BaseException as error:  # noqa: BLE001 - it is sent to the caller
                 done.set_result((ERROR, portable(as_streams_error(error))))
 
         threading.Thread(target=run, name="penstock-slot", daemon=True).start()
@@ -139,7 +139,7 @@ class SlotServer:
                 send(connection, (ALIVE, None))
 
     def _made(self, pickled: bytes, number: int) -> Slot:
-        """Make the slot; one of an older run of the same application gives way."""
+        """Make the slot, and close the slot of an older run of the same application."""
         application: Application = cloudpickle.loads(pickled)
         with self._lock:
             wanted = application.key, number
@@ -181,7 +181,11 @@ def _no_slot(number: int) -> StreamsError:
 
 
 def serve_forever(secret: bytes, executor: Executor, tell: Callable[[Endpoint], None]) -> None:
-    """Become a slot server: what a new process runs; it never returns."""
+    """Run a slot server in this process; never return.
+
+    Args:
+        tell: called once with the endpoint at which the server listens.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""What a Spark task does: it brings a request to the slot's server, wherever that is."""
+"""The function of a Spark task: pass a request to the server of a slot, and start it if needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from penstock.runtime.spark.worker.spawn import Entry, HostRegistry, start_serve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotTask:
-    """The function of a stage's Spark job. Pickled with every job, so it carries only requests."""
+    """The function of a stage's Spark job.
+
+    Spark pickles it with every job, so it carries only the request and no large values.
+    """
 
     #: Spark's broadcast of the pickled application.
     broadcast: Any
@@ -36,11 +39,15 @@ class SlotTask:
         return [self._outcome(number) for number in numbers]
 
     def _outcome(self, number: int) -> Outcome:
-        """An error is handed back, not raised: Spark would end the worker and try again blindly."""
+        """Pass the request to the slot's server and return its reports or its error.
+
+        An error is returned, not raised. Otherwise Spark would end the worker and run the task
+        again, without knowing what the error means.
+        """
         try:
             endpoint, answer = self._asked(number)
             return Outcome(slot=number, endpoint=endpoint, reports=tuple(answer or ()))
-        except Exception as error:  # noqa: BLE001 - the driver decides what it means
+        except Exception as error:  # noqa: BLE001 - the driver decides what to do about it
             return Outcome(slot=number, error=portable(as_streams_error(error)))
 
     def _asked(self, number: int) -> tuple[Endpoint, Any]:
@@ -49,7 +56,7 @@ class SlotTask:
             try:
                 return known, self._ask(known, number)
             except ServerLostError:
-                # Its place is taken here. What it may still have open is fenced.
+                # A new server on this executor takes its place, and fences its transaction.
                 pass
         endpoint = self._found_or_started(number, known)
         return endpoint, self._ask(endpoint, number)
@@ -72,8 +79,8 @@ class SlotTask:
                         f"slot {number} on this host belongs to a newer driver",
                         fix="nothing to do if another instance was started",
                     )
-                # It belongs to an older run, is paused, or is of another driver that is fenced:
-                # it must not keep the databases open.
+                # The server belongs to an older run or to a fenced driver, or it is paused. It
+                # must not keep the databases open.
                 entry.process.kill()
             process, endpoint = start_server(self.secret, number)
             registry.write(Entry(process, endpoint, self.generation))

@@ -1,4 +1,4 @@
-"""Starts slot servers, and finds those that are there: what a Spark task does on its executor."""
+"""Start slot servers on an executor, and find those that already run on this host."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PR_SET_NAME = 15
 
 
 class Entry(NamedTuple):
-    """What this host knows of the server of a slot."""
+    """The entry of one slot server in this host's registry."""
 
     process: Process
     endpoint: Endpoint
@@ -41,10 +41,10 @@ class Entry(NamedTuple):
 
 
 class HostRegistry:
-    """A file per slot in a private folder: which process on this host runs it.
+    """A file per slot in a private folder that says which process on this host runs the slot.
 
-    The folder holds no secret. It says which process has the slot's databases open, so that one
-    that no longer answers can be ended before another takes them.
+    That process has the slot's databases open. If it does not answer any more, it must be ended
+    before another process opens them. The folder holds no secret.
     """
 
     def __init__(self, application_id: str, state_dir: str, number: int) -> None:
@@ -53,7 +53,7 @@ class HostRegistry:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Let one task at a time look and start."""
+        """Hold a file lock, so that only one task at a time looks for a server or starts one."""
         handle = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -78,7 +78,7 @@ class HostRegistry:
 
 
 def private_folder() -> Path:
-    """A folder that only this user can read, and that nobody else has put there."""
+    """Return a folder that this user owns and that only this user can read."""
     folder = Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
@@ -94,7 +94,7 @@ def private_folder() -> Path:
 
 
 def start_server(secret: bytes, number: int) -> tuple[Process, Endpoint]:
-    """Start a slot server beside this process and return it when it listens."""
+    """Start a slot server on this host; return its process and endpoint once it listens."""
     executor = find_executor()
     if IS_LINUX and len(os.listdir("/proc/self/task")) == 1:
         return _forked(secret, executor, number)
@@ -102,11 +102,15 @@ def start_server(secret: bytes, number: int) -> tuple[Process, Endpoint]:
 
 
 def _forked(secret: bytes, executor: Executor, number: int) -> tuple[Process, Endpoint]:
-    """Copy this process, with all that it has imported; only a process of one thread may."""
+    """Fork a server from this process, so that it has all modules already imported.
+
+    This is safe only if this process has a single thread.
+    """
     readable, writable = os.pipe()
     child = os.fork()
     if child == 0:
-        # A second fork: the server is nobody's child, so nobody has to wait for its end.
+        # After a second fork the server is not a child of Spark's worker. So the worker does not
+        # have to wait for its end.
         os.setsid()
         if os.fork():
             os._exit(0)
@@ -120,7 +124,7 @@ def _forked(secret: bytes, executor: Executor, number: int) -> tuple[Process, En
 
 
 def _spawned(secret: bytes, executor: Executor) -> tuple[Process, Endpoint]:
-    """Start a new interpreter, which has to import everything first."""
+    """Start a server in a new interpreter, which has to import all modules first."""
     given = json.dumps([secret.hex(), executor, sys.path])
     process = subprocess.Popen(
         [sys.executable, "-m", "penstock.runtime.spark.worker.slot_process"],
@@ -134,7 +138,11 @@ def _spawned(secret: bytes, executor: Executor) -> tuple[Process, Endpoint]:
 
 
 def _detach(keep: int) -> None:
-    """Let go of the files of Spark's worker, above all of its connection to the JVM."""
+    """Close the files that were inherited from Spark's worker, such as its connection to the JVM.
+
+    Args:
+        keep: the file descriptor that stays open.
+    """
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
@@ -146,7 +154,7 @@ def _detach(keep: int) -> None:
 
 
 def _set_name(name: str) -> None:
-    """Name the process in the system's lists; they show fifteen characters."""
+    """Set the name that ``ps`` and ``top`` show for this process: at most fifteen characters."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name[:15].encode(), 0, 0, 0)
 

@@ -27,7 +27,7 @@ from penstock.state.task_directory import TaskDirectory
 
 log = logging.getLogger(__name__)
 
-#: Sees a record of a source topic as its source did; None if the source skipped it.
+#: Return a record of a source topic as its source node saw it, or None if the source skipped it.
 AsRead = Callable[[RawRecord], RawRecord | None]
 
 _RESTORE_CHUNK = 200_000
@@ -58,7 +58,7 @@ class TaskDatabases:
         self.engines: dict[str, PendingStore] = {}
         #: By store: the next offset of its changelog after what was applied or written.
         self.ends: dict[str, int] = {}
-        #: By store: what was read back since the last report.
+        #: By store: the progress of its restore since the last report.
         self.restores: dict[str, Restore] = {}
 
     # Opening
@@ -74,7 +74,10 @@ class TaskDatabases:
         return self._directory / str(self._task_id) / "rocksdb" / folder
 
     def _opened(self, folder: Path, store: str) -> BytesStore:
-        """Open a database; wait for a former owner that is ending, put a damaged one aside."""
+        """Open a database.
+
+        If a former owner that is ending still has it open, wait. If it is damaged, put it aside.
+        """
         deadline = time.monotonic() + _LOCK_PATIENCE_S
         while True:
             try:
@@ -99,10 +102,15 @@ class TaskDatabases:
         return self._settings.changelog_topic(store) if graph.stores[store].logging else None
 
     def start_of(self, store: str, low: int, end: int) -> int:
-        """Return the offset from which the changelog is missing, given its first and next one."""
+        """Return the first offset of the changelog that the database does not contain.
+
+        Args:
+            low: the first offset that the changelog still has.
+            end: the next offset of the changelog.
+        """
         engine = self.engines.get(store)
         if engine is not None and engine.checkpoint.changelog_offset > end:
-            # The changelog was made anew, on another cluster say.
+            # The changelog topic was created again, for example on another cluster.
             log.warning("task %s: state of %r is beyond its changelog", self._task_id, store)
             engine.wipe()
         start = 0 if engine is None else engine.checkpoint.changelog_offset
@@ -130,10 +138,10 @@ class TaskDatabases:
     def take(
         self, store: Any, columns: RawColumns, checkpoint: Checkpoint, as_read: AsRead | None
     ) -> int:
-        """Apply records of a changelog to a store; return how many there were to apply."""
+        """Apply records of a changelog to a store; return how many were applied."""
         fitting = restorable(columns, as_read, keeps_headers=_keeps_headers(store))
         store.restore(fitting)
-        # A store's own time goes to disk with what it was restored from.
+        # Some stores keep a stream time of their own. It goes to disk with these records.
         store.flush()
         engine = self.engines.get(store.name)
         if engine is not None:
@@ -152,7 +160,7 @@ class TaskDatabases:
         self.flush_if_due()
 
     def flush_if_due(self) -> None:
-        """Bring to disk what has waited for long enough."""
+        """Flush databases whose writes have been in memory for long enough."""
         for engine in self.engines.values():
             if engine.is_flush_due():
                 engine.persist()
@@ -187,14 +195,14 @@ class TaskDatabases:
             set_aside(self._folder(name))
 
     def close(self) -> None:
-        """Bring what is committed to disk, and let go of the folder."""
+        """Write committed state to disk, close the databases and unlock the folder."""
         for name, engine in self.engines.items():
             try:
                 engine.discard()
                 engine.persist()
                 engine.close()
             except StoreError as error:
-                # What could not be saved is in the changelog; the others are saved still.
+                # Unsaved state is still in the changelog. The other stores are saved nevertheless.
                 log.error("task %s: store %r could not be saved: %s", self._task_id, name, error)
         self.engines.clear()
         self.lock.release()
@@ -203,7 +211,11 @@ class TaskDatabases:
 def restorable(
     columns: RawColumns, as_read: AsRead | None, *, keeps_headers: bool = False
 ) -> list[Any]:
-    """Return key, value and timestamp of every record with a key, and headers if they are kept."""
+    """Return key, value and timestamp of every record that has a key, as ``restore`` takes them.
+
+    Args:
+        keeps_headers: whether to return the headers too.
+    """
     if as_read is None and not keeps_headers:
         rows = zip(columns.keys, columns.values, listed(columns.timestamps), strict=True)
         return [row for row in rows if row[0] is not None]

@@ -1,4 +1,4 @@
-"""Where a task's records go: output, changelogs and repartition topics, in one transaction."""
+"""A task's output: its topics, changelogs and repartition topics, in one transaction."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC
 
 
 class TaskOutput:
-    """The collector of one stream task in one run of a batch.
+    """Collect and send everything that one stream task writes in one run of a batch.
 
-    Changelog records wait until the end of the run, so that a key that changed many times is
-    logged once; the store needs only the last value. So do records for repartition topics, which
-    are written many at a time.
+    Changelog records wait until the end of the run. So a key that changed many times is logged
+    once: the store needs only the last value. Records for repartition topics wait too, because
+    they are written as bundles.
     """
 
     def __init__(
@@ -47,7 +47,8 @@ class TaskOutput:
         self._task = task
         self._settings = settings
         self.writer = writer
-        # Of the format "records", every record is one of the repartition topic, as Java has it.
+        # In the format "records" nothing is bundled: every record is a record of the repartition
+        # topic, as in Java.
         self._repartition = {
             settings.topic(name): RepartitionTopic(name, plan.partitions[name])
             for run in plan.runs
@@ -60,7 +61,7 @@ class TaskOutput:
             for name, spec in plan.graph.stores.items()
             if spec.kind is StoreKind.VERSIONED_KEY_VALUE
         }
-        #: What Java expects beside the changelog records of a store.
+        #: By store: headers that Java expects on its changelog records.
         self._versions: dict[str, Headers] = {
             name: (CHANGELOG_VERSION,)
             for name, spec in plan.graph.stores.items()
@@ -74,7 +75,7 @@ class TaskOutput:
         self.written: dict[TopicPartition, int] = {}
 
     def start_run(self) -> None:
-        """Forget what an earlier run has left."""
+        """Forget the records and offsets of an earlier run."""
         self.sent = 0
         self.written = {}
         self._sequence = 0
@@ -113,7 +114,7 @@ class TaskOutput:
         headers: Sequence[Headers] | None,
         partition: int | None = None,
     ) -> None:
-        """Send many records to one topic; ``headers`` None means that none has any."""
+        """Send many records to one topic; ``headers`` is None if no record has headers."""
         repartition = self._repartition.get(topic)
         is_placed = repartition is not None and partition is not None
         if headers is not None or is_placed or topic.startswith(SPARK_TOPIC):
@@ -128,7 +129,7 @@ class TaskOutput:
             self.writer.send_all(topic, keys, values, listed(timestamps), partition=partition)
 
     def write_repartitioned(self) -> None:
-        """Write what goes to repartition topics, at the end of a run."""
+        """Write the collected records of repartition topics at the end of a run."""
         for topic, repartition in self._repartition.items():
             noted = self._noted(repartition.name)
             for partition, bundle in repartition.bundles():
@@ -153,7 +154,11 @@ class TaskOutput:
         return self.writer.partitions(topic) if repartition is None else repartition.partitions
 
     def write_changelogs(self, ends: dict[str, int]) -> int:
-        """Send the collected changelog records; ``ends`` learns each changelog's next offset."""
+        """Send the collected changelog records.
+
+        Args:
+            ends: filled with the next offset of each changelog, by store, on delivery.
+        """
         count, partition = 0, self._task.partition
         for store, logged in self._logged.take():
             topic, last = self._settings.changelog_topic(store), len(logged.keys) - 1
@@ -162,7 +167,7 @@ class TaskOutput:
             if logged.headers is not None:
                 for place in range(last):
                     record, own = logged.at(place), logged.headers[place]
-                    # With a report, as all that is not the program's own output.
+                    # Only the program's own output is sent without a delivery report.
                     self.writer.send(topic, *record, own, partition, noted)
                 headers = logged.headers[last]
             elif last > 0:
@@ -174,7 +179,7 @@ class TaskOutput:
         self._logged.clear()
 
     def _noted(self, name: str) -> Callable[[KafkaError | None, Message], None]:
-        """Return a delivery report that keeps the next offset of a partition of this topic."""
+        """Return a delivery callback that notes the next offset of a partition of this topic."""
         written = self.written
 
         def delivered(error: KafkaError | None, message: Message) -> None:

@@ -1,4 +1,4 @@
-"""One stream task on a worker: its stores at the right version, its kernel, its changelogs."""
+"""One stream task on a worker: its stores as of the last commit, its kernel, its changelogs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _LOCK_PATIENCE_S = 30.0
 
 
 class Watermarks(Protocol):
-    """Finds the first and the next offset of a topic partition that a committed read can see."""
+    """Return the first and the next offset that a reader of committed records can see."""
 
     def __call__(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]: ...
 
 
 class _OutputChangelog:
-    """Hands a store's writes to the task's output, which logs each key once per run."""
+    """Pass a store's writes to the task's output, which logs each key once per run."""
 
     __slots__ = ("_log", "_log_all", "_store")
 
@@ -66,7 +66,10 @@ class _OutputChangelog:
 
 
 class TaskState:
-    """A task between batches. While ``is_ready``, its stores hold all that is committed."""
+    """A stream task, which stays open between batches.
+
+    Invariant: while ``is_ready``, its stores contain exactly what is committed.
+    """
 
     def __init__(
         self,
@@ -102,7 +105,7 @@ class TaskState:
         reader: Callable[[], Reader],
         marks: Watermarks,
     ) -> None:
-        """Bring the state to what is committed, if it is not there already."""
+        """Bring the stores to the committed state, if they are not ready already."""
         self._clock_ms = request.clock_ms
         if not self.is_ready:
             self._reopen(clocks)
@@ -128,7 +131,7 @@ class TaskState:
         )  # fmt: skip
         if self.may_use_columns:
             self.kernel.columns = column_task(self.kernel, nodes)
-        # A topology that has changed may have given the task's number to another sub-topology.
+        # If the topology has changed, the task's number may now belong to another sub-topology.
         fit = None if clocks is None else fitting(clocks, set(self._sources), set(nodes))
         if fit is not None:
             for queue in fit["partitions"]:
@@ -160,9 +163,10 @@ class TaskState:
         self.output.forget_changelogs()
 
     def _as_read(self, topic: str) -> AsRead | None:
-        """Sees records of a source topic as the source did: with its times, without skipped ones.
+        """Return a function that turns a record of a source topic into what the source node saw.
 
-        None means that it takes them as they are.
+        It sets the timestamp that the source node extracted, and returns None for a record that
+        was skipped. The result is None instead of a function if the records need no change.
         """
         node = self._plan.graph.nodes[self._sources[topic]]
         assert isinstance(node, Source)
@@ -194,13 +198,13 @@ class TaskState:
         """Process the inputs of one stage in order of time.
 
         Args:
-            records: what was read of real topics.
-            sent: what was read of repartition topics, by upstream task.
-            truncated: topics of which there is more than was read.
-            stop: asked between records whether to leave the rest to the next batch.
+            records: the records of topics that are not repartition topics.
+            sent: the records of repartition topics, by upstream task.
+            truncated: topics that have more records than were read.
+            stop: called between records; True leaves the rest to the next batch.
 
         Returns:
-            By queue: how many of its records were processed.
+            How many records of each queue were processed.
         """
         kernel = self.kernel
         assert kernel is not None
@@ -220,11 +224,12 @@ class TaskState:
         return self.output.write_changelogs(self.databases.ends)
 
     def apply(self, batch: int) -> None:
-        """Take what a committed run has written into the stores."""
+        """Move the writes of a committed run from memory into the databases."""
         self.databases.apply(batch)
         if self._cache is not None:
-            # A batch may use all of the setting. Between batches, where a cache only spares
-            # reading, the tasks share it: else an application of many would hold it many times.
+            # While its batch runs, a task may use the whole cache size that the user has set.
+            # Between batches a cache only saves reads. Then the tasks share that size: otherwise
+            # an application with many tasks would use many times as much memory.
             self._cache.keep(self._settings.cache_max_bytes // self._plan.task_count)
 
     def _queue(self, name: str) -> None:
@@ -262,7 +267,7 @@ class TaskState:
             log.exception("task %s: a processor failed to close", self.task_id)
 
     def close(self) -> None:
-        """Bring what is committed to disk and let go of everything."""
+        """Close the processors, write committed state to disk and close the databases."""
         started = time.monotonic()
         self.is_ready = False
         self.close_kernel()

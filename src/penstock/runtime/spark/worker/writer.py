@@ -1,4 +1,4 @@
-"""A slot's way into Kafka: one producer, whose transactions follow the batches."""
+"""How a slot writes to Kafka: through one producer, with one transaction per stage of a batch."""
 
 from __future__ import annotations
 
@@ -17,42 +17,46 @@ from penstock.kafka.error_table import Verdict, verdict
 from penstock.model.record import Headers
 from penstock.model.topic_partition import TopicPartition
 
-#: The largest record of a repartition topic, which is made with this limit.
+#: The largest record of a repartition topic; the topics are created with this limit.
 LARGEST_BUNDLE = 16 * 1024 * 1024
 
 FAST_WRITING: dict[str, Any] = {
     "queue.buffering.max.messages": 2_000_000,
     "queue.buffering.max.kbytes": 512 * 1024,
     "linger.ms": 5,
-    # A transaction that begins while the last one is still being marked is asked for again.
+    # While the broker still writes the markers of the last transaction, it refuses to begin the
+    # next one. The client asks again after this time.
     "retry.backoff.ms": 20,
     "batch.num.messages": 50_000,
     "batch.size": 1_000_000,
     "partitioner": "murmur2_random",
     "enable.idempotence": True,
-    # A bundle of a repartition topic may hold one record that is as large as a topic allows.
+    # A bundle may contain a single record that is as large as a topic allows.
     "message.max.bytes": LARGEST_BUNDLE,
 }
-#: Limits for the steps of a commit. A partition whose leader was killed has another one after
-#: ten seconds; a client that takes longer has lost its way, and a new one is sooner there.
+#: Limits for the steps of a commit. A partition whose leader was killed has a new leader after
+#: ten seconds. A client that takes much longer does not recover; a new client is faster.
 _OFFSETS_S, _DELIVERY_S, _COMMIT_S, _ABORT_S = 15.0, 30.0, 30.0, 5.0
-#: A topic that is just being made appears within this time.
+#: A topic that is being created appears within this time.
 _PATIENCE_S = 5.0
-#: What a call of the client may take beyond its own limit.
+#: How long a call of the client may take beyond its own limit.
 _GRACE_S = 3.0
-#: How often a commit that waits for records looks whether the transaction has failed meanwhile.
+#: How often a commit that waits for deliveries checks whether the transaction has failed.
 _LOOK_S = 0.5
 
 
 class Writer(Protocol):
-    """Where a slot's records go. What lies between ``begin`` and ``commit`` appears at once."""
+    """Send a slot's records; all records between ``begin`` and ``commit`` become visible at once.
+
+    Without a transaction (``is_transactional`` is false) each record is visible when it arrives.
+    """
 
     @property
     def is_transactional(self) -> bool: ...
 
     @property
     def is_usable(self) -> bool:
-        """Whether the next batch may use it; otherwise it needs a new one."""
+        """Return whether the next batch may use this writer; otherwise it needs a new one."""
 
     def begin(self) -> None: ...
 
@@ -66,7 +70,7 @@ class Writer(Protocol):
         partition: int | None,
         on_delivery: Any = None,
     ) -> None:
-        """Sends one record; ``on_delivery`` gets an error and a message with its offset."""
+        """Send one record; ``on_delivery`` is called with an error or None, and the message."""
 
     def send_all(
         self,
@@ -77,10 +81,13 @@ class Writer(Protocol):
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Sends many records, all with these headers, to a partition or as their keys say."""
+        """Send many records, all with these headers.
+
+        If ``partition`` is None, each key determines the partition of its record.
+        """
 
     def commit(self, offsets: Mapping[TopicPartition, int], group: Any) -> None:
-        """Makes everything since ``begin`` visible, source offsets included."""
+        """Make everything since ``begin`` visible, and commit the source offsets with it."""
 
     def flush(self) -> None: ...
 
@@ -90,7 +97,10 @@ class Writer(Protocol):
 
 
 class KafkaWriter:
-    """One producer per slot, kept warm; under exactly-once its transactions follow the batches."""
+    """Write through one producer that stays connected between batches.
+
+    With exactly-once, each stage of a batch is one transaction.
+    """
 
     def __init__(self, config: Mapping[str, Any], transactional_id: str | None) -> None:
         self.is_transactional = transactional_id is not None
@@ -102,14 +112,14 @@ class KafkaWriter:
         self._producer = new_producer(settings)
         self._failed: KafkaError | None = None
         self._partitions: dict[str, int] = {}
-        #: Where records went: when one did not arrive, a missing topic is named.
+        #: The topics that were written to, so that an error can name one that does not exist.
         self._topics: set[str] = set()
         if self.is_transactional:
             self._producer.init_transactions(30.0)
 
     @property
     def is_usable(self) -> bool:
-        # Errors are told only to those who ask.
+        # The client calls its error callback only inside a call such as this one.
         self._producer.poll(0)
         return not self._is_lost
 
@@ -128,7 +138,7 @@ class KafkaWriter:
         on_delivery: Any = None,
     ) -> None:
         if not self.is_transactional:
-            # Without a transaction nobody else notices a record that could not be written.
+            # Without a transaction, only the delivery report says that a record was not written.
             on_delivery = self._reporting(on_delivery)
         self._topics.add(topic)
         where = -1 if partition is None else partition
@@ -153,9 +163,9 @@ class KafkaWriter:
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        # Arguments by position take a fifth off the time of a record. Only the first of the two
-        # places for a callback is looked at once both are given. The time is that of
-        # ``sendable_time``, without its call.
+        # Positional arguments save a fifth of the time per record. ``produce`` has two parameters
+        # for a callback; if both are given, it uses only the first. The timestamp is computed as
+        # in ``sendable_time``, but without the cost of a call.
         produce = self._producer.produce
         self._topics.add(topic)
         where = -1 if partition is None else partition
@@ -173,7 +183,7 @@ class KafkaWriter:
                     break
 
     def commit(self, offsets: Mapping[TopicPartition, int], group: Any) -> None:
-        """Makes everything since ``begin`` visible at once, source offsets included."""
+        """Make everything since ``begin`` visible at once, and commit the source offsets."""
         if self.is_transactional:
             self._commit(offsets, group)
             return
@@ -197,18 +207,19 @@ class KafkaWriter:
             self._wait_for_delivery()
             self._in_time(lambda: self._producer.commit_transaction(_COMMIT_S), _COMMIT_S)
         except KafkaException as error:
-            # A call may only say that the transaction has failed, not why.
+            # The error of the call may say only that the transaction has failed, but not why.
             failure = self._transaction_error() or error
             if verdict(failure.args[0]) in (Verdict.WAIT, Verdict.RENEW):
-                # The client only counts the records that did not arrive.
+                # The client reports only how many records did not arrive. So check whether one of
+                # the topics is missing.
                 self._check_topics()
             raise failure from error
 
     def _wait_for_delivery(self) -> None:
         """Wait until all records have arrived, or the transaction has failed.
 
-        The client's own commit waits for its whole time also when a record was refused: it
-        does not send the others any more, and waits for them.
+        When a record was refused, the client stops sending the others. But its own commit still
+        waits for them until its time is over.
         """
         began = time.monotonic()
         while left := self._producer.flush(_LOOK_S):
@@ -228,17 +239,18 @@ class KafkaWriter:
     def _transaction_error(self) -> KafkaException | None:
         """Return the error with which the transaction has failed, if it has."""
         try:
-            # In a transaction this is always refused: with its error, if there is one.
+            # Inside a transaction this call always fails. If the transaction has failed, the call
+            # raises that error.
             self._producer.begin_transaction()
         except KafkaException as error:
             if error.args[0].txn_requires_abort() or error.args[0].fatal():
-                # The reports of refused records may be a moment behind.
+                # The delivery reports of refused records may arrive a moment later.
                 self._producer.poll(0.1)
                 return error
         return None
 
     def _refused(self, error: KafkaException, report: Any) -> None:
-        """Note a record that the client itself does not take; the commit fails for it."""
+        """Note a record that the client itself refuses; the commit then fails with that error."""
         (report or self._delivered)(error.args[0], None)
         self._failed = error.args[0]
 
@@ -247,10 +259,10 @@ class KafkaWriter:
             raise KafkaException(self._failed)
 
     def _in_time(self, call: Callable[[], None], limit_s: float) -> None:
-        """Calls the client, but does not trust it to come back.
+        """Call the client in a thread, and stop waiting for it soon after ``limit_s``.
 
-        A transaction that the broker has ended by itself, or a group whose coordinator was
-        killed, can keep librdkafka's calls for good, whatever their own limit is.
+        librdkafka's calls may never return, whatever their own limit is: after the broker has
+        ended a transaction by itself, or after a group's coordinator was killed.
         """
         done: Future[None] = Future()
 
@@ -258,7 +270,7 @@ class KafkaWriter:
             try:
                 call()
                 done.set_result(None)
-            except BaseException as error:  # noqa: BLE001 - it belongs to the caller
+            except BaseException as error:  # noqa: BLE001 - the caller raises it
                 done.set_exception(error)
 
         threading.Thread(target=run, name="penstock-commit", daemon=True).start()
@@ -281,10 +293,10 @@ class KafkaWriter:
 
     def abort(self) -> None:
         if self._is_lost:
-            # Whoever writes next under this name ends what this one left open.
+            # The next producer with this transactional id aborts the open transaction.
             return
         if self.is_transactional:
-            # Whoever writes next under this name aborts it otherwise.
+            # If this fails, the next producer with this transactional id aborts it.
             self._producer.abort_transaction(_ABORT_S)
         else:
             self._producer.purge()
@@ -299,7 +311,7 @@ class KafkaWriter:
         return self._partitions[topic]
 
     def _check_topics(self) -> None:
-        """Says so if one of the topics that were written to is not there."""
+        """Raise an error if one of the topics that were written to does not exist."""
         there = self._producer.list_topics(timeout=10.0).topics
         for topic in sorted(self._topics):
             if topic not in there:
@@ -318,7 +330,7 @@ class KafkaWriter:
     def _delivered(self, error: KafkaError | None, message: Message | None) -> None:
         if error is None:
             return
-        # Others fail with a record that was refused: that one says why.
+        # When one record is refused, others fail with it. Only the refused one has the reason.
         if self._failed is None or verdict(self._failed) is not Verdict.RECORD:
             self._failed = error
 
