@@ -89,6 +89,11 @@ class RowSerde(Serde[Row], HasColumnSerde):
         """Nothing is known of a format whose bytes depend on a schema registry, too."""
         return self._columns
 
+    @property
+    def layout(self) -> str:
+        columns = ", ".join(f"{column.name} {column.type}" for column in self.row.columns)
+        return f"{self.row.format.name} ({columns})"
+
     def encode(self, value: Row) -> bytes:
         raise NotImplementedError  # pragma: no cover - every instance has its own
 

@@ -5,7 +5,7 @@ Without them, a restarted task would open closed windows again and emit final re
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any, NotRequired, TypedDict
 
 from penstock.kernel.executor import Executor
@@ -56,6 +56,40 @@ def fitting(noted: Clocks, topics: Set[str], nodes: Set[str]) -> Clocks | None:
     if "queue_order" in noted:
         fit["queue_order"] = [name for name in noted["queue_order"] if _topic(name) in topics]
     return fit if any(value for name, value in fit.items() if name != "stream_time") else None
+
+
+def renamed(noted: Clocks, renames: Mapping[str, str]) -> Clocks:
+    """Return the clocks under the names that nodes have in a changed topology."""
+    if not renames:
+        return noted
+    taken = set(renames.values())
+
+    def new_name(name: str) -> str | None:
+        # The old owner of a name that another node has now does not exist any more.
+        return renames.get(name, None if name in taken else name)
+
+    operators = {new_name(name): times for name, times in noted["operators"].items()}
+    joins = {new_name(name): times for name, times in noted["joins"].items()}
+    changed: Clocks = {
+        **noted,
+        "operators": {name: times for name, times in operators.items() if name is not None},
+        "joins": {name: times for name, times in joins.items() if name is not None},
+        "stream_punctuations": _renamed(noted["stream_punctuations"], new_name),
+        "wall_punctuations": _renamed(noted["wall_punctuations"], new_name),
+    }
+    return changed
+
+
+def _renamed(
+    noted: list[NodeTime] | list[int], new_name: Callable[[str], str | None]
+) -> list[NodeTime] | list[int]:
+    found: list[Any] = []
+    for each in noted:
+        if isinstance(each, int):
+            found.append(each)
+        elif (name := new_name(each[0])) is not None:
+            found.append((name, *each[1:]))
+    return found
 
 
 def _topic(queue: str) -> str:

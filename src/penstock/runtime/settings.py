@@ -32,6 +32,8 @@ from penstock.serde.base import Serde, SerdeDefaults
 from penstock.serde.serdes import resolve_serde
 from penstock.setting import Setting
 from penstock.topology.graph import Graph
+from penstock.topology.upgrades.fingerprint import PlanFingerprint
+from penstock.topology.upgrades.stores import fingerprint_of
 
 _EXTRACTORS: dict[str, Callable[[], TimestampExtractor]] = {
     "FailOnInvalidTimestamp": FailOnInvalidTimestamp,
@@ -109,6 +111,14 @@ def warn_of_unasked_handler(graph: Graph, config: StreamsConfig) -> None:
             settings.PROCESSING_HANDLER.name,
             settings.PROCESSING_HANDLER_GLOBAL.name,
         )
+
+
+def plan_fingerprint(graph: Graph, config: StreamsConfig) -> PlanFingerprint:
+    """Return what the state of a topology means under a configuration, with its default serdes."""
+    defaults = SerdeDefaults(
+        _serde(config, settings.DEFAULT_KEY_SERDE), _serde(config, settings.DEFAULT_VALUE_SERDE)
+    )
+    return fingerprint_of(graph, defaults)
 
 
 def _serde(config: StreamsConfig, setting: Setting[Any]) -> Serde[Any] | None:

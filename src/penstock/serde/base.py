@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -78,6 +79,20 @@ class Serde(ABC, Generic[T]):
         of its own reads them from ``defaults.configs``.
         """
         return self
+
+    @property
+    def layout(self) -> str:
+        """The bytes in words, so that a store is not read with another serde than it was written.
+
+        Two serdes that read each other's bytes have one layout. The name of the class is the best
+        guess for a serde that does not say.
+        """
+        name = type(self).__name__.removesuffix("Serde")
+        # Not ``fields``, which mypy takes for an error on a class that is not a dataclass itself.
+        members = getattr(self, "__dataclass_fields__", ())
+        inner = [v.layout for n in members if isinstance(v := getattr(self, n, None), Serde)]
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+        return f"{words} of {', '.join(inner)}" if inner else words
 
     @property
     def is_open(self) -> bool:

@@ -77,6 +77,11 @@ class TypedJsonSerde(Serde[Any], HasColumnSerde):
         """Nothing is known of a type that runs code of its own when a value of it is made."""
         return self._columns
 
+    @property
+    def layout(self) -> str:
+        # Reading checks the members by itself, and takes missing ones from the defaults.
+        return "json"
+
     def encode(self, value: Any) -> bytes:
         if not isinstance(value, self._class):
             raise _wrong_class(self._class, value)
@@ -91,6 +96,10 @@ class PydanticJsonSerde(Serde[Any]):
     """Instances of a pydantic model, written and checked by pydantic, under their aliases."""
 
     model: Any
+
+    @property
+    def layout(self) -> str:
+        return "json"
 
     def encode(self, value: Any) -> bytes:
         if not isinstance(value, self.model):

@@ -9,6 +9,7 @@ from penstock.errors import InvalidArgumentError, TopologyError
 from penstock.model.site import caller_site
 from penstock.state.spec import StoreSpec
 from penstock.topology.nodes import Node, Sink, Source
+from penstock.topology.upgrades.fingerprint import Statement
 from penstock.topology.validate import (
     check_new_name,
     check_parents,
@@ -35,7 +36,8 @@ class Graph:
     ``internal_topics`` maps repartition topics (without the application's prefix) to the number
     of partitions asked for. ``source_changelogs`` maps stores to the source topic that serves as
     their changelog. ``copartitioned`` are groups of sources that need equal partition counts;
-    ``copartition_sites`` are the lines of the user's program that need it.
+    ``copartition_sites`` are the lines of the user's program that need it. ``statement`` is what
+    SQL says about the query that the graph was made from.
     """
 
     nodes: Mapping[str, Node]
@@ -45,6 +47,7 @@ class Graph:
     source_changelogs: Mapping[str, str]
     copartitioned: tuple[frozenset[str], ...]
     copartition_sites: Mapping[frozenset[str], str]
+    statement: Statement | None = None
 
     def children(self, name: str) -> list[str]:
         """Return the nodes that have this one as a parent, in the order they were added."""
@@ -65,6 +68,7 @@ class GraphBuilder:
     source_changelogs: dict[str, str] = field(default_factory=dict)
     copartitioned: list[frozenset[str]] = field(default_factory=list)
     copartition_sites: dict[frozenset[str], str] = field(default_factory=dict)
+    statement: Statement | None = None
 
     def freeze(self) -> Graph:
         return Graph(
@@ -75,6 +79,7 @@ class GraphBuilder:
             source_changelogs=dict(self.source_changelogs),
             copartitioned=tuple(self.copartitioned),
             copartition_sites=dict(self.copartition_sites),
+            statement=self.statement,
         )
 
     def copy(self) -> GraphBuilder:
@@ -87,6 +92,7 @@ class GraphBuilder:
             dict(self.source_changelogs),
             list(self.copartitioned),
             dict(self.copartition_sites),
+            self.statement,
         )
 
     def add_node(self, node: Node) -> None:

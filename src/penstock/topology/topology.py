@@ -23,6 +23,7 @@ from penstock.topology.graph import Graph, GraphBuilder
 from penstock.topology.json_form import to_json
 from penstock.topology.nodes import Process, Sink, Source
 from penstock.topology.picture import to_mermaid, to_svg
+from penstock.topology.upgrades.fingerprint import Statement
 
 
 class Topology:
@@ -54,6 +55,12 @@ class Topology:
         topology = Topology()
         topology._builder = builder
         return topology
+
+    def _with_statement(self, statement: Statement) -> Topology:
+        """Note what SQL says about the query that this topology runs."""
+        self._builder.statement = statement
+        self._graph = None
+        return self
 
     @property
     def graph(self) -> Graph:

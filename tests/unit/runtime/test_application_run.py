@@ -9,8 +9,9 @@ from typing import Any, cast
 import penstock as ps
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.application_run import ApplicationRun, renumbered
+from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import Progress
+from penstock.runtime.spark.driver.changes.renumbering import renumbered
 from penstock.runtime.spark.driver.observing.metadata import StreamsMetrics
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Marker
 from penstock.runtime.spark.exchange.plan import Plan, make_plan

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.config import StreamsConfig
+from penstock.kernel.clocks import fitting
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.stores import (
     Engine,
@@ -32,6 +33,7 @@ from penstock.runtime.local.construction import (
     is_internal_topic,
     unknown_topic,
 )
+from penstock.runtime.local.kept import KeptApplication
 from penstock.runtime.local.outbox import InputRecord, Outbox, ProducedRecord
 from penstock.runtime.settings import task_settings, warn_of_unasked_handler
 from penstock.state.environment import Changelog
@@ -48,7 +50,8 @@ class LocalApplication:
     ``advance`` moves it.
 
     ``over_columns`` runs a record, or the records of a batch, over columns where that is the
-    same, and raises where that code has a fault; ``batches`` tells about each.
+    same, and raises where that code has a fault; ``batches`` tells about each. ``kept`` is where
+    the stores and clocks are, if another application goes on with them.
     """
 
     def __init__(
@@ -59,8 +62,10 @@ class LocalApplication:
         *,
         on_disk: bool,
         over_columns: bool = False,
+        kept: KeptApplication | None = None,
     ) -> None:
         self.now_ms = wall_clock_ms
+        self._kept = kept
         self.graph = topology.graph
         check_runnable(self.graph)
         warn_of_unasked_handler(self.graph, config)
@@ -146,6 +151,8 @@ class LocalApplication:
     def close(self) -> None:
         try:
             if self._task is not None:
+                if self._kept is not None:
+                    self._kept.clocks = self._task.clocks()
                 self._task.close()
             if self._global is not None:
                 self._global.close()
@@ -220,6 +227,8 @@ class LocalApplication:
     # Construction
 
     def _engine(self, folder: str) -> Engine:
+        if self._kept is not None:
+            return self._kept.open
         return engine_in(self._directory, folder, self.settings)
 
     def _clock(self) -> int:
@@ -247,6 +256,10 @@ class LocalApplication:
             stores=self._task_stores, wall_clock=self._clock,
         )  # fmt: skip
         self._add_queues(task, nodes)
+        if self._kept is not None and self._kept.clocks is not None:
+            clocks = fitting(self._kept.clocks, set(self._queues), set(nodes))
+            if clocks is not None:
+                task.set_clocks(clocks)
         return task
 
     def _column_batches(self) -> ColumnBatches | None:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import shutil
 import threading
@@ -37,14 +35,17 @@ from penstock.config import (
 )
 from penstock.errors import StreamsError, TopologyError
 from penstock.kafka.admin import Admin
+from penstock.kafka.admin_answers import Topic
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
 from penstock.kafka.clients import new_producer
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener
-from penstock.runtime.settings import task_settings
+from penstock.runtime.settings import plan_fingerprint, task_settings
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs
 from penstock.runtime.spark.driver.batch_runner import BatchRunner, Progress
+from penstock.runtime.spark.driver.changes.leftovers import topics_with_leftovers
+from penstock.runtime.spark.driver.changes.renumbering import renumbered, topology_fingerprint
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.instance import Instance, instance_host
 from penstock.runtime.spark.driver.instances.membership import GroupMember
@@ -61,12 +62,13 @@ from penstock.runtime.spark.driver.topics import (
     resolve_patterns,
     source_partitions,
 )
-from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState, Marker
+from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState, read_log
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.spark.exchange.stage_request import Application
 from penstock.topology.graph import Graph
-from penstock.topology.json_form import to_dict
 from penstock.topology.nodes import Sink
+from penstock.topology.upgrades.settle import Settlement, check, settle
+from penstock.topology.upgrades.stores import section_name, topic_section
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +98,8 @@ class ApplicationRun:
         self._lock = StateLock(self.application_dir)
         self._places: Placement | None = None
         self._began_ms = time.time_ns() // 1_000_000
+        #: The stores whose changelogs were there before this start.
+        self._kept: frozenset[str] | None = None
         self._changed = threading.Condition()
         self.admin = Admin(admin_settings(config), timeout_s=_timeout_s(config))
         self.member: GroupMember | None = None
@@ -155,6 +159,7 @@ class ApplicationRun:
             )
         if self._may_lead:
             specs = internal_topics(plan, self._config)
+            self._check_upgrade(existing)
             check_internal_topics(specs, existing)
             self.admin.create_topics(specs)
         if self.member is None and self._may_lead:
@@ -314,9 +319,10 @@ class ApplicationRun:
         )
 
     def _settle(self, state: LogState, plan: Plan) -> None:
-        """Find out whether the last batch is complete, and refuse another topology's log."""
+        """Find out whether the last batch is complete, and refuse another plan's state."""
         assert self._log is not None
         fingerprint = topology_fingerprint(plan.graph)
+        settled = self._settled(state)
         if state.plan is not None:
             expected = {
                 (TaskId(run.subtopology, number), run.stage)
@@ -327,11 +333,38 @@ class ApplicationRun:
             markers = [state.markers.get(each) for each in expected]
             is_finished = all(marker is not None and marker.batch == batch for marker in markers)
             state.complete = max(state.complete, batch if is_finished else batch - 1)
-        if state.fingerprint is None:
-            self._log.set_topology(fingerprint)
-        elif state.fingerprint != fingerprint:
+        is_other = state.fingerprint not in (None, fingerprint)
+        # Records that another plan has written to a repartition topic are not for this one.
+        if is_other or (settled.changes and plan.graph.internal_topics):
             self._refuse_other_topology(state)
-            self._log.set_topology(fingerprint, renumbered(state.markers, plan))
+        self._refuse_leftovers(state, plan, settled)
+        if is_other or state.fingerprint is None or settled.must_write:
+            moved = renumbered(state.markers, plan, settled.renames) if is_other else None
+            self._log.set_topology(fingerprint, moved, settled.fingerprint.to_json())
+
+    def _check_upgrade(self, existing: Mapping[str, Topic]) -> None:
+        """Refuse a plan that the state does not belong to, before anything is changed for it."""
+        own = f"{self.application_id}-"
+        if self._kept is None:
+            self._kept = frozenset(
+                section_name(name.removeprefix(own).removesuffix("-changelog"))
+                for name in existing
+                if name.startswith(own) and name.endswith("-changelog")
+            )
+        topic = batches_topic(self.application_id)
+        if topic in existing:
+            stored = read_log(topic, consumer_settings(self._config, "restore")).plan_fingerprint
+            new = plan_fingerprint(self._graph, self._config)
+            check(stored, new, self.application_id, kept=self._kept)
+
+    def _settled(self, state: LogState) -> Settlement:
+        return settle(
+            state.plan_fingerprint,
+            plan_fingerprint(self._graph, self._config),
+            application_id=self.application_id,
+            has_state=state.plan is not None or state.complete >= 0,
+            kept=self._kept or frozenset(),
+        )
 
     def _refuse_other_topology(self, state: LogState) -> None:
         if state.has_unfinished:
@@ -341,6 +374,31 @@ class ApplicationRun:
                 " topology, which this one cannot finish",
                 fix="start the former program once more and close it, then start this one;"
                 " or give this one an application.id of its own",
+            )
+
+    def _refuse_leftovers(self, state: LogState, plan: Plan, settled: Settlement) -> None:
+        """Refuse records that wait in a repartition topic in another format than this plan's."""
+        changed = [
+            topic
+            for topic in plan.graph.internal_topics
+            if topic_section(topic) in settled.changed_sections
+        ]
+        if not changed:
+            return
+        known = self._known_offsets(state, plan)
+        positions = {
+            (self._real(topic), number): known.get((topic, number), 0)
+            for topic in changed
+            for number in range(plan.partitions[topic])
+        }
+        left = topics_with_leftovers(positions, consumer_settings(self._config, "restore"))
+        if left:
+            raise TopologyError(
+                "other-topology",
+                f"application {self.application_id!r} has records of its former plan waiting in"
+                f" {', '.join(map(repr, left))}, in another format than this plan reads",
+                fix="start the former program once more and close it when it has processed its"
+                " input, then start this one",
             )
 
     def _topics_made_anew(self, state: LogState, plan: Plan) -> list[str]:
@@ -368,6 +426,9 @@ class ApplicationRun:
                     "source topic %r was deleted and made anew: its committed offsets do not"
                     " count any more, auto.offset.reset decides where to begin", name,
                 )  # fmt: skip
+        # A changelog that no store has any more may be deleted.
+        own = f"{self.application_id}-"
+        known = {name: each for name, each in known.items() if not name.startswith(own)}
         self._log.note_topics({**known, **found})
         return [name for name in changed if name in plan.external_topics]
 
@@ -491,44 +552,6 @@ def without_secrets(config: StreamsConfig) -> dict[str, Any]:
     """Return what workers need of the configuration: secrets of the server stay in the driver."""
     secret = {name for name, setting in SETTINGS.items() if setting.is_secret}
     return {name: value for name, value in config.items() if name not in secret}
-
-
-def renumbered(
-    markers: Mapping[tuple[TaskId, int], Marker], plan: Plan
-) -> dict[tuple[TaskId, int], Marker]:
-    """Return the markers under the numbers that their sub-topologies have in a changed topology.
-
-    A sub-topology is known by the topics it reads. One that reads others starts without clocks:
-    those of a stranger with the same number would close its windows.
-    """
-    places = {topic: (run.subtopology, run.stage) for run in plan.runs for topic in run.topics}
-    found: dict[tuple[TaskId, int], Marker] = {}
-    for (task, _), marker in sorted(markers.items()):
-        reads = {places.get(topic) for topic, _ in marker.positions}
-        place = reads.pop() if len(reads) == 1 else None
-        if place is not None:
-            subtopology, stage = place
-            found[TaskId(subtopology, task.partition), stage] = replace(marker, batch=-1)
-    return found
-
-
-def topology_fingerprint(graph: Graph) -> str:
-    """Changes when nodes, stores or topics do; the lines and functions behind them may move."""
-    described = to_dict(graph)
-    for part in described["subtopologies"]:
-        for node in part["nodes"]:
-            for name in list(node):
-                if name not in ("kind", "name", "parents", "stores", "topics", "topic"):
-                    del node[name]
-    for store in described["stores"].values():
-        for name in list(store):
-            if name not in ("name", "kind", "retention_ms", "window_size_ms"):
-                del store[name]
-    text = json.dumps(
-        {key: described[key] for key in ("subtopologies", "stores", "internal_topics")},
-        sort_keys=True,
-    )
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _unfinished(state: LogState, position: Mapping[TopicPartition, int]) -> BatchPlan | None:

@@ -178,6 +178,8 @@ class LogState:
     #: By task and stage: the last commit there.
     markers: dict[tuple[TaskId, int], Marker] = field(default_factory=dict)
     fingerprint: str | None = None
+    #: What the stores of the plan mean, as ``PlanFingerprint`` writes it.
+    plan_fingerprint: bytes | None = None
     #: When a handler last asked for the end of all instances, in milliseconds since the epoch.
     shut_down_ms: int = 0
     #: The newest generation, the run that took it, and the most slots that any generation had.
@@ -246,6 +248,8 @@ class LogState:
             self.complete = int(data)
         elif key == "topology":
             self.fingerprint = data.decode()
+        elif key == "plan-fingerprint":
+            self.plan_fingerprint = data
         elif key == GENERATION_KEY:
             read = json.loads(data)
             self.generation, self.run_id = read["generation"], read["run"]
@@ -374,20 +378,27 @@ class BatchLog:
         self._write("shut-down", str(time_ms).encode())
 
     def set_topology(
-        self, fingerprint: str, markers: Mapping[tuple[TaskId, int], Marker] | None = None
+        self,
+        fingerprint: str,
+        markers: Mapping[tuple[TaskId, int], Marker] | None = None,
+        plan_fingerprint: bytes | None = None,
     ) -> None:
         """Write which topology this application runs, so that another one is noticed.
 
         Args:
             markers: what replaces all markers; None keeps them. Slots read them from the log.
+            plan_fingerprint: what the stores mean; None keeps what the log says.
         """
-        rows: dict[str, bytes | None] = {}
+        rows: dict[str, bytes | None] = {"topology": fingerprint.encode()}
+        if plan_fingerprint is not None:
+            rows["plan-fingerprint"] = plan_fingerprint
         if markers is not None:
             rows |= {marker_key(*place): None for place in self.state.markers}
             rows |= {marker_key(*place): each.to_json() for place, each in markers.items()}
-            self.state.markers = dict(markers)
-        self._write_all({**rows, "topology": fingerprint.encode()}, self._timeout_s)
+        self._write_all(rows, self._timeout_s)
         self.state.fingerprint = fingerprint
+        self.state.plan_fingerprint = plan_fingerprint or self.state.plan_fingerprint
+        self.state.markers = self.state.markers if markers is None else dict(markers)
 
     def _write(self, key: str, value: bytes, timeout_s: float | None = None) -> None:
         self._write_all({key: value}, self._timeout_s if timeout_s is None else timeout_s)

@@ -56,6 +56,10 @@ class InternalRowSerde(Serde[tuple[Any, ...]], HasColumnSerde):
     def column_serde(self) -> ColumnSerde:
         return self._columns
 
+    @property
+    def layout(self) -> str:
+        return f"rows of {', '.join(str(type_) for type_ in self.types)}"
+
     def _decode_column(self, data: Encoded) -> RowColumns | None:
         """Return rows as columns; of a column with repeated bytes, each is decoded once."""
         if isinstance(data, DictionaryBytes):

@@ -1,0 +1,1 @@
+"""What a plan means to its state: fingerprints, what changed between two, and what may go on."""

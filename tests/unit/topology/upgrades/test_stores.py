@@ -1,0 +1,242 @@
+"""What a program's stores mean: which changes of a program its state survives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.errors import TopologyError
+from penstock.serde.base import SerdeDefaults
+from penstock.serde.serdes import Serdes
+from penstock.topology.upgrades.fingerprint import PlanFingerprint
+from penstock.topology.upgrades.settle import Settlement, settle
+from penstock.topology.upgrades.stores import fingerprint_of, section_name, topic_section
+
+Program = Callable[[ps.StreamsBuilder], object]
+Minute = ps.TimeWindows.of_size_with_no_grace(timedelta(minutes=1))
+
+
+def fingerprint(program: Program) -> PlanFingerprint:
+    builder = ps.StreamsBuilder()
+    program(builder)
+    return fingerprint_of(builder.build().graph)
+
+
+def upgraded(old: Program, new: Program, **given: Any) -> Settlement:
+    stored = fingerprint(old).to_json()
+    return settle(stored, fingerprint(new), application_id="app", has_state=True, **given)
+
+
+def refused(old: Program, new: Program) -> str:
+    with pytest.raises(TopologyError) as caught:
+        upgraded(old, new)
+    assert caught.value.code == "plan-changed"
+    return str(caught.value)
+
+
+def counts(builder: ps.StreamsBuilder) -> Any:
+    return builder.stream("words").group_by_key().count("counts")
+
+
+def by_value(builder: ps.StreamsBuilder) -> Any:
+    return builder.stream("words").group_by(lambda key, value: value).count("counts")
+
+
+def per_minute(builder: ps.StreamsBuilder, windows: Any = Minute) -> Any:
+    return builder.stream("words").group_by_key().windowed_by(windows).count("counts")
+
+
+def left_join(builder: ps.StreamsBuilder, minutes: int = 5) -> Any:
+    windows = ps.JoinWindows.of_time_difference_with_no_grace(timedelta(minutes=minutes))
+    left, right = builder.stream("left"), builder.stream("right")
+    return left.left_join(
+        right, lambda a, b: a, windows, stream_joined=ps.StreamJoined(store_name="j")
+    )
+
+
+KEPT: dict[str, tuple[Program, Program]] = {
+    "nothing": (counts, counts),
+    "a step behind the state": (counts, lambda b: counts(b).filter(lambda k, v: v > 1)),
+    "a sink behind the state": (counts, lambda b: counts(b).to_stream().to("out")),
+    "a look in passing": (
+        counts,
+        lambda b: b.stream("words").peek(print).group_by_key().count("counts"),
+    ),
+    "another function": (
+        lambda b: b.stream("words").group_by(lambda k, v: v[0]).count("counts"),
+        lambda b: b.stream("words").group_by(lambda k, v: v[1]).count("counts"),
+    ),
+    "the name of a step": (
+        lambda b: b.stream("words").filter(bool, name="one").group_by_key().count("counts"),
+        lambda b: b.stream("words").filter(bool, name="two").group_by_key().count("counts"),
+    ),
+    "the order of two parts": (
+        lambda b: (counts(b), b.stream("lines").group_by_key().count("lines")),
+        lambda b: (b.stream("lines").group_by_key().count("lines"), counts(b)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_change_that_does_not_reach_the_state_is_none(name: str) -> None:
+    """Steps behind a store, names and functions leave its meaning as it is."""
+    assert upgraded(*KEPT[name]).changes == ()
+
+
+REFUSED: dict[str, tuple[Program, Program, tuple[str, ...]]] = {
+    "a filter before the state": (
+        counts,
+        lambda b: b.stream("words").filter(lambda k, v: v).group_by_key().count("counts"),
+        ("store 'counts'", "+ filter"),
+    ),
+    "another topic": (
+        counts,
+        lambda b: b.stream("lines").group_by_key().count("counts"),
+        ("- reads words", "+ reads lines"),
+    ),
+    "another key": (counts, by_value, ("+ select key", "+ repartition by key")),
+    "a window": (counts, per_minute, ("+ windows of 60000 ms", "keeps windows")),
+    "another size of windows": (
+        per_minute,
+        lambda b: per_minute(b, ps.TimeWindows.of_size_with_no_grace(timedelta(minutes=2))),
+        ("- windows of 60000 ms", "+ windows of 120000 ms"),
+    ),
+    "another grace period": (
+        per_minute,
+        lambda b: per_minute(
+            b, ps.TimeWindows.of_size_and_grace(timedelta(minutes=1), timedelta(minutes=3))
+        ),
+        ("grace 180000 ms",),
+    ),
+    "another serde of the input": (
+        counts,
+        lambda b: b.stream("words", value_serde="json").group_by_key().count("counts"),
+        ("value json",),
+    ),
+    "another operator": (
+        counts,
+        lambda b: b.stream("words").group_by_key().reduce(lambda a, c: a + c, "counts"),
+        ("- aggregate", "+ reduce"),
+    ),
+    "another expression": (
+        lambda b: b.stream("words").filter(ps.col("n") > 5).group_by_key().count("counts"),
+        lambda b: b.stream("words").filter(ps.col("n") > 7).group_by_key().count("counts"),
+        ("5", "7"),
+    ),
+    "another join window": (left_join, lambda b: left_join(b, minutes=6), ("360000 ms",)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_change_that_the_state_does_not_survive_is_refused(name: str) -> None:
+    """The error has the old line, the new line and two ways out."""
+    old, new, told = REFUSED[name]
+    message = refused(old, new)
+    assert [text for text in told if text not in message] == []
+    assert "another application.id" in message
+    assert "penstock reset --application-id app" in message
+
+
+def test_store_that_takes_over_the_number_of_another_one_is_refused() -> None:
+    """Generated names have numbers: a part in front shifts state from one store to the next."""
+
+    def one(builder: ps.StreamsBuilder) -> None:
+        builder.stream("words").group_by_key().count()
+
+    def two(builder: ps.StreamsBuilder) -> None:
+        builder.stream("lines").group_by_key().count()
+        one(builder)
+
+    assert "name the stores" in refused(one, two)
+
+
+def test_store_whose_generated_number_moves_would_lose_its_state() -> None:
+    """Under its former name it keeps the state, wherever it stands."""
+
+    def unnamed(builder: ps.StreamsBuilder) -> None:
+        builder.stream("words").group_by_key().count()
+
+    def later(builder: ps.StreamsBuilder, name: str | None = None) -> None:
+        builder.stream("lines").map_values(str).to("out")
+        builder.stream("words").group_by_key().count(name)
+
+    message = refused(unnamed, later)
+    assert "its state would be lost" in message
+    former = next(iter(fingerprint(unnamed).by_name)).split("'")[1]
+    assert upgraded(unnamed, lambda b: later(b, former)).changes == ()
+
+
+def test_added_store_starts_in_the_middle_of_topics_that_were_read_before() -> None:
+    """It is no error in Kafka Streams, and it is said."""
+    both = lambda b: (counts(b), b.stream("words").group_by_key().count("more"))  # noqa: E731
+    (change,) = upgraded(counts, both).changes
+    assert "starts empty in the middle of 'words'" in change.note
+    elsewhere = lambda b: (counts(b), b.stream("lines").group_by_key().count("more"))  # noqa: E731
+    (change,) = upgraded(counts, elsewhere).changes
+    assert change.note == "added"
+
+
+def test_store_that_comes_back_is_refused_while_its_changelog_is_there() -> None:
+    """The changelog misses everything that was processed without the store."""
+    without = lambda b: b.stream("words").to("copies")  # noqa: E731
+    gone = upgraded(counts, without)
+    assert [section.name for section in gone.fingerprint.orphans] == ["store 'counts'"]
+    stored, back = gone.fingerprint.to_json(), fingerprint(counts)
+    kept = frozenset({section_name("counts")})
+    with pytest.raises(TopologyError, match="misses what was processed since"):
+        settle(stored, back, application_id="app", has_state=True, kept=kept)
+    again = settle(stored, back, application_id="app", has_state=True)
+    assert again.fingerprint.orphans == ()
+
+
+def test_nodes_that_fill_a_store_are_known_under_their_new_names() -> None:
+    """Clocks are kept by node: one that is lost would reopen closed windows."""
+    front = lambda b: (b.stream("lines").map_values(str), per_minute(b))  # noqa: E731
+    renames = upgraded(per_minute, front).renames
+    ((old, new),) = renames.items()
+    assert old != new
+    assert old.startswith("KSTREAM-AGGREGATE-")
+
+
+def test_both_arms_of_a_join_share_a_clock_that_is_renamed() -> None:
+    """Its name is that of the node in which the arms meet."""
+    front = lambda b: (b.stream("lines").map_values(str), left_join(b))  # noqa: E731
+    section = fingerprint(left_join).sections[0]
+    assert set(section.nodes) <= set(upgraded(left_join, front).renames)
+
+
+def test_format_of_a_repartition_topic_may_change_once_it_is_empty() -> None:
+    """The runtime looks whether records of the former plan wait in it."""
+
+    def grouped(builder: ps.StreamsBuilder, serde: str) -> None:
+        words = builder.stream("words", value_serde="string")
+        words.repartition(name="by", value_serde=serde).to("out")
+
+    found = upgraded(lambda b: grouped(b, "string"), lambda b: grouped(b, "json"))
+    assert found.changed_sections == {topic_section("by-repartition")}
+    assert found.fingerprint.orphans == ()
+
+
+def test_default_serdes_are_part_of_the_meaning() -> None:
+    """A store that names no serde is written with that of the configuration."""
+    builder = ps.StreamsBuilder()
+    counts(builder)
+    defaults = SerdeDefaults(Serdes.string(), Serdes.long())
+    texts = fingerprint_of(builder.build().graph, defaults).sections[0].texts
+    assert "key string" in texts
+    assert "reads words: key string, value long" in texts
+
+
+def test_store_in_memory_without_a_changelog_has_no_meaning_to_keep() -> None:
+    """It starts empty each time."""
+
+    def program(builder: ps.StreamsBuilder) -> None:
+        store = ps.Stores.in_memory_key_value_store("seen")
+        spec = ps.Stores.key_value_store_builder(store, "string", "string")
+        builder.add_state_store(spec.with_logging_disabled())
+
+    assert fingerprint(program).sections == ()
