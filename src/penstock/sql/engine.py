@@ -21,6 +21,7 @@ from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.ksql_settings import application_id
+from penstock.sql.planner.identity import told_apart
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
 from penstock.sql.results import DeletedTopic, OutgoingRecord, PullResult, StatementResult
@@ -150,6 +151,18 @@ class SqlEngine:
         with self.local() as queries:
             return query.rows(queries.records)
 
+    def planned(self, script: str) -> dict[str, Topology]:
+        """Plan a script as ``execute`` would, and forget it: the topology of every query.
+
+        Raises:
+            SqlError: what is wrong, with line, column and the text at fault.
+        """
+        execution = self._execution(self.catalog.copy())
+        for piece in split_statements(script):
+            self._run(execution, piece, script)
+        queries = execution.catalog.queries
+        return {query_id: execution.lowered(query.plan) for query_id, query in queries.items()}
+
     def _run(self, execution: Execution, piece: StatementText, script: str) -> StatementResult:
         statement: Node | None = None
         try:
@@ -185,7 +198,7 @@ class SqlEngine:
                 fix=did_you_mean(query_id or "", queries)
                 or f"queries are {', '.join(queries) or 'none'}",
             )
-        return found.topology
+        return told_apart(found, queries)
 
     def topologies(self) -> dict[str, Topology]:
         """Return the topology of every persistent query, in the order they were created."""

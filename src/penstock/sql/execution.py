@@ -26,6 +26,7 @@ from penstock.sql.catalog.schema_inference import (
 )
 from penstock.sql.format_errors import format_errors_as_sql
 from penstock.sql.functions.registry import FunctionRegistry
+from penstock.sql.planner.identity import insert_id_of, query_id_of
 from penstock.sql.planner.lowering import topology_of
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.plan import QueryPlan
@@ -51,7 +52,6 @@ from penstock.sql.statements.assertions import (
 )
 from penstock.sql.statements.insert_values import record_of, tombstone_of
 from penstock.sql.statements.listing import Listing
-from penstock.sql.statements.python_functions import create_function, drop_function
 from penstock.sql.statements.session import CATALOG_HANDLERS
 from penstock.topology.topology import Topology
 
@@ -59,7 +59,6 @@ _NEVER_ENDS = (
     "the query never ends: read its rows with engine.query and local().subscribe or"
     " run_on_spark().select"
 )
-_SHORT = {"STREAM": "CSAS", "TABLE": "CTAS"}
 
 
 @dataclass(slots=True)
@@ -67,8 +66,7 @@ class Execution:
     """Runs statements against ``catalog``, which is thrown away when one of them is refused."""
 
     catalog: Catalog
-    #: The functions of the library and of the program; those of CREATE FUNCTION are the catalog's.
-    registered: FunctionRegistry
+    functions: FunctionRegistry
     registry: SchemaRegistry | None
     defaults: Mapping[str, str]
     #: What is done to topics once the whole script has been accepted, in this order.
@@ -81,15 +79,6 @@ class Execution:
     @property
     def settings(self) -> dict[str, str]:
         return {**self.defaults, **self.catalog.properties}
-
-    @property
-    def functions(self) -> FunctionRegistry:
-        if not self.catalog.functions:
-            return self.registered
-        everything = self.registered.copy()
-        for function in self.catalog.functions.values():
-            function.register(everything)
-        return everything
 
     @format_errors_as_sql()
     def run(self, statement: ast.Statement, sql: str) -> StatementResult:
@@ -125,13 +114,11 @@ class Execution:
         if definitions.exists(statement):
             return _already(statement, sql)
         old = self.catalog.sources.get(statement.name)
-        query_id = self._replaced_id(statement, old) or self._query_id(
-            f"{_SHORT[statement.kind]}_{statement.name}"
-        )
+        query_id = query_id_of(statement.name, kind=statement.kind)
         plan = self._planner.create_as(statement, query_id)
         assert plan.sink is not None
         sink = replace(plan.sink, sql=sql)
-        plan = replace(plan, sink=sink)
+        plan = replace(plan, sink=sink, sql=sql, replaces=statement.or_replace)
         if old is not None:
             self._check_replacement(statement, old, plan)
         if self.registry is not None:
@@ -148,12 +135,14 @@ class Execution:
     def insert_into(self, statement: ast.InsertInto, sql: str) -> StatementResult:
         properties = read_properties(statement.properties, INSERT_PROPERTIES)
         given = properties.name("QUERY_ID")
-        query_id = given or self._query_id("INSERTQUERY")
-        if query_id in self.catalog.queries:
+        if given in self.catalog.queries:
             raise AnalysisError(
-                "query-exists", f"a query {query_id} exists already", span=statement.span
+                "query-exists", f"a query {given} exists already", span=statement.span
             )
-        plan = self._planner.insert_into(statement, query_id)
+        plan = self._planner.insert_into(statement, given or "")
+        query_id = given or insert_id_of(plan, self.catalog.queries)
+        is_named = given is not None
+        plan = replace(plan, id=query_id, sql=sql, is_insert=True, is_named=is_named)
         topology = self.lowered(plan)
         self.schemas.extend(internal_rows(topology))
         self._add(plan, topology, sql)
@@ -201,16 +190,6 @@ class Execution:
         dropped = self._changes.drop_type(statement)
         what = "dropped" if dropped else "does not exist"
         return StatementResult("drop-type", sql, f"type {statement.name} {what}")
-
-    def create_function(self, statement: ast.CreateFunction, sql: str) -> StatementResult:
-        made = create_function(statement, self.catalog, self.registered, self.defaults)
-        what = "created" if made else "exists already: nothing was done"
-        return StatementResult("create-function", sql, f"function {statement.name} {what}")
-
-    def drop_function(self, statement: ast.DropFunction, sql: str) -> StatementResult:
-        dropped = drop_function(statement, self.catalog, self.registered)
-        what = "dropped" if dropped else "does not exist"
-        return StatementResult("drop-function", sql, f"function {statement.name} {what}")
 
     def assert_topic(self, statement: ast.AssertTopic, sql: str) -> StatementResult:
         timeout_ms = int(self.settings.get(TOPIC_TIMEOUT, DEFAULT_TIMEOUT_MS))
@@ -350,11 +329,6 @@ class Execution:
         """Return what makes serdes and functions for a query or statement."""
         return Lowering(name, self.environment, self.registry)
 
-    def _query_id(self, prefix: str) -> str:
-        number = self.catalog.next_query
-        self.catalog.next_query += 1
-        return f"{prefix}_{number}"
-
     def _add(self, plan: QueryPlan, topology: Topology, sql: str) -> None:
         sources = tuple(source.name for source in plan.sources)
         sink = None if plan.sink is None else plan.sink.name
@@ -365,11 +339,6 @@ class Execution:
         if plan.sink.topic_settings.partitions is not None:
             return plan.sink.topic_settings.partitions
         return self.catalog.topics.get(plan.sources[0].topic, self.catalog.default_partitions)
-
-    def _replaced_id(self, statement: ast.CreateAsSelect, old: DataSource | None) -> str | None:
-        if old is None:
-            return None
-        return next((query.id for query in self.catalog.queries_writing(old.name)), None)
 
     def _check_replacement(
         self, statement: ast.CreateAsSelect, old: DataSource, plan: QueryPlan
@@ -399,8 +368,6 @@ _HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
     ast.AlterSource: Execution.alter,
     ast.CreateType: Execution.create_type,
     ast.DropType: Execution.drop_type,
-    ast.CreateFunction: Execution.create_function,
-    ast.DropFunction: Execution.drop_function,
     ast.AssertTopic: Execution.assert_topic,
     ast.AssertSchema: Execution.assert_schema,
     ast.Explain: Execution.explain,

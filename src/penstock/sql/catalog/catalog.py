@@ -15,7 +15,6 @@ from penstock.sql.catalog.schema import Schema
 from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
-    from penstock.sql.functions.user import UserFunction
     from penstock.sql.planner.plan import QueryPlan
 
 WindowKind = Literal["TUMBLING", "HOPPING", "SESSION"]
@@ -79,8 +78,6 @@ class DataSource:
     is_source: bool = False
     topic_settings: TopicSettings = TopicSettings()
     sql: str = ""
-    #: For how long a row of a table counts, None for ever.
-    ttl_ms: int | None = None
 
     @property
     def is_compacted(self) -> bool:
@@ -123,9 +120,8 @@ class Catalog:
     topics: dict[str, int] = field(default_factory=dict)
     #: The ids of paused queries. Some may come back only with the next script.
     paused: set[str] = field(default_factory=set)
-    #: What CREATE FUNCTION made.
-    functions: dict[str, UserFunction] = field(default_factory=dict)
-    next_query: int = 0
+    #: Ids of queries that were terminated or dropped; whoever runs them deletes their state.
+    ended: list[str] = field(default_factory=list)
     default_partitions: int = 1
 
     def copy(self) -> Catalog:
@@ -138,7 +134,7 @@ class Catalog:
             properties=dict(self.properties),
             topics=dict(self.topics),
             paused=set(self.paused),
-            functions=dict(self.functions),
+            ended=list(self.ended),
         )
 
     def source(self, name: str, span: Span | None = None) -> DataSource:
@@ -163,6 +159,12 @@ class Catalog:
         self.paused.update(query_ids)
         for query in list(self.queries.values()):
             self.add_query(query)
+
+    def end_query(self, query_id: str) -> None:
+        """Remove a query for good: one of the same id that comes later starts without its state."""
+        del self.queries[query_id]
+        self.paused.discard(query_id)
+        self.ended.append(query_id)
 
     def queries_reading(self, name: str) -> list[PersistentQuery]:
         return [query for query in self.queries.values() if name in query.sources]

@@ -34,9 +34,7 @@ class Changes:
             )
         readers = [query.id for query in self.catalog.queries_reading(found.name)]
         writers = [
-            query.id
-            for query in self.catalog.queries_writing(found.name)
-            if query.id.startswith("INSERTQUERY")
+            query.id for query in self.catalog.queries_writing(found.name) if query.plan.is_insert
         ]
         if readers or writers:
             raise AnalysisError(
@@ -55,7 +53,7 @@ class Changes:
         if statement.delete_topic:
             self._refuse_shared_topic(found, statement)
         for query in self.catalog.queries_writing(found.name):
-            del self.catalog.queries[query.id]
+            self.catalog.end_query(query.id)
         del self.catalog.sources[found.name]
         return found
 

@@ -25,7 +25,6 @@ from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog.catalog import Catalog, DataSource
 from penstock.sql.catalog.schema import PSEUDO_COLUMNS, SYSTEM_COLUMNS, WINDOW_COLUMNS
 from penstock.sql.planner.clauses.aliases import with_aliases_meant
-from penstock.sql.planner.clauses.changes import changes_of
 from penstock.sql.planner.names import AliasGenerator, join_column
 
 if TYPE_CHECKING:
@@ -39,8 +38,6 @@ class AliasedSource:
     alias: str
     source: DataSource
     derived: Derived | None = None
-    #: The table whose changes ``source`` has.
-    changed: DataSource | None = None
 
     def has_column(self, name: str) -> bool:
         if self.source.schema.find(name) is not None:
@@ -118,26 +115,21 @@ def _sources(
                 )
             derived = plan_subquery(query, alias)
             yield AliasedSource(alias, derived.source, derived)
-        case Source(name, alias, is_changes):
-            source = catalog.source(name, relation.span)
-            if is_changes:
-                changes = changes_of(source, relation)
-                yield AliasedSource(alias or name, changes, changed=source)
-            else:
-                yield AliasedSource(alias or name, source)
+        case Source(name, alias):
+            yield AliasedSource(alias or name, catalog.source(name, relation.span))
 
 
 def _refuse_repeats(sources: tuple[AliasedSource, ...], query: Query) -> None:
     seen: set[str] = set()
     for each in sources:
-        if each.alias in seen:
+        if each.source.name in seen:
             raise AnalysisError(
                 "self-join",
-                f"FROM has {each.alias} twice, so that its columns could not be told apart",
-                fix=f"give each a name: FROM {each.source.name} a JOIN {each.source.name} b",
+                f"{each.source.name} is joined with itself, which is not supported",
+                fix=f"CREATE a copy of {each.source.name} and join with the copy",
                 span=query.source.span,
             )
-        seen.add(each.alias)
+        seen.add(each.source.name)
 
 
 class _Qualifier:
@@ -154,11 +146,9 @@ class _Qualifier:
 
     def change(self, node: Node) -> Node | None:
         match node:
-            case Subquery() | ast.Exists():
-                # Its names are its own, and resolved elsewhere.
+            case Subquery():
+                # Its names are its own, and resolved already.
                 return node
-            case ast.InQuery():
-                return replace(node, value=rewrite(node.value, self.change))
             case ColumnRef(name, None):
                 return self._qualified(node, name)
             case ColumnRef():

@@ -87,9 +87,9 @@ def grouped(
         stage,
         step=step,
         key_refs=refs,
-        equivalent=(),
+        equivalent=frozenset(),
         viable=(),
-        synthetic_keys=(),
+        synthetic_key=None,
         computed=tuple(zip(group_by, refs, strict=True)),
     )
     check_grouped_columns(items, having, after, windowed=query.window is not None)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.sql.ast.expressions import ColumnRef, FunctionCall
-from penstock.sql.ast.node import Node
+from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
@@ -16,12 +15,10 @@ from penstock.sql.planner.steps import (
     FilterStep,
     ForeignKeyJoinStep,
     JoinStep,
-    OverStep,
     ProjectStep,
     RekeyStep,
     SourceStep,
     Step,
-    UnionStep,
 )
 
 
@@ -30,6 +27,8 @@ class QueryPlan:
     """The last step, the columns of the result, and the sink of a persistent query.
 
     ``columns`` has key columns, too, in the order a SELECT shows them; ``limit`` ends a push query.
+    ``replaces`` marks CREATE OR REPLACE, ``is_insert`` INSERT INTO, and ``is_named`` an id that
+    the user chose.
     """
 
     id: str
@@ -37,9 +36,11 @@ class QueryPlan:
     columns: tuple[SourceColumn, ...]
     sink: DataSource | None
     limit: int | None = None
-    #: How many rows a push query leaves out before the first one it gives.
-    offset: int = 0
     settings: tuple[tuple[str, str], ...] = ()
+    sql: str = ""
+    replaces: bool = False
+    is_insert: bool = False
+    is_named: bool = False
 
     @property
     def sources(self) -> tuple[DataSource, ...]:
@@ -50,8 +51,6 @@ def inputs(step: Step) -> tuple[Step, ...]:
     """Gives the steps right before a step."""
     if isinstance(step, JoinStep | ForeignKeyJoinStep):
         return step.left, step.right
-    if isinstance(step, UnionStep):
-        return step.inputs
     return () if isinstance(step, SourceStep) else (step.input,)  # type: ignore[attr-defined]
 
 
@@ -67,20 +66,14 @@ def columns_used(step: Step) -> frozenset[ColumnRef]:
     return frozenset(
         node
         for each in steps_of(step)
-        for expression in _expressions(each)
+        for expression in expressions_of(each)
         for node in walk(expression)
         if isinstance(node, ColumnRef)
     )
 
 
-def calls_of(step: Step) -> Iterator[FunctionCall]:
-    """Gives the calls of functions in the expressions of a step and of those before it."""
-    for each in steps_of(step):
-        for expression in _expressions(each):
-            yield from (node for node in walk(expression) if isinstance(node, FunctionCall))
-
-
-def _expressions(step: Step) -> tuple[Node, ...]:
+def expressions_of(step: Step) -> tuple[Expression, ...]:
+    """Give the expressions of one step."""
     match step:
         case FilterStep():
             return (step.condition,)
@@ -90,10 +83,7 @@ def _expressions(step: Step) -> tuple[Node, ...]:
             return step.calls
         case AggregateStep():
             return (*step.group_by, *step.calls)
-        case OverStep():
-            parts = (each for call in step.calls for each in (call.value, call.default))
-            return (*step.partition_by, *step.key_refs, *(each for each in parts if each))
         case ForeignKeyJoinStep():
-            return step.foreign_key
+            return (step.foreign_key,)
         case _:
             return ()

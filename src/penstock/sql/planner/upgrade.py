@@ -5,20 +5,10 @@ from __future__ import annotations
 from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.statements import CreateAsSelect, CreateSource
 from penstock.sql.catalog.catalog import DataSource
-from penstock.sql.catalog.schema import PSEUDO_COLUMNS
-from penstock.sql.planner.plan import QueryPlan, columns_used, steps_of
-from penstock.sql.planner.steps import (
-    AggregateStep,
-    DistinctStep,
-    FilterStep,
-    ForeignKeyJoinStep,
-    JoinStep,
-    OverStep,
-    ProjectStep,
-    RekeyStep,
-    SourceStep,
-    Step,
-)
+from penstock.sql.planner.fingerprint import statement_of
+from penstock.sql.planner.plan import QueryPlan
+from penstock.topology.upgrades.comparison import Change, changes_between
+from penstock.topology.upgrades.fingerprint import PlanFingerprint, Rule
 
 
 def check_upgrade(
@@ -33,9 +23,7 @@ def check_upgrade(
     assert new is not None
     reason = _schema_change(old, new)
     if reason is None and old_plan is not None:
-        reason = _plan_change(old_plan.step, new_plan.step) or _new_pseudo_column(
-            old_plan.step, new_plan.step
-        )
+        reason = _state_change(old_plan, new_plan)
     if reason is not None:
         raise _refusal(statement, old, reason)
 
@@ -85,69 +73,15 @@ def _shown(source: DataSource) -> str:
     return ", ".join(f"{c.name} {c.type}" for c in source.schema.key)
 
 
-def _plan_change(old: Step, new: Step) -> str | None:
-    before, after = _lasting(old), _lasting(new)
-    if [type(step) for step in before] != [type(step) for step in after]:
-        return "the shape of its query changes"
-    for was, becomes in zip(before, after, strict=True):
-        reason = _step_change(was, becomes)
-        if reason is not None:
-            return reason
-    return None
+def _state_change(old: QueryPlan, new: QueryPlan) -> str | None:
+    """What the state would not survive, by the rules that hold for a script that was stopped."""
+    before, after = (PlanFingerprint(statement_of(plan).sections) for plan in (old, new))
+    changes = [c for c in changes_between(before, after) if c.rule is Rule.FIXED]
+    return "; ".join(map(_told, changes)) or None
 
 
-def _new_pseudo_column(old: Step, new: Step) -> str | None:
-    """Rows are kept without the pseudo columns that nobody asks for: they are lost for later."""
-    keeps_rows = any(
-        isinstance(step, JoinStep | ForeignKeyJoinStep)
-        or (isinstance(step, SourceStep) and step.is_table)
-        for step in steps_of(new)
-    )
-    names = {name for name, _ in PSEUDO_COLUMNS}
-    added = {ref.name for ref in columns_used(new) - columns_used(old)} & names
-    if keeps_rows and added:
-        return f"it starts to use {', '.join(sorted(added))}, which rows kept so far do not have"
-    return None
-
-
-def _lasting(step: Step) -> list[Step]:
-    return [each for each in steps_of(step) if not isinstance(each, FilterStep | ProjectStep)]
-
-
-def _step_change(old: Step, new: Step) -> str | None:
-    match old, new:
-        case SourceStep(), SourceStep():
-            if (old.source.name, old.source.topic) != (new.source.name, new.source.topic):
-                return f"its source changes from {old.source.name} to {new.source.name}"
-        case AggregateStep(), AggregateStep():
-            if (old.group_by, old.window_clause) != (new.group_by, new.window_clause):
-                return "its GROUP BY or WINDOW changes"
-            if old.calls != new.calls:
-                return "its aggregate functions change"
-        case RekeyStep(), RekeyStep():
-            if old.expressions != new.expressions:
-                return "the key of its records changes"
-        case JoinStep(), JoinStep():
-            if (old.kind, old.within) != (new.kind, new.within):
-                return "its join changes"
-        case ForeignKeyJoinStep(), ForeignKeyJoinStep():
-            if (old.kind, old.foreign_key) != (new.kind, new.foreign_key):
-                return "its join changes"
-        case _:
-            return _memory_change(old, new)
-    return None
-
-
-def _memory_change(old: Step, new: Step) -> str | None:
-    """Compare steps whose processors remember rows."""
-    match old, new:
-        case OverStep(), OverStep():
-            same_rows = (old.partition_by, old.by_time) == (new.partition_by, new.by_time)
-            if not same_rows or old.calls != new.calls:
-                return "what it computes OVER other rows changes"
-        case DistinctStep(), DistinctStep():
-            if (old.columns, old.ttl_ms) != (new.columns, new.ttl_ms):
-                return "the rows that DISTINCT compares change, or for how long"
-        case _:
-            pass
-    return None
+def _told(change: Change) -> str:
+    old, new = ", ".join(change.removed), ", ".join(change.added)
+    if not new:
+        return f"{old} goes"
+    return f"{old} becomes {new}" if old else f"{new} is added"

@@ -8,6 +8,7 @@ from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.model.record import Headers
 from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.column_batches import BatchReport
+from penstock.runtime.local.kept import KeptApplication
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.queries.push import PushQuery, Row
 from penstock.sql.results import OutgoingRecord
@@ -34,12 +35,13 @@ class LocalQuery:
         topology: Topology,
         *,
         over_columns: bool = False,
+        kept: KeptApplication | None = None,
     ) -> None:
         self.id = query_id
         self.topics = _topics(topology)
         config = StreamsConfig({**QUERY_CONFIG, APPLICATION_ID.name: application_id})
         self._application = LocalApplication(
-            topology, config, 0, on_disk=False, over_columns=over_columns
+            topology, config, 0, on_disk=False, over_columns=over_columns, kept=kept
         )
         self._seen = 0
 

@@ -18,9 +18,14 @@ from penstock.kafka.client_config import admin_settings, consumer_settings, prod
 from penstock.kafka.clients import new_consumer, new_producer, sendable_time
 from penstock.kafka.embedded import shared_broker
 from penstock.runtime.local.outbox import ProducedRecord
+from penstock.runtime.settings import plan_fingerprint
+from penstock.runtime.spark.driver.removal import remove_application
+from penstock.runtime.spark.driver.topics import batches_topic
+from penstock.runtime.spark.exchange.batch_log import read_log
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.ksql_settings import DEFAULT_SERVICE, QUERY_DEFAULTS, SERVICE_ID
 from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.queries.following import todo
 from penstock.sql.queries.paused import PausedQueries, paused_topic
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
@@ -29,6 +34,7 @@ from penstock.sql.results import OutgoingRecord
 from penstock.sql.setting_names import STREAMS_PREFIX
 from penstock.sql.statements.assertions import TopicShape
 from penstock.topology.topology import Topology
+from penstock.topology.upgrades.settle import check
 
 if TYPE_CHECKING:
     from penstock.runtime.spark.driver.streams import KafkaStreams
@@ -86,6 +92,7 @@ class SparkQueries:
         self.is_closed = False
         #: The running applications by query id.
         self.applications: dict[str, KafkaStreams] = {}
+        self._plans: dict[str, QueryPlan] = {}
         self._paused: set[str] = set()
         service_id = engine.config.get(SERVICE_ID, DEFAULT_SERVICE)
         self._paused_log = PausedQueries(
@@ -153,16 +160,25 @@ class SparkQueries:
     def sync(self) -> None:
         """Make the running applications those of the catalog's queries.
 
-        Which queries are paused is kept in Kafka, so that the next run pauses them, too.
+        A query that CREATE OR REPLACE changed goes on with its state. The state of one that was
+        terminated or dropped is deleted. Which queries are paused is kept in Kafka, so that the
+        next run pauses them, too.
+
+        Raises:
+            TopologyError: ``plan-changed``, if the state of a query belongs to another plan.
         """
         self._end_dropped()
         self._make_topics()
-        for query_id, query in self._engine.queries.items():
+        queries = self._engine.queries
+        waiting = [query_id for query_id in queries if query_id not in self.applications]
+        topologies = {query_id: self._engine.topology(query_id) for query_id in waiting}
+        self._check_upgrades(topologies)
+        for query_id, query in queries.items():
             is_paused = query.state == "PAUSED"
-            if query_id not in self.applications:
-                topology = self._engine.topology(query_id)
-                started = self._started(query.plan, topology, is_paused=is_paused)
+            if query_id in topologies:
+                started = self._started(query.plan, topologies[query_id], is_paused=is_paused)
                 self.applications[query_id] = started
+                self._plans[query_id] = query.plan
             self._pause(query_id, is_paused=is_paused)
         self.keep_paused()
 
@@ -171,10 +187,31 @@ class SparkQueries:
         self._paused_log.keep(self._engine.catalog.paused)
 
     def _end_dropped(self) -> None:
-        wanted = self._engine.queries
-        for query_id in [each for each in self.applications if each not in wanted]:
+        """End what was replaced, terminated or dropped; the last two lose their state."""
+        catalog = self._engine.catalog
+        work = todo(self._plans, catalog)
+        for query_id in work.stop:
             self.applications.pop(query_id).close()
+            del self._plans[query_id]
             self._paused.discard(query_id)
+        for query_id in work.forget:
+            remove_application(self._admin, self._config_of_id(query_id))
+        catalog.ended.clear()
+
+    def _check_upgrades(self, topologies: Mapping[str, Topology]) -> None:
+        """Refuse all queries if the state of one belongs to another plan: none is started."""
+        existing = self._admin.topics()
+        for query_id, topology in topologies.items():
+            config = StreamsConfig(self._config_of(self._engine.queries[query_id].plan))
+            log = batches_topic(config[APPLICATION_ID])
+            if log in existing:
+                stored = read_log(log, consumer_settings(config, "restore")).plan_fingerprint
+                check(stored, plan_fingerprint(topology.graph, config), config[APPLICATION_ID])
+
+    def _config_of_id(self, query_id: str) -> StreamsConfig:
+        """Return the configuration of a query whose plan is gone."""
+        own = {APPLICATION_ID.name: self._engine.application_id(query_id)}
+        return StreamsConfig({**self._config, **own})
 
     def _pause(self, query_id: str, *, is_paused: bool) -> None:
         if is_paused and query_id not in self._paused:
@@ -292,6 +329,7 @@ class SparkQueries:
         for application in self.applications.values():
             application.close()
         self.applications.clear()
+        self._plans.clear()
         if self._owns_session and self._session is not None:
             self._session.stop()
         self._session = None

@@ -36,7 +36,7 @@ def _control(catalog: Catalog, statement: admin.ControlQuery, name: str) -> None
     else:
         catalog.paused.discard(name)
     if statement.action == "TERMINATE":
-        del catalog.queries[name]
+        catalog.end_query(name)
     else:
         catalog.add_query(query)
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from penstock.errors import PenstockError
 from penstock.model.sql.errors import AnalysisError, SqlError
 from penstock.model.sql.span import Span
+from penstock.runtime.local.kept import KeptApplication
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql import SqlEngine
 from penstock.sql.ast.administration import RunScript
 from penstock.sql.ast.statements import AssertSource, AssertTombstone, AssertValues
 from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.queries.following import todo
 from penstock.sql.queries.local import LocalQueries, LocalQuery
 from penstock.sql.syntax.parser import parse_statement, split_statements
 from penstock.testing.sql.assertions import Expectation, check_source
@@ -37,6 +39,8 @@ class TestSession:
         self._folder = folder
         self._queries = LocalQueries(())
         self._plans: dict[str, QueryPlan] = {}
+        #: By query: what CREATE OR REPLACE goes on with.
+        self._kept: dict[str, KeptApplication] = {}
         self._topics: dict[str, list[ProducedRecord]] = defaultdict(list)
         self._read: Counter[str] = Counter()
 
@@ -85,22 +89,28 @@ class TestSession:
             ) from None
 
     def _follow_catalog(self) -> None:
-        """Start queries that are new or changed, and stop queries that no longer exist."""
-        wanted = {query.id: query.plan for query in self._engine.queries.values()}
-        for query in list(self._queries.queries):
-            if self._plans[query.id] is not wanted.get(query.id):
-                self._queries.queries.remove(query)
-                query.close()
-                del self._plans[query.id]
-        for query_id, plan in wanted.items():
-            if query_id not in self._plans:
-                self._plans[query_id] = plan
-                application_id = self._engine.application_id(query_id)
-                topology = self._engine.topology(query_id)
-                query = LocalQuery(
-                    query_id, application_id, topology, over_columns=self._over_columns
-                )
-                self._queries.queries.append(query)
+        """Start queries that are new or replaced, and end those that are gone with their state."""
+        catalog = self._engine.catalog
+        work = todo(self._plans, catalog)
+        for query in [each for each in self._queries.queries if each.id in work.stop]:
+            self._queries.queries.remove(query)
+            query.close()
+            del self._plans[query.id]
+        for query_id in work.forget:
+            self._kept.pop(query_id, None)
+        catalog.ended.clear()
+        for query_id in work.start:
+            self._plans[query_id] = catalog.queries[query_id].plan
+            self._queries.queries.append(self._local_query(query_id))
+
+    def _local_query(self, query_id: str) -> LocalQuery:
+        return LocalQuery(
+            query_id,
+            self._engine.application_id(query_id),
+            self._engine.topology(query_id),
+            over_columns=self._over_columns,
+            kept=self._kept.setdefault(query_id, KeptApplication()),
+        )
 
     def _take_outbox(self) -> None:
         for record in self._engine.outbox:

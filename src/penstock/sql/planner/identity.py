@@ -1,0 +1,66 @@
+"""The ids of persistent queries, and so of their applications: the same wherever a query stands.
+
+An id is made of what a query writes and reads. The number behind it is there because ksqlDB's
+ids have one. It counts statements that nothing else tells apart, and not those of the script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.sql.catalog.catalog import PersistentQuery
+from penstock.sql.planner.plan import QueryPlan
+from penstock.topology.topology import Topology
+
+_SHORT = {"STREAM": "CSAS", "TABLE": "CTAS"}
+_INSERT = "INSERTQUERY"
+
+
+def query_id_of(sink: str, *, kind: str) -> str:
+    """Return the id of CREATE ... AS SELECT: a stream or table has one query that makes it.
+
+    >>> query_id_of("VIEWS", kind="TABLE")
+    'CTAS_VIEWS_0'
+    """
+    return f"{_SHORT[kind]}_{sink}_0"
+
+
+def insert_id_of(plan: QueryPlan, queries: Mapping[str, PersistentQuery]) -> str:
+    """Return the id of INSERT INTO ... SELECT: what it writes, what it reads, and a number.
+
+    The number tells statements apart that write and read the same, in the order of the script.
+    ``WITH (QUERY_ID='...')`` gives a statement an id of its own.
+    """
+    prefix = _insert_prefix(plan)
+    number = 0
+    while f"{prefix}_{number}" in queries:
+        number += 1
+    return f"{prefix}_{number}"
+
+
+def told_apart(query: PersistentQuery, queries: Mapping[str, PersistentQuery]) -> Topology:
+    """Return the topology of a query, marked if only its place tells it from others."""
+    statement, several = query.topology.graph.statement, is_one_of_several(query.plan, queries)
+    if statement is None or statement.is_one_of_several == several:
+        return query.topology
+    return query.topology._with_statement(replace(statement, is_one_of_several=several))
+
+
+def is_one_of_several(plan: QueryPlan, queries: Mapping[str, PersistentQuery]) -> bool:
+    """Whether only the order of the script tells an INSERT INTO from another one."""
+    if not plan.is_insert or plan.is_named:
+        return False
+    prefix = _insert_prefix(plan)
+    like = [
+        query.id
+        for query in queries.values()
+        if not query.plan.is_named and query.id.rpartition("_")[0] == prefix
+    ]
+    return len({*like, plan.id}) > 1
+
+
+def _insert_prefix(plan: QueryPlan) -> str:
+    assert plan.sink is not None
+    sources = "_".join(dict.fromkeys(source.name for source in plan.sources))
+    return f"{_INSERT}_{plan.sink.name}_{sources}"
