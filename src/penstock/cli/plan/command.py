@@ -1,0 +1,125 @@
+"""``penstock plan``: shows what a start would do, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from penstock.cli.connection import BootstrapOption, project_bootstrap
+from penstock.cli.output import JsonOption, out, print_json, print_note, print_table
+from penstock.cli.plan.report import Entry, new_entry, summary
+from penstock.cli.plan.stored import PlanReader
+from penstock.cli.program import load_program
+from penstock.cli.run import merged_settings
+from penstock.cli.sql.commands import DefineOption, ExtensionsOption, needing_sql, pairs
+from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
+from penstock.runtime.settings import plan_fingerprint
+
+_STYLES = {"refused": "red", "removed": "yellow", "added": "green", "changed": "yellow"}
+
+
+def plan(
+    target: Annotated[
+        str, typer.Argument(metavar="APP.PY[:NAME]|FILE.SQL", help="A program or a script.")
+    ],
+    bootstrap: BootstrapOption = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", "-c", metavar="NAME=VALUE", help="A setting, as in a run."),
+    ] = None,
+    define: DefineOption = None,
+    extensions: ExtensionsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a program or script with the state in Kafka, and start nothing.
+
+    Each application is unchanged, added (it has no state), changed (its state goes on), removed
+    (its state stays behind), accepted (its state is too old to be compared) or refused.
+    Exit 0: it would start. Exit 1: it would be refused, or Kafka cannot be asked.
+    """
+    given = pairs("--config", config)
+    if target.lower().endswith(".sql"):
+        entries = _of_script(Path(target), bootstrap, given, pairs("--define", define), extensions)
+    else:
+        entries = [_of_program(target, bootstrap, config or [])]
+    if as_json:
+        told = [entry.to_json() for entry in entries]
+        print_json({"target": target, "summary": summary(entries), "applications": told})
+    else:
+        _print(entries)
+    raise typer.Exit(1 if any(entry.status == "refused" for entry in entries) else 0)
+
+
+def _of_program(target: str, bootstrap: str | None, given: Sequence[str]) -> Entry:
+    program = load_program(target)
+    settings = merged_settings(program, master=None, bootstrap=bootstrap, threads=None, given=given)
+    settings.setdefault(BOOTSTRAP_SERVERS.name, None)
+    settings[BOOTSTRAP_SERVERS.name] = settings[BOOTSTRAP_SERVERS.name] or project_bootstrap()
+    checked = StreamsConfig(settings)
+    found = PlanReader(settings).read(checked[APPLICATION_ID])
+    return new_entry(
+        program.path.name,
+        checked[APPLICATION_ID],
+        plan_fingerprint(program.topology.graph, checked),
+        stored=found.fingerprint,
+        has_run=found.has_run,
+        kept=found.kept,
+        is_running=found.is_running,
+    )
+
+
+def _of_script(
+    script: Path,
+    bootstrap: str | None,
+    given: dict[str, str],
+    variables: dict[str, str],
+    extensions: Path | None,
+) -> list[Entry]:
+    if not script.is_file():
+        raise typer.BadParameter(f"there is no file {str(script)!r}", param_hint="FILE.SQL")
+    servers = bootstrap or given.get(BOOTSTRAP_SERVERS.name) or project_bootstrap()
+    settings: dict[str, Any] = {**given, BOOTSTRAP_SERVERS.name: servers}
+    kafka = {name: value for name, value in settings.items() if not name.startswith("ksql.")}
+    module = needing_sql("penstock.cli.plan.script")
+    entries: list[Entry] = module.script_entries(
+        script, PlanReader(kafka), settings=settings, variables=variables, extensions=extensions
+    )
+    return entries
+
+
+def _print(entries: Sequence[Entry]) -> None:
+    if not entries:
+        print_note("there is nothing to run, and nothing has run")
+        return
+    print_table(
+        ("name", "status", "runs now", "application id"),
+        [(e.name, e.status, "yes" if e.is_running else "no", e.application_id) for e in entries],
+    )
+    for entry in entries:
+        _print_entry(entry)
+    out().print(Text(f"\n{summary(entries)}", style="bold"))
+
+
+def _print_entry(entry: Entry) -> None:
+    parts = [part for part in entry.parts if part.changes]
+    if not (parts or entry.note):
+        return
+    head = Text(f"\n{entry.name} ", style="bold")
+    out().print(head.append(entry.status, style=_STYLES.get(entry.status, "default")))
+    if entry.note:
+        out().print(Text(f"  {entry.note}"))
+    for part in parts:
+        for change in part.changes:
+            for line in change.words():
+                out().print(Text(f"  {line}", style=_line_style(line)))
+    if entry.fix:
+        out().print(Text("  fix: ", style="bold").append(entry.fix, style="not bold"))
+
+
+def _line_style(line: str) -> str:
+    text = line.lstrip()
+    return "red" if text.startswith("- ") else "green" if text.startswith("+ ") else "default"
