@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import penstock as ps
+from penstock.processor.supplier import ColumnSupplier
 from tests.pure_functions import declare_pure
 
 Build = Callable[[ps.StreamsBuilder], None]
@@ -307,6 +309,35 @@ def joined_by_a_function(builder: ps.StreamsBuilder) -> None:
     joined.to("out", key_serde="string", value_serde="json")
 
 
+class _Stamped(ColumnSupplier):
+    """Puts the time of a record in front of its value, and the offset behind it."""
+
+    reads_origins = True
+
+    def __call__(self) -> _Stamp:
+        return _Stamp()
+
+    def over_columns(self, batch: Any) -> list[Any] | None:
+        if batch.origins is None:
+            return None
+        offsets, times = batch.origins.offsets.tolist(), batch.timestamps.tolist()
+        rows = zip(times, batch.values.values(), offsets, strict=True)
+        return [[time, value, offset] for time, value, offset in rows]
+
+
+class _Stamp(ps.FixedKeyProcessor[Any, Any, Any]):
+    def process(self, record: ps.FixedKeyRecord[Any, Any]) -> None:
+        metadata = self.context.record_metadata
+        offset = None if metadata is None else metadata.offset
+        self.context.forward(record.with_value([record.timestamp, record.value, offset]))
+
+
+def processed(builder: ps.StreamsBuilder) -> None:
+    """A processor that says how it works on a whole batch."""
+    stream = builder.stream("in", key="string", value="json")
+    stream.process_values(_Stamped()).to("out", key_serde="string", value_serde="json")
+
+
 #: Programs whose functions are declared pure; those of others keep their nodes from columns.
 WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
 #: Programs that leave the results of a fold to its cache, and run by record without one.
@@ -316,5 +347,5 @@ BUILDS = [
     some_counts, repartitioned, sums, least,
     doubles, windows, one_by_one, having, regrouped, suppressed, hopping, kept_windows, kept_counts,
     reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
-    global_left_joined, mapped, reduced_by_functions, joined_by_a_function,
+    global_left_joined, mapped, reduced_by_functions, joined_by_a_function, processed,
 ]  # fmt: skip

@@ -94,6 +94,12 @@ def compound(e: Some) -> Some:
         | st.builds(x.CreateStruct, tuples(st.builds(x.StructField, names, e)))
         | st.builds(x.FunctionCall, names, arguments, is_distinct=booleans)
         | st.builds(x.FunctionCall, names, is_star=st.just(True))
+        | st.builds(
+            x.Over,
+            st.builds(x.FunctionCall, names, arguments),
+            tuples(e),
+            tuples(st.builds(q.OrderItem, e, booleans, maybe() | booleans)),
+        )
     )
 
 
@@ -115,6 +121,7 @@ items: Some = (
 def query_over(source: Some, tables: Some) -> Some:
     kinds = st.sampled_from(["INNER", "LEFT", "RIGHT", "FULL"])
     within = maybe() | st.builds(q.Within, spans, spans, maybe() | spans)
+    parts = st.builds(q.Query, tuples(items, 1), source, where=maybe() | few, is_distinct=booleans)
     return st.builds(
         q.Query,
         tuples(items, 1),
@@ -127,12 +134,18 @@ def query_over(source: Some, tables: Some) -> Some:
         order_by=tuples(st.builds(q.OrderItem, few, booleans, maybe() | booleans)),
         emit=st.sampled_from([None, "CHANGES", "FINAL"]),
         limit=maybe() | whole,
+        offset=maybe() | whole,
         is_distinct=booleans,
         common_tables=tables,
+        union_all=tuples(parts),
     )
 
 
-plain: Some = query_over(st.builds(q.Source, names, maybe() | names), st.just(()))
+_inner: Some = st.builds(q.Query, tuples(items, 1), st.builds(q.Source, names), where=maybe() | few)
+with_queries: Some = st.builds(x.InQuery, few, _inner, booleans) | st.builds(x.Exists, _inner)
+
+
+plain: Some = query_over(st.builds(q.Source, names, maybe() | names, booleans), st.just(()))
 queries: Some = query_over(
     st.builds(q.Source, names, maybe() | names) | st.builds(q.Subquery, plain, maybe() | names),
     tuples(st.builds(q.CommonTable, names, plain)),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from penstock import col, key, lit, struct, value, when
 from penstock.expr import expression as dsl
-from penstock.kernel.columns.batch import BatchColumn as ColumnOfBatch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.evaluate import evaluate
 from penstock.model import java
 from penstock.model.columns.row_columns import RowColumns
@@ -37,7 +37,7 @@ from penstock.sql.ast import expressions as x
 from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.expressions import (
-    BatchColumn,
+    Column,
     Scope,
     compile_columns,
     compile_condition,
@@ -84,7 +84,7 @@ constants: Some = st.recursive(literals, deeper, max_leaves=5)
 
 
 def scope_of(log: Callable[[str, Exception], None] = lambda _, __: None) -> Scope:
-    return Scope(tuple(BatchColumn(n, t) for n, (t, _) in COLUMNS.items()), FUNCTIONS, log=log)
+    return Scope(tuple(Column(n, t) for n, (t, _) in COLUMNS.items()), FUNCTIONS, log=log)
 
 
 def as_columns(table: list[tuple[Any, ...]]) -> RowColumns:
@@ -237,7 +237,7 @@ def test_dsl_over_columns_equals_record_by_record(
 
 def over_columns(expression: dsl.Expression, batch: list[tuple[Any, Any]]) -> Any:
     keys, values = [one for one, _ in batch], [other for _, other in batch]
-    return evaluate(expression, ColumnOfBatch(keys), ColumnOfBatch(values))
+    return evaluate(expression, BatchColumn(keys), BatchColumn(values))
 
 
 # Why the two languages keep evaluators of their own

@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 from penstock.model.sql.errors import SqlError
 from penstock.sql.syntax.format import format_expression, format_statement
 from penstock.sql.syntax.parser import keywords, parse, parse_expression, parse_statement
-from tests.properties.sql_strategies import administration, definitions, expressions, queries
+from tests.properties.sql_strategies import (
+    administration,
+    definitions,
+    expressions,
+    queries,
+    with_queries,
+)
 
 
-@given(node=expressions)
+@given(node=expressions | with_queries)
 def test_expressions_read_back_as_written(node: Any) -> None:
     """Brackets, quotes and signs keep the meaning of every expression."""
     assert parse_expression(format_expression(node)) == node

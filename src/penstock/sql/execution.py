@@ -52,6 +52,7 @@ from penstock.sql.statements.assertions import (
 )
 from penstock.sql.statements.insert_values import record_of, tombstone_of
 from penstock.sql.statements.listing import Listing
+from penstock.sql.statements.python_functions import create_function, drop_function
 from penstock.sql.statements.session import CATALOG_HANDLERS
 from penstock.topology.topology import Topology
 
@@ -66,7 +67,8 @@ class Execution:
     """Runs statements against ``catalog``, which is thrown away when one of them is refused."""
 
     catalog: Catalog
-    functions: FunctionRegistry
+    #: The functions of the library and of the program; those of CREATE FUNCTION are the catalog's.
+    registered: FunctionRegistry
     registry: SchemaRegistry | None
     defaults: Mapping[str, str]
     #: What is done to topics once the whole script has been accepted, in this order.
@@ -79,6 +81,15 @@ class Execution:
     @property
     def settings(self) -> dict[str, str]:
         return {**self.defaults, **self.catalog.properties}
+
+    @property
+    def functions(self) -> FunctionRegistry:
+        if not self.catalog.functions:
+            return self.registered
+        everything = self.registered.copy()
+        for function in self.catalog.functions.values():
+            function.register(everything)
+        return everything
 
     @format_errors_as_sql()
     def run(self, statement: ast.Statement, sql: str) -> StatementResult:
@@ -190,6 +201,16 @@ class Execution:
         dropped = self._changes.drop_type(statement)
         what = "dropped" if dropped else "does not exist"
         return StatementResult("drop-type", sql, f"type {statement.name} {what}")
+
+    def create_function(self, statement: ast.CreateFunction, sql: str) -> StatementResult:
+        made = create_function(statement, self.catalog, self.registered, self.defaults)
+        what = "created" if made else "exists already: nothing was done"
+        return StatementResult("create-function", sql, f"function {statement.name} {what}")
+
+    def drop_function(self, statement: ast.DropFunction, sql: str) -> StatementResult:
+        dropped = drop_function(statement, self.catalog, self.registered)
+        what = "dropped" if dropped else "does not exist"
+        return StatementResult("drop-function", sql, f"function {statement.name} {what}")
 
     def assert_topic(self, statement: ast.AssertTopic, sql: str) -> StatementResult:
         timeout_ms = int(self.settings.get(TOPIC_TIMEOUT, DEFAULT_TIMEOUT_MS))
@@ -368,6 +389,8 @@ _HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
     ast.AlterSource: Execution.alter,
     ast.CreateType: Execution.create_type,
     ast.DropType: Execution.drop_type,
+    ast.CreateFunction: Execution.create_function,
+    ast.DropFunction: Execution.drop_function,
     ast.AssertTopic: Execution.assert_topic,
     ast.AssertSchema: Execution.assert_schema,
     ast.Explain: Execution.explain,

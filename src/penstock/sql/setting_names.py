@@ -15,6 +15,8 @@ STREAMS_PREFIX = "ksql.streams."
 _KSQL_PREFIX = "ksql."
 #: Kafka Streams' settings for its own tests.
 _INTERNAL = "__"
+#: Whether CREATE FUNCTION may run Python. Only who starts the engine can say so.
+PYTHON_FUNCTIONS = "ksql.functions.python.enabled"
 #: Java's settings of consumers and producers that may stand without ``consumer.`` or ``producer.``.
 CLIENT_SETTINGS = frozenset({
     "acks", "allow.auto.create.topics", "auto.commit.interval.ms", "auto.include.jmx.reporter",

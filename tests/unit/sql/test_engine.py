@@ -301,3 +301,13 @@ def test_paused_query_stays_paused_when_it_is_made_anew() -> None:
     assert engine.queries["CSAS_A_0"].state == "RUNNING"
     engine.execute("PAUSE ALL; TERMINATE CSAS_A_0;")
     assert engine.catalog.paused == set()
+
+
+def test_push_query_leaves_out_the_rows_before_its_offset() -> None:
+    """LIMIT counts from there."""
+    with running(ORDERS) as script:
+        query = script.engine.query("SELECT id FROM orders EMIT CHANGES LIMIT 2 OFFSET 1;")
+        subscription = script.queries.subscribe(query)
+        for id_ in range(5):
+            script.pipe("orders", id_, {"price": id_})
+        assert subscription.rows == [{"ID": 1}, {"ID": 2}]

@@ -159,7 +159,7 @@ def test_key_formats_that_differ_are_made_equal() -> None:
         ("orders o JOIN items i ON o.id = i.name", "join-types"),
         ("orders o JOIN items i ON o.item > i.name", "join-condition"),
         ("orders o JOIN items i ON o.item = o.id", "join-condition"),
-        ("orders a JOIN orders b WITHIN 1 SECOND ON a.id = b.id", "self-join"),
+        ("orders JOIN orders WITHIN 1 SECOND ON orders.id = orders.id", "self-join"),
     ],
 )
 def test_join_that_is_not_possible_is_refused(join: str, code: str) -> None:

@@ -40,6 +40,7 @@ def test_key_can_be_renamed_and_copied() -> None:
         ("SELECT id, price AS rowtime FROM orders", "reserved-name"),
         ("SELECT id, price FROM orders WHERE price", "condition-not-boolean"),
         ("SELECT id, price FROM orders LIMIT 5", "limit"),
+        ("SELECT id, price FROM orders OFFSET 5", "limit"),
         ("SELECT id, price FROM orders EMIT FINAL", "emit-final"),
         ("SELECT o.id, price FROM orders", "unknown-source"),
         ("SELECT * FROM nothing", "unknown-source"),

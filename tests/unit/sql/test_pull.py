@@ -48,8 +48,16 @@ def answer(engine: SqlEngine, running: LocalQueries, sql: str) -> list[tuple[Any
     [
         ("SELECT * FROM towns ORDER BY town", [("Bonn", 2), ("Kiel", 0), ("Ulm", 2)]),
         ("SELECT age FROM people WHERE id = '2'", [(50,)]),
+        (
+            "SELECT town AS t FROM towns UNION ALL SELECT id FROM people ORDER BY t DESC LIMIT 4",
+            [("Ulm",), ("Kiel",), ("Bonn",), ("4",)],
+        ),
         ("SELECT id FROM people ORDER BY age DESC, id", [("4",), ("2",), ("3",), ("1",)]),
         ("SELECT id FROM people ORDER BY age, id LIMIT 2", [("1",), ("3",)]),
+        ("SELECT id FROM people ORDER BY age, id LIMIT 2 OFFSET 1", [("3",), ("2",)]),
+        ("SELECT id FROM people ORDER BY age, id OFFSET 3", [("4",)]),
+        ("SELECT id FROM people ORDER BY id LIMIT 5 OFFSET 9", []),
+        ("SELECT DISTINCT town FROM people offset ORDER BY town OFFSET 1", [("Ulm",)]),
         ("SELECT id FROM people ORDER BY age NULLS FIRST LIMIT 1", [("4",)]),
         ("SELECT age * 2 AS a FROM people ORDER BY a LIMIT 1", [(60,)]),
         (

@@ -17,6 +17,13 @@ def error_of(sql: str) -> ParseError:
 @pytest.mark.parametrize(
     ("sql", "name"),
     [
+        ("SELECT a FROM s UNION SELECT a FROM t;", "UNION without ALL"),
+        ("SELECT a FROM s UNION DISTINCT SELECT a FROM t;", "UNION without ALL"),
+        (
+            "SELECT LAG(a) OVER (PARTITION BY b ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM s;",
+            "a frame in OVER",
+        ),
+        ("SELECT a FROM s WHERE a > ALL (SELECT b FROM t);", "ANY or ALL of a query"),
         ("SELECT a FROM s INTERSECT SELECT a FROM t;", "INTERSECT"),
         ("SELECT a FROM s EXCEPT SELECT a FROM t;", "EXCEPT"),
         ("SELECT a FROM s QUALIFY n = 1;", "QUALIFY"),

@@ -5,6 +5,8 @@ import pytest
 from tests.unit.sql.queries import ITEMS, ORDERS, columns_of, engine_of, refusal
 
 FIRST = "CREATE STREAM x AS SELECT id, price FROM orders;"
+DISTINCT = "CREATE STREAM x AS SELECT DISTINCT id, price FROM orders;"
+LAG = "CREATE STREAM x AS SELECT id, LAG(price) OVER (PARTITION BY id) AS p FROM orders;"
 COUNTS = "CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;"
 
 
@@ -30,6 +32,11 @@ def test_filter_and_new_columns_keep_the_query() -> None:
         (FIRST, "CREATE STREAM x AS SELECT price, id FROM orders PARTITION BY price;"),
         (FIRST, "CREATE STREAM x AS SELECT id, price FROM others;"),
         (COUNTS, COUNTS.replace("COUNT(*)", "SUM(price)")),
+        (FIRST, DISTINCT),
+        (DISTINCT, DISTINCT.replace("price", "price, item")),
+        (LAG, LAG.replace("(PARTITION BY id)", "(PARTITION BY item)")),
+        (LAG, LAG.replace("LAG(price)", "LAG(price, 2)")),
+        (FIRST, FIRST.replace(";", " UNION ALL SELECT id, price FROM others;")),
         (
             "CREATE TABLE y AS SELECT name, kind FROM items;",
             "CREATE TABLE y AS SELECT name, kind, rowtime AS t FROM items;",

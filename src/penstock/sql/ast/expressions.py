@@ -148,6 +148,22 @@ class In(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class InQuery(Node):
+    """``value [NOT] IN (SELECT ...)``; ``query`` is a ``Query``."""
+
+    value: Expression
+    query: Node
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(Node):
+    """``EXISTS (SELECT ...)``; ``query`` is a ``Query``."""
+
+    query: Node
+
+
+@dataclass(frozen=True, slots=True)
 class Like(Node):
     """``value [NOT] LIKE pattern [ESCAPE 'c']``."""
 
@@ -269,6 +285,15 @@ class FunctionCall(Node):
     is_distinct: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Over(Node):
+    """``call OVER (PARTITION BY ... ORDER BY ...)``; the keys of ORDER BY are ``OrderItem``."""
+
+    call: FunctionCall
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[Node, ...] = ()
+
+
 Literals = (
     NullLiteral
     | BooleanLiteral
@@ -278,7 +303,7 @@ Literals = (
     | StringLiteral
     | TypedLiteral
 )
-Predicate = Comparison | And | Or | Not | Between | In | Like | IsNull
+Predicate = Comparison | And | Or | Not | Between | In | InQuery | Exists | Like | IsNull
 Constructor = CreateArray | CreateMap | CreateStruct
 Expression = (
     Literals
@@ -294,4 +319,5 @@ Expression = (
     | Dereference
     | Subscript
     | FunctionCall
+    | Over
 )

@@ -60,10 +60,14 @@ SelectItem = AllColumns | AllFields | SelectColumn
 
 @dataclass(frozen=True, slots=True)
 class Source(Node):
-    """A stream, a table or a common table expression, by name."""
+    """A stream, a table or a common table expression, by name.
+
+    With ``is_changes`` it is the stream of a table's changes: ``CHANGES(name)``.
+    """
 
     name: str
     alias: str | None = None
+    is_changes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,5 +163,8 @@ class Query(Node):
     order_by: tuple[OrderItem, ...] = ()
     emit: Emit | None = None
     limit: int | None = None
+    offset: int | None = None
     is_distinct: bool = False
     common_tables: tuple[CommonTable, ...] = ()
+    #: The queries behind UNION ALL. ORDER BY, EMIT, LIMIT and OFFSET are those of the whole.
+    union_all: tuple[Query, ...] = ()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from penstock.sql.ast.administration import AdministrationStatement
 from penstock.sql.ast.expressions import Expression, Literals
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
-from penstock.sql.ast.types import TypeNode
+from penstock.sql.ast.types import FieldType, TypeNode
 
 SourceKind = Literal["STREAM", "TABLE"]
 Constraint = Literal["KEY", "PRIMARY KEY", "HEADERS", "HEADER"]
@@ -162,6 +162,34 @@ class Explain(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateFunction(Node):
+    """``CREATE FUNCTION name [(parameters)] [RETURNS ...] LANGUAGE language [WITH (...)] AS body``.
+
+    ``parameters`` None means that the types come from the body. ``body_line`` is the line of the
+    script where the body begins.
+    """
+
+    name: str
+    language: str
+    body: str
+    parameters: tuple[FieldType, ...] | None = None
+    returns: TypeNode | None = None
+    is_table: bool = False
+    properties: tuple[Property, ...] = ()
+    or_replace: bool = False
+    if_not_exists: bool = False
+    body_line: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DropFunction(Node):
+    """``DROP FUNCTION [IF EXISTS] name``."""
+
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AssertTopic(Node):
     """``ASSERT [NOT EXISTS] TOPIC name [WITH (...)] [TIMEOUT ...]``."""
 
@@ -221,6 +249,8 @@ Statement = (
     | AlterSource
     | CreateType
     | DropType
+    | CreateFunction
+    | DropFunction
     | CreateConnector
     | DropConnector
     | Explain

@@ -90,6 +90,26 @@ def in_(span: Span | None, value: Any, negated: bool | None, items: Any) -> ast.
     return ast.In(value, items, negated=bool(negated), span=span)
 
 
+@builds("in_query")
+def in_query(span: Span | None, value: Any, negated: bool | None, query: Any) -> ast.InQuery:
+    return ast.InQuery(value, query, negated=bool(negated), span=span)
+
+
+@builds("exists")
+def exists(span: Span | None, query: Any) -> ast.Exists:
+    return ast.Exists(query, span=span)
+
+
+@builds("scalar_query")
+def scalar_query(span: Span | None, _: Any) -> None:
+    raise ParseError(
+        "not-supported",
+        "a query in the place of a value is not supported",
+        fix="join with the table, or use IN (SELECT ...) or EXISTS (SELECT ...) in WHERE",
+        span=span,
+    )
+
+
 @builds("like")
 def like(
     span: Span | None, value: Any, negated: bool | None, pattern: Any, escape: Token | None
@@ -186,6 +206,11 @@ def call_star(span: Span | None, name: str) -> ast.FunctionCall:
 @builds("call")
 def call(span: Span | None, name: str, distinct: bool | None, arguments: Any) -> ast.FunctionCall:
     return ast.FunctionCall(name, arguments or (), is_distinct=bool(distinct), span=span)
+
+
+@builds("over")
+def over(span: Span | None, call: ast.FunctionCall, partition_by: Any, order_by: Any) -> ast.Over:
+    return ast.Over(call, partition_by or (), order_by or (), span=span)
 
 
 @builds("lambda")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lark import Token
@@ -17,14 +18,26 @@ _MAX_INT = 2**31 - 1
 
 @builds("query")
 def query(
-    span: Span | None,
-    common_tables: Any,
-    distinct: bool | None,
-    items: Any,
-    source: Any,
-    *parts: Any,
+    span: Span | None, common_tables: Any, select: ast.Query, unions: Any, *parts: Any
 ) -> ast.Query:
-    window, where, group_by, partition_by, having, order_by, emit, limit = parts
+    order_by, emit, limit, offset = parts
+    return replace(
+        select,
+        union_all=unions,
+        order_by=order_by or (),
+        emit=emit,
+        limit=limit,
+        offset=offset,
+        common_tables=common_tables or (),
+        span=span,
+    )
+
+
+@builds("select")
+def select(
+    span: Span | None, distinct: bool | None, items: Any, source: Any, *parts: Any
+) -> ast.Query:
+    window, where, group_by, partition_by, having = parts
     return ast.Query(
         items,
         source,
@@ -33,13 +46,14 @@ def query(
         group_by=group_by,
         partition_by=partition_by,
         having=having,
-        order_by=order_by or (),
-        emit=emit,
-        limit=limit,
         is_distinct=bool(distinct),
-        common_tables=common_tables or (),
         span=span,
     )
+
+
+@builds("unions")
+def unions(_: Span | None, *parts: Any) -> tuple[ast.Query, ...]:
+    return parts
 
 
 @builds("common_tables", "select_items", "grouping", "order_by")
@@ -75,6 +89,19 @@ def select_column(span: Span | None, expression: Any, alias: str | None) -> ast.
 @builds("source")
 def source(span: Span | None, name: str, alias: str | None) -> ast.Source:
     return ast.Source(name, alias, span=span)
+
+
+@builds("changes")
+def changes(span: Span | None, function: str, name: str, alias: str | None) -> ast.Source:
+    if function != "CHANGES":
+        raise ParseError(
+            "unknown-source-function",
+            f"{function}(...) cannot stand in FROM",
+            fix=f"write FROM CHANGES({name}) for the changes of a table; table functions such as"
+            " EXPLODE stand in SELECT",
+            span=span,
+        )
+    return ast.Source(name, alias, is_changes=True, span=span)
 
 
 @builds("subquery")
@@ -173,7 +200,7 @@ def word(_: Span | None, token: Token) -> str:
     return str(token)
 
 
-@builds("limit", "print_interval", "schema_id")
+@builds("limit", "offset", "print_interval", "schema_id")
 def count(span: Span | None, token: Token) -> int:
     return whole(span, token, _MAX_INT)
 

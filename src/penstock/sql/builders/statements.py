@@ -11,6 +11,7 @@ from penstock.model.sql.span import Span
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.queries import Query, TimeSpan
+from penstock.sql.ast.types import FieldType, StructOf, TypeNode
 from penstock.sql.builders.rules import builds
 
 
@@ -88,6 +89,42 @@ def create_type(span: Span | None, if_not_exists: Any, name: str, type_: Any) ->
     return ast.CreateType(name, type_, if_not_exists=bool(if_not_exists), span=span)
 
 
+@builds("create_function")
+def create_function(
+    span: Span | None,
+    or_replace: Any,
+    if_not_exists: Any,
+    name: str,
+    parameters: Any,
+    *parts: Any,
+) -> ast.CreateFunction:
+    returned, language, properties, body = parts
+    return ast.CreateFunction(
+        name,
+        language,
+        str(body),
+        parameters,
+        None if returned is None else returned[0],
+        is_table=returned is not None and returned[1],
+        properties=properties or (),
+        or_replace=bool(or_replace),
+        if_not_exists=bool(if_not_exists),
+        body_line=body.line or 1,
+        span=span,
+    )
+
+
+@builds("returned_value")
+def returned_value(_: Span | None, type_: TypeNode) -> tuple[TypeNode, bool]:
+    return type_, False
+
+
+@builds("returned_rows")
+def returned_rows(span: Span | None, *fields: FieldType) -> tuple[TypeNode, bool]:
+    """A table of one column has its values; rows of more columns are structs."""
+    return (fields[0].type if len(fields) == 1 else StructOf(fields, span=span)), True
+
+
 @builds("create_connector")
 def create_connector(
     span: Span | None, kind: Any, if_not_exists: Any, name: str, properties: Any
@@ -128,6 +165,11 @@ def drop_type(span: Span | None, if_exists: Any, name: str) -> ast.DropType:
     return ast.DropType(name, if_exists=bool(if_exists), span=span)
 
 
+@builds("drop_function")
+def drop_function(span: Span | None, if_exists: Any, name: str) -> ast.DropFunction:
+    return ast.DropFunction(name, if_exists=bool(if_exists), span=span)
+
+
 @builds("drop_connector")
 def drop_connector(span: Span | None, if_exists: Any, name: str) -> ast.DropConnector:
     return ast.DropConnector(name, if_exists=bool(if_exists), span=span)
@@ -143,7 +185,7 @@ def new_column(span: Span | None, name: str, type_: Any) -> ast.NewColumn:
     return ast.NewColumn(name, type_, span=span)
 
 
-@builds("columns", "properties", "names")
+@builds("columns", "properties", "names", "parameters")
 def listed(_: Span | None, *items: Any) -> tuple[Any, ...]:
     return tuple(item for item in items if item is not None)
 

@@ -15,6 +15,7 @@ from penstock.sql.catalog.schema import Schema
 from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
+    from penstock.sql.functions.user import UserFunction
     from penstock.sql.planner.plan import QueryPlan
 
 WindowKind = Literal["TUMBLING", "HOPPING", "SESSION"]
@@ -78,6 +79,8 @@ class DataSource:
     is_source: bool = False
     topic_settings: TopicSettings = TopicSettings()
     sql: str = ""
+    #: For how long a row of a table counts, None for ever.
+    ttl_ms: int | None = None
 
     @property
     def is_compacted(self) -> bool:
@@ -120,6 +123,8 @@ class Catalog:
     topics: dict[str, int] = field(default_factory=dict)
     #: The ids of paused queries. Some may come back only with the next script.
     paused: set[str] = field(default_factory=set)
+    #: What CREATE FUNCTION made.
+    functions: dict[str, UserFunction] = field(default_factory=dict)
     #: Ids of queries that were terminated or dropped; whoever runs them deletes their state.
     ended: list[str] = field(default_factory=list)
     default_partitions: int = 1
@@ -134,6 +139,7 @@ class Catalog:
             properties=dict(self.properties),
             topics=dict(self.topics),
             paused=set(self.paused),
+            functions=dict(self.functions),
             ended=list(self.ended),
         )
 

@@ -72,6 +72,7 @@ class Definitions:
             is_source=statement.is_source,
             topic_settings=properties.topic(is_compacted=is_compacted(statement.kind, window)),
             sql=sql,
+            ttl_ms=properties.table_ttl_ms(statement.kind),
         )
         wrap = properties.flag("WRAP_SINGLE_VALUE")
         source = replace(source, value_format=replace(source.value_format, wrap=wrap))

@@ -82,6 +82,24 @@ def compile_node(node: ast.Expression, scope: Scope, hint: SqlType | None = None
     return _COMPILERS[type(node)](node, scope, compile_node)
 
 
+def _refuse_over(node: ast.Over, _: Scope, __: Any) -> Compiled:
+    raise AnalysisError(
+        "misplaced-over",
+        f"{format_expression(node)} can only stand in the SELECT of a query without GROUP BY",
+        fix="give it a name in an inner query: FROM (SELECT ..., ... OVER (...) AS n FROM s) q",
+        span=node.span,
+    )
+
+
+def _refuse_query(node: ast.InQuery | ast.Exists, _: Scope, __: Any) -> Compiled:
+    raise AnalysisError(
+        "misplaced-subquery",
+        "IN (SELECT ...) and EXISTS can only stand in WHERE, with AND, OR, and NOT before EXISTS",
+        fix="put the query into FROM and join with it",
+        span=node.span,
+    )
+
+
 _COMPILERS: dict[type, Callable[..., Compiled]] = {
     ast.NullLiteral: literals.compile_literal,
     ast.BooleanLiteral: literals.compile_literal,
@@ -107,4 +125,7 @@ _COMPILERS: dict[type, Callable[..., Compiled]] = {
     ast.Dereference: access.compile_dereference,
     ast.Subscript: access.compile_subscript,
     ast.FunctionCall: calls.compile_call,
+    ast.Over: _refuse_over,
+    ast.InQuery: _refuse_query,
+    ast.Exists: _refuse_query,
 }

@@ -25,6 +25,7 @@ from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog.catalog import Catalog, DataSource
 from penstock.sql.catalog.schema import PSEUDO_COLUMNS, SYSTEM_COLUMNS, WINDOW_COLUMNS
 from penstock.sql.planner.clauses.aliases import with_aliases_meant
+from penstock.sql.planner.clauses.changes import changes_of
 from penstock.sql.planner.names import AliasGenerator, join_column
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class AliasedSource:
     alias: str
     source: DataSource
     derived: Derived | None = None
+    #: The table whose changes ``source`` has.
+    changed: DataSource | None = None
 
     def has_column(self, name: str) -> bool:
         if self.source.schema.find(name) is not None:
@@ -115,21 +118,26 @@ def _sources(
                 )
             derived = plan_subquery(query, alias)
             yield AliasedSource(alias, derived.source, derived)
-        case Source(name, alias):
-            yield AliasedSource(alias or name, catalog.source(name, relation.span))
+        case Source(name, alias, is_changes):
+            source = catalog.source(name, relation.span)
+            if is_changes:
+                changes = changes_of(source, relation)
+                yield AliasedSource(alias or name, changes, changed=source)
+            else:
+                yield AliasedSource(alias or name, source)
 
 
 def _refuse_repeats(sources: tuple[AliasedSource, ...], query: Query) -> None:
     seen: set[str] = set()
     for each in sources:
-        if each.source.name in seen:
+        if each.alias in seen:
             raise AnalysisError(
                 "self-join",
-                f"{each.source.name} is joined with itself, which is not supported",
-                fix=f"CREATE a copy of {each.source.name} and join with the copy",
+                f"FROM has {each.alias} twice, so that its columns could not be told apart",
+                fix=f"give each a name: FROM {each.source.name} a JOIN {each.source.name} b",
                 span=query.source.span,
             )
-        seen.add(each.source.name)
+        seen.add(each.alias)
 
 
 class _Qualifier:
@@ -146,9 +154,11 @@ class _Qualifier:
 
     def change(self, node: Node) -> Node | None:
         match node:
-            case Subquery():
-                # Its names are its own, and resolved already.
+            case Subquery() | ast.Exists():
+                # Its names are its own, and resolved elsewhere.
                 return node
+            case ast.InQuery():
+                return replace(node, value=rewrite(node.value, self.change))
             case ColumnRef(name, None):
                 return self._qualified(node, name)
             case ColumnRef():

@@ -87,9 +87,9 @@ def grouped(
         stage,
         step=step,
         key_refs=refs,
-        equivalent=frozenset(),
+        equivalent=(),
         viable=(),
-        synthetic_key=None,
+        synthetic_keys=(),
         computed=tuple(zip(group_by, refs, strict=True)),
     )
     check_grouped_columns(items, having, after, windowed=query.window is not None)

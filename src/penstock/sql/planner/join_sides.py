@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.model.sql.errors import AnalysisError, SqlTypeError
-from penstock.model.sql.types import SqlType
 from penstock.sql.ast.expressions import ColumnRef, Comparison, Expression
 from penstock.sql.ast.queries import Join
 from penstock.sql.ast.walk import walk
@@ -20,19 +19,20 @@ class Sides:
     node: Join
     left: Stage
     right: Stage
-    left_on: Expression
-    right_on: Expression
+    left_on: tuple[Expression, ...]
+    right_on: tuple[Expression, ...]
 
     @property
     def condition(self) -> str:
-        return f"{format_expression(self.left_on)} = {format_expression(self.right_on)}"
+        pairs = zip(self.left_on, self.right_on, strict=True)
+        return " AND ".join(f"{format_expression(a)} = {format_expression(b)}" for a, b in pairs)
 
     def refuse(self, code: str, message: str, fix: str | None = None) -> AnalysisError:
         return AnalysisError(code, message, fix, span=self.node.on.span)
 
 
-def sides_of(node: Join, left: Stage, right: Stage) -> Sides:
-    on = node.on
+def pair_of(on: Expression, left: Stage, right: Stage) -> tuple[Expression, Expression]:
+    """Return the two sides of an equality, the left one first."""
     if not isinstance(on, Comparison) or on.operator != "=":
         raise AnalysisError(
             "join-condition",
@@ -42,9 +42,9 @@ def sides_of(node: Join, left: Stage, right: Stage) -> Sides:
         )
     first, second = _alias_of(on.left, on), _alias_of(on.right, on)
     if first in left.aliases and second in right.aliases:
-        return Sides(node, left, right, on.left, on.right)
+        return on.left, on.right
     if second in left.aliases and first in right.aliases:
-        return Sides(node, left, right, on.right, on.left)
+        return on.right, on.left
     raise AnalysisError(
         "join-condition",
         f"the condition {format_expression(on)} must compare {right.aliases[0]} with"
@@ -66,21 +66,21 @@ def _alias_of(expression: Expression, on: Comparison) -> str:
     return str(used.pop())
 
 
-def types_of(sides: Sides, environment: Environment) -> tuple[SqlType, SqlType]:
-    left = environment.type_of(sides.left_on, sides.left.columns)
-    right = environment.type_of(sides.right_on, sides.right.columns)
-    if left is None or right is None:
-        raise sides.refuse("join-condition", f"{sides.condition} compares with NULL")
-    return left, right
-
-
-def type_mismatch(sides: Sides, types: tuple[SqlType, SqlType]) -> SqlTypeError:
-    return SqlTypeError(
-        "join-types",
-        f"the two sides of {sides.condition} have different types: {types[0]} and {types[1]}",
-        fix="CAST one side to the type of the other",
-        span=sides.node.on.span,
-    )
+def check_types(sides: Sides, environment: Environment) -> None:
+    """Refuse expressions that can never be equal, because their types differ."""
+    for left_on, right_on in zip(sides.left_on, sides.right_on, strict=True):
+        left = environment.type_of(left_on, sides.left.columns)
+        right = environment.type_of(right_on, sides.right.columns)
+        shown = f"{format_expression(left_on)} = {format_expression(right_on)}"
+        if left is None or right is None:
+            raise sides.refuse("join-condition", f"{shown} compares with NULL")
+        if left != right:
+            raise SqlTypeError(
+                "join-types",
+                f"the two sides of {shown} have different types: {left} and {right}",
+                fix="CAST one side to the type of the other",
+                span=sides.node.on.span,
+            )
 
 
 def check_windows(sides: Sides) -> None:
@@ -125,7 +125,8 @@ def check_kinds(sides: Sides) -> None:
         raise sides.refuse(
             "join-on-non-key",
             f"a join with a table must use its primary key, {sides.condition} does not",
-            fix=f"join on the primary key of {sides.right.aliases[0]}",
+            fix=f"join on the primary key of {sides.right.aliases[0]}:"
+            f" {', '.join(format_expression(ref) for ref in sides.right.key_refs)}",
         )
     if right.is_table and not left.is_table and node.kind in ("RIGHT", "FULL"):
         raise sides.refuse(
@@ -135,10 +136,18 @@ def check_kinds(sides: Sides) -> None:
         )
 
 
-def is_key(expression: Expression, stage: Stage) -> bool:
-    if expression in stage.equivalent:
+def is_key(expressions: tuple[Expression, ...], stage: Stage) -> bool:
+    """Tell whether expressions are the key of a stage, all of it and in its order."""
+    if len(expressions) != len(stage.key_refs):
+        return False
+    return all(is_key_column(each, place, stage) for place, each in enumerate(expressions))
+
+
+def is_key_column(expression: Expression, place: int, stage: Stage) -> bool:
+    """Tell whether an expression always has the value of one column of the key."""
+    if expression == stage.key_refs[place]:
         return True
-    return len(stage.key_refs) == 1 and expression == stage.key_refs[0]
+    return bool(stage.equivalent) and expression in stage.equivalent[place]
 
 
 def check_partitions(sides: Sides, environment: Environment) -> None:

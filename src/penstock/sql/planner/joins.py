@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.formats.formats import format_named
 from penstock.model.sql.errors import AnalysisError
-from penstock.model.sql.types import SqlType, StructType
+from penstock.model.sql.types import StructType
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.queries import Join, Relation, Source
 from penstock.sql.catalog.catalog import FormatSpec
@@ -14,17 +14,16 @@ from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.expressions import Column
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.clauses.clock import refuse_clock
-from penstock.sql.planner.join_conditions import split_condition, with_condition
+from penstock.sql.planner.join_conditions import split_condition, with_condition, without_nulls
 from penstock.sql.planner.join_sides import (
     Sides,
     check_kinds,
     check_partitions,
+    check_types,
     check_windows,
     is_key,
-    sides_of,
-    type_mismatch,
-    types_of,
 )
+from penstock.sql.planner.key_names import rewritten, with_equal_names
 from penstock.sql.planner.names import AliasGenerator
 from penstock.sql.planner.partitioning import rekeyed
 from penstock.sql.planner.sources import source_stage
@@ -53,16 +52,25 @@ def _join(node: Join, analysis: Analysis, environment: Environment, prefix: str)
     left_prefix = f"{prefix}L_" if isinstance(node.left, Join) else f"{prefix}Left"
     left = _stage(node.left, analysis, environment, left_prefix)
     right = _stage(node.right, analysis, environment, f"{prefix}Right")
-    node, rest = split_condition(node, left, right, is_key)
-    sides = sides_of(node, left, right)
+    return join_stages(node, left, right, analysis, environment, prefix)
+
+
+def join_stages(
+    node: Join,
+    left: Stage,
+    right: Stage,
+    analysis: Analysis,
+    environment: Environment,
+    prefix: str,
+) -> Stage:
+    """Return the join of two stages by the condition of ``node``."""
+    sides, rest = split_condition(node, left, right)
     check_windows(sides)
     check_kinds(sides)
-    types = types_of(sides, environment)
     if _is_foreign_key(sides):
-        stage = _foreign_key_join(sides, types, prefix)
-    elif types[0] != types[1]:
-        raise type_mismatch(sides, types)
+        stage = _foreign_key_join(sides, environment, prefix)
     else:
+        check_types(sides, environment)
         stage = _equal_key_join(sides, analysis, environment, prefix)
     return with_condition(stage, rest, node, right, environment)
 
@@ -71,28 +79,22 @@ def _is_foreign_key(sides: Sides) -> bool:
     return sides.left.step.is_table and not is_key(sides.left_on, sides.left)
 
 
-def _foreign_key_join(sides: Sides, types: tuple[SqlType, SqlType], prefix: str) -> Stage:
+def _foreign_key_join(sides: Sides, environment: Environment, prefix: str) -> Stage:
     node, left, right = sides.node, sides.left, sides.right
-    refuse_clock((sides.left_on,), left, "ON")
+    refuse_clock(sides.left_on, left, "ON")
     if node.kind in ("RIGHT", "FULL"):
         raise sides.refuse(
             "join-kind",
             f"{node.kind} JOIN is not possible on a foreign key",
             fix="use INNER or LEFT JOIN",
         )
-    if left.is_join:
-        raise sides.refuse(
-            "foreign-key-join",
-            f"{sides.condition} is a join on a foreign key, which must be the only join",
-            fix="CREATE a table from the other joins first",
-        )
-    if types[0] != types[1]:
-        raise type_mismatch(sides, types)
+    check_types(sides, environment)
     if right.step.window is not None:
         raise sides.refuse("join-windows", "a foreign key cannot point at a windowed table")
-    if isinstance(types[1], StructType) and _has_schema_id(right.step.key_format):
+    has_fields = len(right.step.key) > 1 or isinstance(right.step.key[0].type, StructType)
+    if has_fields and _has_schema_id(right.step.key_format):
         # The schema that others wrote these keys with need not be the one written here.
-        right = _rewritten(right, left.step.key_format, f"{prefix}RightSourceKeyed")
+        right = rewritten(right, left.step.key_format, f"{prefix}RightSourceKeyed")
     step = ForeignKeyJoinStep(
         name=f"{prefix}Join",
         kind=node.kind,
@@ -110,55 +112,76 @@ def _equal_key_join(
     sides: Sides, analysis: Analysis, environment: Environment, prefix: str
 ) -> Stage:
     check_partitions(sides, environment)
+    sides = without_nulls(sides, environment)
     left = _keyed(sides.left, sides.left_on, environment, f"{prefix}LeftSourceKeyed")
     right = _keyed(sides.right, sides.right_on, environment, f"{prefix}RightSourceKeyed")
     key_format = _key_format(left, right, environment)
     left = _in_format(left, key_format, f"{prefix}LeftSourceKeyed")
     right = _in_format(right, key_format, f"{prefix}RightSourceKeyed")
-    if _is_rekeyed(right):
-        # Schemas have the names of columns in them, and equal keys must have equal bytes.
-        right = replace(right, step=replace(right.step, key=left.step.key))
+    left, right = with_equal_names(left, right, prefix)
     equivalent = _equivalent(sides)
     viable = _viable(sides, equivalent)
-    columns: tuple[Column, ...] = (*left.columns, *right.columns)
-    type_ = left.step.key[0].type
-    synthetic = None
-    if viable:
-        ref = next((each for each in viable if analysis.projects(each)), viable[0])
-        key_name = f"{ref.source}_{ref.name}"
-    else:
-        names = [c.name for each in analysis.sources for c in each.source.schema.columns]
-        synthetic = key_name = AliasGenerator(names).join_key()
-        ref = ColumnRef(synthetic)
-        columns = (*columns, Column(synthetic, type_))
+    key = _key(left, viable, analysis)
     step = JoinStep(
         name=f"{prefix}Join",
         kind=sides.node.kind,
         left=left.step,
         right=right.step,
         within=sides.node.within,
-        has_key_column=synthetic is not None,
-        columns=columns,
-        key=(SourceColumn(key_name, type_, "KEY"),),
+        key_columns=key.appended,
+        columns=(*left.columns, *right.columns, *key.extra),
+        key=key.columns,
         key_format=key_format,
         window=left.step.window,
         is_table=left.step.is_table,
     )
     return Stage(
         step,
-        (ref,),
+        key.refs,
         (*left.aliases, *right.aliases),
         topic=right.topic,
         equivalent=equivalent,
         viable=viable,
-        synthetic_key=synthetic,
+        synthetic_keys=tuple(column.name for column in key.extra),
     )
 
 
-def _keyed(stage: Stage, on: Expression, environment: Environment, name: str) -> Stage:
+@dataclass(frozen=True, slots=True)
+class _JoinKey:
+    """The key of a join: how it is called, and its columns that neither side has."""
+
+    refs: tuple[ColumnRef, ...]
+    columns: tuple[SourceColumn, ...]
+    extra: tuple[Column, ...]
+    appended: tuple[int, ...]
+
+
+def _key(left: Stage, viable: tuple[tuple[ColumnRef, ...], ...], analysis: Analysis) -> _JoinKey:
+    taken = [c.name for each in analysis.sources for c in each.source.schema.columns]
+    names = AliasGenerator(taken)
+    refs: list[ColumnRef] = []
+    columns: list[SourceColumn] = []
+    extra: list[Column] = []
+    appended: list[int] = []
+    for place, candidates in enumerate(viable):
+        type_ = left.step.key[place].type
+        if candidates:
+            ref = next((each for each in candidates if analysis.projects(each)), candidates[0])
+            name = f"{ref.source}_{ref.name}"
+        else:
+            name = names.join_key()
+            ref = ColumnRef(name)
+            extra.append(Column(name, type_))
+            appended.append(place)
+        refs.append(ref)
+        columns.append(SourceColumn(name, type_, "KEY"))
+    return _JoinKey(tuple(refs), tuple(columns), tuple(extra), tuple(appended))
+
+
+def _keyed(stage: Stage, on: tuple[Expression, ...], environment: Environment, name: str) -> Stage:
     if is_key(on, stage):
         return stage
-    return rekeyed(stage, (on,), environment, name, "JOIN ON")
+    return rekeyed(stage, on, environment, name, "JOIN ON")
 
 
 def _is_rekeyed(stage: Stage) -> bool:
@@ -192,36 +215,40 @@ def _in_format(stage: Stage, key_format: FormatSpec, name: str) -> Stage:
             f" have to be {key_format.name}, which is not possible",
             fix="use the same KEY_FORMAT on both sides",
         )
-    return _rewritten(stage, key_format, name)
-
-
-def _rewritten(stage: Stage, key_format: FormatSpec, name: str) -> Stage:
-    step = RekeyStep(
-        name=name,
-        input=stage.step,
-        expressions=tuple(stage.key_refs),
-        is_forced=True,
-        **shape_of(stage.step, key_format=key_format),
-    )
-    return replace(stage, step=step)
+    return rewritten(stage, key_format, name)
 
 
 def _has_schema_id(spec: FormatSpec) -> bool:
     return format_named(spec.name).infers
 
 
-def _equivalent(sides: Sides) -> frozenset[Expression]:
-    """Gives all expressions that equal the key; after a FULL JOIN either side may be missing."""
-    if sides.node.kind == "FULL":
-        return frozenset()
-    own = frozenset((sides.left_on, sides.right_on))
-    for side in (sides.left, sides.right):
-        if side.equivalent & own:
-            own |= side.equivalent
-    return own
+def _equivalent(sides: Sides) -> tuple[frozenset[Expression], ...]:
+    """Return, for each column of the key, all expressions that equal it.
+
+    After a FULL JOIN either side may be missing, so that nothing does.
+    """
+    found: list[frozenset[Expression]] = []
+    for pair in zip(sides.left_on, sides.right_on, strict=True):
+        own = frozenset[Expression](pair if sides.node.kind != "FULL" else ())
+        for side in (sides.left, sides.right):
+            for known in side.equivalent:
+                if known & own:
+                    own |= known
+        found.append(own)
+    return tuple(found)
 
 
-def _viable(sides: Sides, equivalent: frozenset[Expression]) -> tuple[ColumnRef, ...]:
-    candidates = (*sides.left.viable, sides.left_on, *sides.right.viable, sides.right_on)
-    columns = [c for c in candidates if isinstance(c, ColumnRef) and c in equivalent]
-    return tuple(dict.fromkeys(columns))
+def _viable(
+    sides: Sides, equivalent: tuple[frozenset[Expression], ...]
+) -> tuple[tuple[ColumnRef, ...], ...]:
+    found: list[tuple[ColumnRef, ...]] = []
+    for place, known in enumerate(equivalent):
+        candidates = (
+            *(ref for refs in sides.left.viable for ref in refs),
+            sides.left_on[place],
+            *(ref for refs in sides.right.viable for ref in refs),
+            sides.right_on[place],
+        )
+        columns = [each for each in candidates if isinstance(each, ColumnRef) and each in known]
+        found.append(tuple(dict.fromkeys(columns)))
+    return tuple(found)

@@ -97,9 +97,9 @@ def rekeyed(
         stage,
         step=step,
         key_refs=tuple(refs),
-        equivalent=frozenset(),
+        equivalent=(),
         viable=(),
-        synthetic_key=None,
+        synthetic_keys=(),
         computed=tuple(zip(expressions, refs, strict=True)),
     )
 
@@ -140,9 +140,7 @@ def _without_key(stage: Stage, expressions: tuple[Expression, ...]) -> Stage:
         window=None,
         is_table=False,
     )
-    return replace(
-        stage, step=step, key_refs=(), equivalent=frozenset(), viable=(), synthetic_key=None
-    )
+    return replace(stage, step=step, key_refs=(), equivalent=(), viable=(), synthetic_keys=())
 
 
 def _refuse_functions(expression: Expression, environment: Environment) -> None:

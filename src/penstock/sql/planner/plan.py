@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.sql.ast.expressions import ColumnRef, Expression
+from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
 from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
@@ -15,10 +15,12 @@ from penstock.sql.planner.steps import (
     FilterStep,
     ForeignKeyJoinStep,
     JoinStep,
+    OverStep,
     ProjectStep,
     RekeyStep,
     SourceStep,
     Step,
+    UnionStep,
 )
 
 
@@ -36,6 +38,8 @@ class QueryPlan:
     columns: tuple[SourceColumn, ...]
     sink: DataSource | None
     limit: int | None = None
+    #: How many rows a push query leaves out before the first one it gives.
+    offset: int = 0
     settings: tuple[tuple[str, str], ...] = ()
     sql: str = ""
     replaces: bool = False
@@ -51,6 +55,8 @@ def inputs(step: Step) -> tuple[Step, ...]:
     """Gives the steps right before a step."""
     if isinstance(step, JoinStep | ForeignKeyJoinStep):
         return step.left, step.right
+    if isinstance(step, UnionStep):
+        return step.inputs
     return () if isinstance(step, SourceStep) else (step.input,)  # type: ignore[attr-defined]
 
 
@@ -72,6 +78,13 @@ def columns_used(step: Step) -> frozenset[ColumnRef]:
     )
 
 
+def calls_of(step: Step) -> Iterator[FunctionCall]:
+    """Gives the calls of functions in the expressions of a step and of those before it."""
+    for each in steps_of(step):
+        for expression in expressions_of(each):
+            yield from (node for node in walk(expression) if isinstance(node, FunctionCall))
+
+
 def expressions_of(step: Step) -> tuple[Expression, ...]:
     """Give the expressions of one step."""
     match step:
@@ -83,7 +96,10 @@ def expressions_of(step: Step) -> tuple[Expression, ...]:
             return step.calls
         case AggregateStep():
             return (*step.group_by, *step.calls)
+        case OverStep():
+            parts = (each for call in step.calls for each in (call.value, call.default))
+            return (*step.partition_by, *step.key_refs, *(each for each in parts if each))
         case ForeignKeyJoinStep():
-            return (step.foreign_key,)
+            return step.foreign_key
         case _:
             return ()

@@ -74,8 +74,9 @@ def _columns_of_join(item: AllColumns, stage: Stage, analysis: Analysis) -> Iter
     if stage.computed and item.source is None:
         yield from _columns_of_rekeyed_join(item, stage)
         return
-    if stage.synthetic_key is not None and item.source is None:
-        yield SelectColumn(ColumnRef(stage.synthetic_key), stage.synthetic_key, span=item.span)
+    if item.source is None:
+        for name in stage.synthetic_keys:
+            yield SelectColumn(ColumnRef(name), name, span=item.span)
     for alias in stage.aliases:
         if item.source not in (None, alias):
             continue
@@ -122,10 +123,14 @@ def _all_fields(item: AllFields, stage: Stage, environment: Environment) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """The last stage of a query and the columns of its result, in the order of SELECT."""
+    """The last stage of a query and the columns of its result, those of the key first.
+
+    ``selected`` are the same columns in the order of SELECT.
+    """
 
     stage: Stage
     columns: tuple[SourceColumn, ...]
+    selected: tuple[SourceColumn, ...] = ()
 
 
 def projected(
@@ -144,15 +149,19 @@ def projected(
         keys = {}
     values: list[tuple[str, Expression]] = []
     shown: list[SourceColumn] = []
+    selected: list[SourceColumn] = []
     by_index = {index: name for name, index in keys.items()}
     for place, item in enumerate(items):
         assert item.alias is not None
-        if item.alias in keys and _key_index(stage, item) is not None:
+        index = _key_index(stage, item) if item.alias in keys else None
+        if index is not None:
+            selected.append(SourceColumn(item.alias, stage.step.key[index].type, "KEY"))
             continue
         wanted = target[place] if place < len(target) else None
         expression = _cast(item.expression, wanted, stage, environment)
         values.append((item.alias, expression))
         shown.append(SourceColumn(item.alias, _type(expression, stage, environment)))
+        selected.append(shown[-1])
     key = tuple(
         SourceColumn(by_index.get(i, column.name), column.type, "KEY")
         for i, column in enumerate(stage.step.key)
@@ -170,7 +179,7 @@ def projected(
         window=stage.step.window,
         is_table=stage.step.is_table,
     )
-    return Projected(replace(stage, step=step), columns)
+    return Projected(replace(stage, step=step), columns, tuple(selected))
 
 
 def _is_window_bound(item: SelectColumn) -> bool:
@@ -211,9 +220,11 @@ def _key_names(stage: Stage, items: list[SelectColumn], analysis: Analysis) -> d
 
 def _missing_key(stage: Stage, missing: list[ColumnRef], analysis: Analysis) -> AnalysisError:
     origin = {ref: expression for expression, ref in stage.computed}
-    wanted = " and ".join(format_expression(origin.get(ref, ref)) for ref in missing)
-    if stage.viable:
-        wanted = " or ".join(format_expression(ref) for ref in stage.viable)
+    choices = {ref: refs for ref, refs in zip(stage.key_refs, stage.viable, strict=False) if refs}
+    wanted = " and ".join(
+        " or ".join(format_expression(origin.get(each, each)) for each in choices.get(ref, (ref,)))
+        for ref in missing
+    )
     return AnalysisError(
         "missing-key",
         f"the key is missing in the SELECT: it must contain {wanted}",

@@ -8,13 +8,22 @@ from functools import partial
 
 from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.node import Node
-from penstock.sql.ast.queries import Query
+from penstock.sql.ast.queries import Query, Source
 from penstock.sql.ast.statements import CreateAsSelect, InsertInto
 from penstock.sql.catalog.catalog import Catalog, DataSource, FormatSpec
+from penstock.sql.catalog.properties import (
+    CREATE_AS_PROPERTIES,
+    WithProperties,
+    read_properties,
+)
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.analysis import Analysis, analyze
 from penstock.sql.planner.clauses.clock import refuse_clock
+from penstock.sql.planner.clauses.distinct import distinct_groups, distinct_rows
+from penstock.sql.planner.clauses.over import numbered
+from penstock.sql.planner.clauses.semi_joins import semi_joined
+from penstock.sql.planner.clauses.union import common_columns, united
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.grouping import GroupFormats, grouped
 from penstock.sql.planner.insertion import check_insertion, insertion_target
@@ -25,8 +34,20 @@ from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.planner.projection import Projected, expanded, projected
 from penstock.sql.planner.sink import DEFAULT_KEY_FORMAT, sink_of
 from penstock.sql.planner.stage import Environment
+from penstock.sql.planner.steps import DistinctStep
 from penstock.sql.planner.subqueries import Derived, derived_source, inlined
 from penstock.sql.planner.table_functions import exploded
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What CREATE ... AS says of its query: whether it makes a table, how long its rows count."""
+
+    is_table: bool = False
+    ttl_ms: int | None = None
+
+
+_ANYTHING = Wanted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +60,10 @@ class Planner:
 
     def create_as(self, statement: CreateAsSelect, query_id: str) -> QueryPlan:
         """Plans CREATE ... AS SELECT, with the stream or table it makes as sink."""
-        analysis, result = self._planned(statement.query, is_persistent=True)
+        properties = read_properties(statement.properties, CREATE_AS_PROPERTIES)
+        wanted = Wanted(is_table=statement.kind == "TABLE", ttl_ms=properties.ttl_ms())
+        analysis, result = self._planned(statement.query, is_persistent=True, wanted=wanted)
+        _check_ttl(properties, result)
         self._check_kind(statement, result)
         sink = sink_of(statement, analysis, result, self.settings)
         return self._plan(query_id, result, sink)
@@ -55,7 +79,8 @@ class Planner:
     def select(self, query: Query, query_id: str) -> QueryPlan:
         """Plans SELECT ... EMIT CHANGES, whose rows go to whoever asked."""
         _, result = self._planned(query, is_persistent=False)
-        return replace(self._plan(query_id, result, None), limit=query.limit)
+        plan = self._plan(query_id, result, None)
+        return replace(plan, limit=query.limit, offset=query.offset or 0)
 
     def _planned(
         self,
@@ -64,8 +89,11 @@ class Planner:
         is_persistent: bool,
         target: tuple[SourceColumn, ...] = (),
         prefix: str = "",
+        wanted: Wanted = _ANYTHING,
     ) -> tuple[Analysis, Projected]:
         query = inlined(query)
+        if query.union_all:
+            return self._united(query, is_persistent, target, prefix)
         _refuse_unsupported(query)
         environment = Environment(
             self.functions, self.catalog.types, self.settings, self.catalog.topics, prefix
@@ -75,15 +103,46 @@ class Planner:
         query = analysis.query
         _check_clauses(analysis)
         stage = joined(analysis, environment)
-        stage = filtered(stage, query.where, environment)
+        stage, where = semi_joined(stage, analysis, environment, inner, self._source)
+        stage = filtered(stage, where, environment)
         stage = partitioned(stage, query.partition_by, environment)
         query = expanded(stage, query, analysis, environment)
+        query = distinct_groups(stage, query, wants_table=wanted.is_table)
         stage, query = exploded(stage, query, environment)
+        stage, query = numbered(stage, query, environment)
         formats = self._formats(analysis)
         stage, query = grouped(stage, query, environment, formats, is_persistent=is_persistent)
         if is_persistent:
             stage = ordered_key(stage, query, environment)
-        return analysis, projected(stage, query, analysis, environment, target)
+        result = projected(stage, query, analysis, environment, target)
+        return analysis, distinct_rows(
+            result, query, has_key=is_persistent, ttl_ms=wanted.ttl_ms, prefix=prefix
+        )
+
+    def _source(self, node: Source) -> DataSource:
+        return self.catalog.source(node.name, node.span)
+
+    def _united(
+        self, query: Query, is_persistent: bool, target: tuple[SourceColumn, ...], prefix: str
+    ) -> tuple[Analysis, Projected]:
+        """Plans the queries of UNION ALL, again if a type of one is wider than that of another."""
+        queries = (replace(query, union_all=()), *query.union_all)
+
+        def plan_all(wanted: tuple[SourceColumn, ...]) -> list[tuple[Analysis, Projected]]:
+            return [
+                self._planned(
+                    each,
+                    is_persistent=is_persistent,
+                    target=wanted,
+                    prefix=f"{prefix}Union{place}-",
+                )
+                for place, each in enumerate(queries)
+            ]
+
+        planned = plan_all(target)
+        columns = common_columns([result for _, result in planned], queries)
+        planned = plan_all(tuple(columns))
+        return planned[0][0], united([result for _, result in planned], queries, prefix)
 
     def _derived(self, query: Query, alias: str, *, prefix: str) -> Derived:
         """Plans an inner query; its key must be in its SELECT, as that of a table of its own."""
@@ -119,7 +178,6 @@ class Planner:
 def _refuse_unsupported(query: Query) -> None:
     refused: tuple[tuple[bool, str, str, Node], ...] = (
         (bool(query.order_by), "ORDER BY", "sort where the rows are read", query),
-        (query.is_distinct, "SELECT DISTINCT", "use GROUP BY", query),
     )
     for is_used, what, fix, node in refused:
         if is_used:
@@ -129,6 +187,15 @@ def _refuse_unsupported(query: Query) -> None:
                 fix=fix,
                 span=node.span,
             )
+
+
+def _check_ttl(properties: WithProperties, result: Projected) -> None:
+    if properties.ttl_ms() is not None and not isinstance(result.stage.step, DistinctStep):
+        raise properties.bad(
+            "ROW_TTL",
+            "ROW_TTL of a query says how long SELECT DISTINCT remembers a row of a stream",
+            fix="give ROW_TTL to the table that the query reads, or use WINDOW",
+        )
 
 
 def _check_clauses(analysis: Analysis) -> None:
@@ -147,13 +214,14 @@ def _check_clauses(analysis: Analysis) -> None:
             fix="use EMIT CHANGES",
             span=query.span,
         )
-    if query.limit is not None and analysis.is_persistent:
-        raise AnalysisError(
-            "limit",
-            "a query that fills a stream or table never ends, so it has no LIMIT",
-            fix="leave LIMIT out",
-            span=query.span,
-        )
+    for word, count in (("LIMIT", query.limit), ("OFFSET", query.offset)):
+        if count is not None and analysis.is_persistent:
+            raise AnalysisError(
+                "limit",
+                f"a query that fills a stream or table never ends, so it has no {word}",
+                fix=f"leave {word} out",
+                span=query.span,
+            )
     _refuse_kafka_values(analysis)
     _refuse_windowed_tables(analysis)
 

@@ -6,13 +6,14 @@ from penstock.sql.ast.expressions import ColumnRef
 from penstock.sql.catalog.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS
 from penstock.sql.expressions import Column
 from penstock.sql.planner.analysis import AliasedSource
+from penstock.sql.planner.clauses.changes import changes_stage
 from penstock.sql.planner.stage import Stage
 from penstock.sql.planner.steps import SourceStep
 
 
 def source_stage(aliased: AliasedSource, name: str) -> Stage:
     """Gives the first stage of a query; ``name`` is what its store is called after."""
-    source, alias = aliased.source, aliased.alias
+    source, alias = aliased.changed or aliased.source, aliased.alias
     schema = source.schema
     named = [(c.name, c.type) for c in (*schema.value, *schema.headers)]
     named.extend(PSEUDO_COLUMNS)
@@ -29,4 +30,5 @@ def source_stage(aliased: AliasedSource, name: str) -> Stage:
         source=source,
     )
     key_refs = tuple(ColumnRef(c.name, alias) for c in schema.key)
-    return Stage(step, key_refs, (alias,), topic=source.topic)
+    stage = Stage(step, key_refs, (alias,), topic=source.topic)
+    return stage if aliased.changed is None else changes_stage(stage, source)

@@ -52,12 +52,14 @@ class Stage:
     step: Step
     key_refs: tuple[ColumnRef, ...]
     aliases: tuple[str, ...]
-    # Expressions that are equal to the key of a join, and those of them that are columns.
-    equivalent: frozenset[Expression] = frozenset()
-    viable: tuple[ColumnRef, ...] = ()
+    # For each column of a join's key: expressions that are equal to it, and those of them that
+    # are columns.
+    equivalent: tuple[frozenset[Expression], ...] = ()
+    viable: tuple[tuple[ColumnRef, ...], ...] = ()
     # Expressions that a clause computed, and the columns that now hold their values.
     computed: tuple[tuple[Expression, ColumnRef], ...] = field(default=())
-    synthetic_key: str | None = None
+    # Columns of the key that no column of either side holds.
+    synthetic_keys: tuple[str, ...] = ()
     is_foreign_key_join: bool = False
     # The topic whose number of partitions counts for a join.
     topic: str = ""

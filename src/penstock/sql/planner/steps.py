@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
+from penstock.model.sql.types import SqlType
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
 from penstock.sql.ast.queries import JoinKind, Window, Within
 from penstock.sql.catalog.catalog import DataSource, FormatSpec, WindowSpec
@@ -33,6 +34,13 @@ class SourceStep(Step):
     """Reads a topic. Rows are value and header columns, pseudo columns, key, window bounds."""
 
     source: DataSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesStep(Step):
+    """Turns the records of a table's topic into rows about changes, each with the row before."""
+
+    input: SourceStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,23 +85,70 @@ class ExplodeStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinStep(Step):
-    """Joins on equal keys. With ``has_key_column`` the key's value is appended to the row."""
+    """Joins on equal keys; ``key_columns`` are the places in the key that rows get as columns."""
 
     kind: JoinKind
     left: Step
     right: Step
     within: Within | None = None
-    has_key_column: bool = False
+    key_columns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeyJoinStep(Step):
-    """Joins each left row with the right row whose key an expression over the left gives."""
+    """Joins each left row with the right row whose key expressions over the left give."""
 
     kind: JoinKind
     left: Step
     right: Step
-    foreign_key: Expression
+    foreign_key: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OverCall:
+    """ROW_NUMBER, or LAG: the value that an expression had some rows before."""
+
+    name: Literal["ROW_NUMBER", "LAG"]
+    type: SqlType
+    value: Expression | None = None
+    rows: int = 0
+    default: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverStep(Step):
+    """Appends what calls say about a row and those before it; the key stays as it is.
+
+    ``key_refs`` are the columns that hold the key. With ``by_time`` a row that is older than the
+    one before it is dropped.
+    """
+
+    input: Step
+    partition_by: tuple[Expression, ...]
+    keeps_key: bool
+    key_refs: tuple[ColumnRef, ...]
+    calls: tuple[OverCall, ...]
+    by_time: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistinctStep(Step):
+    """Lets each row of a stream through once.
+
+    Without ``has_key`` only the columns decide, not the key. A row is remembered for ``ttl_ms``,
+    or for ever.
+    """
+
+    input: Step
+    has_key: bool
+    ttl_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnionStep(Step):
+    """Puts the rows of several inputs into one stream; all inputs have the same columns."""
+
+    inputs: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from penstock.sql.catalog.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS, Schema
 from penstock.sql.expressions import Column
 from penstock.sql.planner.projection import Projected
 from penstock.sql.planner.stage import Stage
-from penstock.sql.planner.steps import DerivedStep
+from penstock.sql.planner.steps import DerivedStep, RekeyStep, UnionStep, shape_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,13 @@ def _replaced(query: Query, known: dict[str, Query], table: CommonTable | None =
 
     def change(node: Node) -> Node | None:
         if isinstance(node, Source) and node.name in known:
+            if node.is_changes:
+                raise AnalysisError(
+                    "changes-of-query",
+                    f"CHANGES takes a table of the catalog; {node.name} is a query of WITH",
+                    fix="CREATE the table first",
+                    span=node.span,
+                )
             return Subquery(known[node.name], node.alias or node.name, span=node.span)
         return None
 
@@ -89,4 +96,20 @@ def derived_stage(derived: Derived, alias: str) -> Stage:
         is_table=inner.step.is_table,
     )
     refs = tuple(ColumnRef(column.name, alias) for column in schema.key)
-    return Stage(step, refs, (alias,), topic=inner.topic)
+    stage = Stage(step, refs, (alias,), topic=inner.topic)
+    return _with_equal_keys_together(stage) if isinstance(inner.step, UnionStep) else stage
+
+
+def _with_equal_keys_together(stage: Stage) -> Stage:
+    """Sends rows through a repartition topic where a clause needs equal keys in one place.
+
+    The topics of UNION ALL may have different numbers of partitions.
+    """
+    step = RekeyStep(
+        name=f"{stage.step.name}-Keyed",
+        input=stage.step,
+        expressions=stage.key_refs,
+        is_forced=True,
+        **shape_of(stage.step),
+    )
+    return replace(stage, step=step)

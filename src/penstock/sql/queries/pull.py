@@ -9,19 +9,19 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.types import ArrayType, MapType, StructType
 from penstock.runtime.local.outbox import ProducedRecord
-from penstock.sql.ast.expressions import ColumnRef, Expression
+from penstock.sql.ast.expressions import ColumnRef, Exists, Expression, InQuery, Over
 from penstock.sql.ast.queries import OrderItem, Query, SelectColumn, Source
+from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.python_values import row_converter
-from penstock.sql.queries.push import PushQuery, Row
+from penstock.sql.queries.push import PushQuery, Row, page
 from penstock.topology.topology import Topology
 
 _ORDER = "KSQL_ORDER_"
@@ -36,6 +36,10 @@ def as_push_query(query: Query) -> Query:
     before: SELECT A FROM T ORDER BY B DESC LIMIT 3
     after:  SELECT A, B AS KSQL_ORDER_0 FROM T EMIT CHANGES
     """
+    _refuse_over(query)
+    if query.union_all:
+        _check_union(query)
+        return replace(query, order_by=(), limit=None, offset=None, emit="CHANGES")
     aliases = {i.alias: i.expression for i in query.items if isinstance(i, SelectColumn)}
     hidden = tuple(
         SelectColumn(_meant(item.expression, aliases), f"{_ORDER}{place}", span=item.span)
@@ -47,8 +51,38 @@ def as_push_query(query: Query) -> Query:
         order_by=(),
         is_distinct=False,
         limit=None,
+        offset=None,
         emit="CHANGES",
     )
+
+
+def _refuse_over(query: Query) -> None:
+    over = next((node for node in walk(query) if isinstance(node, Over)), None)
+    if over is not None:
+        raise AnalysisError(
+            "pull-over",
+            "OVER is for streams, whose rows have an order; a SELECT without EMIT reads a table",
+            fix="use ORDER BY and LIMIT, or add EMIT CHANGES",
+            span=over.span,
+        )
+
+
+def _check_union(query: Query) -> None:
+    if any(each.is_distinct for each in (query, *query.union_all)):
+        raise AnalysisError(
+            "not-supported",
+            "DISTINCT cannot be used in UNION ALL of a query that is answered once",
+            fix="leave DISTINCT out",
+            span=query.span,
+        )
+    for item in query.order_by:
+        if not isinstance(item.expression, ColumnRef) or item.expression.source is not None:
+            raise AnalysisError(
+                "union-order",
+                "ORDER BY behind UNION ALL takes names of columns of the first SELECT",
+                fix="give the expression a name with AS in every SELECT",
+                span=item.span,
+            )
 
 
 def _meant(expression: Expression, aliases: dict[str | None, Expression]) -> Expression:
@@ -64,9 +98,20 @@ def pulled_catalog(query: Query, catalog: Catalog) -> Catalog:
     Each row comes once, so every aggregate can take it. Joins need tables as they are.
     """
     found = catalog.copy()
-    if isinstance(query.source, Source):
-        source = found.source(query.source.name, query.source.span)
-        found.sources[source.name] = replace(source, kind="STREAM")
+    if any(isinstance(node, InQuery | Exists) for node in walk(query)):
+        # A row may come before its partner, so that it must be a row of a table.
+        return found
+    for each in (query, *query.union_all):
+        if isinstance(each.source, Source):
+            if each.source.is_changes:
+                raise AnalysisError(
+                    "pull-changes",
+                    "the changes of a table cannot be asked for once: only its last rows are kept",
+                    fix="add EMIT CHANGES, or ask the table itself",
+                    span=each.source.span,
+                )
+            source = found.source(each.source.name, each.source.span)
+            found.sources[source.name] = replace(source, kind="STREAM")
     return found
 
 
@@ -78,12 +123,16 @@ class PullQuery:
     push: PushQuery
     #: The topics of tables, of which only the last record of a key counts.
     table_topics: frozenset[str]
+    #: For how long rows count, of the tables whose rows expire.
+    ttls: tuple[tuple[str, int], ...] = ()
 
     @staticmethod
     def of(query: Query, plan: QueryPlan, topology: Topology, catalog: Catalog) -> PullQuery:
         push = PushQuery(plan, topology)
+        names = _order_names(query)
+        _check_names(query, names, push.columns)
         for column in push.columns:
-            is_sorted = column.name.startswith(_ORDER)
+            is_sorted = column.name in names
             if is_sorted and isinstance(column.type, ArrayType | MapType | StructType):
                 raise AnalysisError(
                     "not-sortable",
@@ -91,9 +140,11 @@ class PullQuery:
                     fix="sort by one of its elements",
                     span=query.order_by[0].span,
                 )
-        names = [source.name for source in plan.sources]
-        tables = (catalog.sources[name] for name in names if name in catalog.sources)
-        return PullQuery(query, push, frozenset(t.topic for t in tables if t.is_table))
+        sources = [source.name for source in plan.sources]
+        found = (catalog.sources[name] for name in sources if name in catalog.sources)
+        tables = [source for source in found if source.is_table]
+        ttls = tuple((table.topic, table.ttl_ms) for table in tables if table.ttl_ms is not None)
+        return PullQuery(query, push, frozenset(table.topic for table in tables), ttls)
 
     @property
     def columns(self) -> tuple[SourceColumn, ...]:
@@ -102,13 +153,15 @@ class PullQuery:
     def rows(self, read: ReadTopic) -> list[Row]:
         """Answer the query from the records of its topics; dates are those of ``datetime``."""
         found = list(self._results(read))
-        for place, item in reversed(list(enumerate(self.query.order_by))):
-            _sort(found, f"{_ORDER}{place}", item)
+        order = zip(_order_names(self.query), self.query.order_by, strict=True)
+        for name, item in reversed(list(order)):
+            _sort(found, name, item)
         names = [column.name for column in self.columns]
         rows: Iterable[Row] = ({name: row[name] for name in names} for row in found)
         if self.query.is_distinct:
             rows = _distinct(rows)
-        return [*map(row_converter(self.columns), islice(rows, self.query.limit))]
+        chosen = page(rows, self.query.offset or 0, self.query.limit)
+        return [*map(row_converter(self.columns), chosen)]
 
     def _results(self, read: ReadTopic) -> Iterator[Row]:
         # Planning a query loads nothing that runs it.
@@ -130,7 +183,29 @@ class PullQuery:
 
     def _snapshot(self, topic: str, read: ReadTopic) -> Iterable[ProducedRecord]:
         records = read(topic)
+        ttl_ms = dict(self.ttls).get(topic)
+        if ttl_ms is not None:
+            records = _alive(list(records), ttl_ms)
         return _latest(records) if topic in self.table_topics else records
+
+
+def _order_names(query: Query) -> list[str]:
+    """Return the columns of the push query that rows are sorted by."""
+    if query.union_all:
+        return [e.name for e in (i.expression for i in query.order_by) if isinstance(e, ColumnRef)]
+    return [f"{_ORDER}{place}" for place in range(len(query.order_by))]
+
+
+def _check_names(query: Query, names: list[str], columns: tuple[SourceColumn, ...]) -> None:
+    known = [column.name for column in columns]
+    for name, item in zip(names, query.order_by, strict=True):
+        if name not in known:
+            raise AnalysisError(
+                "unknown-column",
+                f"ORDER BY {name}: the first SELECT of UNION ALL has no such column",
+                fix=f"columns are {', '.join(known)}",
+                span=item.span,
+            )
 
 
 def _latest(records: Iterable[ProducedRecord]) -> list[ProducedRecord]:
@@ -141,6 +216,16 @@ def _latest(records: Iterable[ProducedRecord]) -> list[ProducedRecord]:
         if record.value is not None:
             found[record.key] = record
     return list(found.values())
+
+
+def _alive(records: list[ProducedRecord], ttl_ms: int) -> Iterator[ProducedRecord]:
+    """Replace rows by tombstones if stream time has reached the end of their time to live."""
+    now: dict[int, int] = {}
+    for record in records:
+        now[record.partition] = max(record.timestamp, now.get(record.partition, 0))
+    for record in records:
+        is_over = record.timestamp + ttl_ms <= now[record.partition]
+        yield record._replace(value=None) if is_over else record
 
 
 def _sort(rows: list[Row], name: str, item: OrderItem) -> None:

@@ -60,7 +60,7 @@ class PushQuery:
 
         Dates and times in them are those of ``datetime``.
         """
-        return islice(self._rows(records), self.plan.limit)
+        return page(self._rows(records), self.plan.offset, self.plan.limit)
 
     def _rows(self, records: Iterable[Record]) -> Iterator[Row]:
         read, read_key = self.reader(), self._key_reader()
@@ -96,9 +96,16 @@ class PushQuery:
         return list(self.read((record.key, record.value) for record in own))
 
 
+def page(rows: Iterable[Row], offset: int, limit: int | None) -> Iterator[Row]:
+    """Return the rows behind the first ``offset``, at most ``limit`` of them."""
+    return islice(rows, offset, None if limit is None else offset + limit)
+
+
 def key_places(step: Step) -> list[int | None]:
     """Gives, for each column of a SELECT, its place in the key and its window's bounds."""
-    assert isinstance(step, ProjectStep)
+    if not isinstance(step, ProjectStep):
+        # The rows of a stream; a record without a value is not one of them.
+        return [None] * len(step.columns)
     names = [name for name, _ in WINDOW_COLUMNS]
     places: list[int | None] = []
     for expression in step.expressions:

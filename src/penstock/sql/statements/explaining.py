@@ -10,15 +10,19 @@ from penstock.sql.catalog.schema import PSEUDO_COLUMNS
 from penstock.sql.expressions import Column
 from penstock.sql.planner.steps import (
     AggregateStep,
+    ChangesStep,
     DerivedStep,
+    DistinctStep,
     ExplodeStep,
     FilterStep,
     ForeignKeyJoinStep,
     JoinStep,
+    OverStep,
     ProjectStep,
     RekeyStep,
     SourceStep,
     Step,
+    UnionStep,
 )
 from penstock.sql.syntax.format_expression import format_expression, identifier
 from penstock.sql.syntax.format_query import format_window, format_within
@@ -35,6 +39,8 @@ def _what(step: Step) -> str:
     match step:
         case SourceStep(source=source):
             return topic_of(source)
+        case ChangesStep(input=source):
+            return f"the changes of {identifier(source.source.name)}"
         case DerivedStep():
             return "the rows of an inner query"
         case FilterStep(clause=clause, condition=condition):
@@ -43,15 +49,28 @@ def _what(step: Step) -> str:
             return _new_key(step)
         case ExplodeStep():
             return _named(step.calls, step.columns[-len(step.calls) :])
-        case JoinStep(kind=kind, within=within):
-            span = f" WITHIN {format_within(within)}" if within else ""
-            return f"{kind} JOIN ON equal keys{span}"
-        case ForeignKeyJoinStep(kind=kind, foreign_key=foreign_key):
-            return f"{kind} JOIN ON {format_expression(foreign_key)} = key of the right side"
         case AggregateStep():
             return _aggregation(step)
         case ProjectStep():
             return f"SELECT {_named(step.expressions, step.columns)}"
+        case _:
+            return _over_several_rows(step)
+
+
+def _over_several_rows(step: Step) -> str:
+    match step:
+        case JoinStep(kind=kind, within=within):
+            span = f" WITHIN {format_within(within)}" if within else ""
+            return f"{kind} JOIN ON equal keys{span}"
+        case ForeignKeyJoinStep(kind=kind, foreign_key=foreign_key):
+            return f"{kind} JOIN ON {_listed(foreign_key)} = key of the right side"
+        case DistinctStep(ttl_ms=ttl_ms):
+            return "DISTINCT" if ttl_ms is None else f"DISTINCT, remembered for {ttl_ms} ms"
+        case OverStep(calls=calls, partition_by=partition_by):
+            names = ", ".join(call.name for call in calls)
+            return f"{names} OVER (PARTITION BY {_listed(partition_by)})"
+        case UnionStep(inputs=inputs):
+            return f"UNION ALL of {len(inputs)} queries"
         case _:
             raise AssertionError(f"{type(step).__name__} has no words")
 

@@ -8,6 +8,7 @@ from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.expressions import Expression
 from penstock.sql.ast.queries import Query
+from penstock.sql.ast.types import FieldType, StructOf
 from penstock.sql.syntax.format_expression import format_expression, format_type, identifier, string
 from penstock.sql.syntax.format_query import format_query
 
@@ -24,11 +25,23 @@ def format_statement(statement: ast.Statement) -> str:
     match statement:
         case Query():
             return format_query(statement)
-        case ast.CreateSource() | ast.CreateAsSelect() | ast.CreateType() | ast.CreateConnector():
+        case (
+            ast.CreateSource()
+            | ast.CreateAsSelect()
+            | ast.CreateType()
+            | ast.CreateFunction()
+            | ast.CreateConnector()
+        ):
             return _create(statement)
         case ast.InsertInto() | ast.InsertValues() | ast.InsertRows() | ast.DeleteFrom():
             return _write(statement)
-        case ast.DropSource() | ast.DropType() | ast.DropConnector() | ast.AlterSource():
+        case (
+            ast.DropSource()
+            | ast.DropType()
+            | ast.DropFunction()
+            | ast.DropConnector()
+            | ast.AlterSource()
+        ):
             return _change(statement)
         case ast.Explain(inner, query_id):
             if inner is None:
@@ -62,8 +75,14 @@ def _write(node: ast.InsertInto | ast.InsertValues | ast.InsertRows | ast.Delete
 
 
 def _create(
-    node: ast.CreateSource | ast.CreateAsSelect | ast.CreateType | ast.CreateConnector,
+    node: ast.CreateSource
+    | ast.CreateAsSelect
+    | ast.CreateType
+    | ast.CreateFunction
+    | ast.CreateConnector,
 ) -> str:
+    if isinstance(node, ast.CreateFunction):
+        return _create_function(node)
     guard = "IF NOT EXISTS " if node.if_not_exists else ""
     name = f"{guard}{identifier(node.name)}"
     if isinstance(node, ast.CreateType):
@@ -79,8 +98,35 @@ def _create(
     return f"{head}{_columns(node.columns)}{_with(node.properties)}"
 
 
+def _create_function(node: ast.CreateFunction) -> str:
+    head = f"CREATE {'OR REPLACE ' if node.or_replace else ''}FUNCTION "
+    guard = "IF NOT EXISTS " if node.if_not_exists else ""
+    given = "" if node.parameters is None else f" ({_fields(node.parameters)})"
+    body = string(node.body) if "$$" in node.body else f"$${node.body}$$"
+    return (
+        f"{head}{guard}{identifier(node.name)}{given}{_returns(node)}"
+        f" LANGUAGE {identifier(node.language)}{_with(node.properties)} AS {body}"
+    )
+
+
+def _returns(node: ast.CreateFunction) -> str:
+    if node.returns is None:
+        return ""
+    if not node.is_table:
+        return f" RETURNS {format_type(node.returns)}"
+    match node.returns:
+        case StructOf(fields) if len(fields) > 1:
+            return f" RETURNS TABLE ({_fields(fields)})"
+        case type_:
+            return f" RETURNS TABLE (`ROW` {format_type(type_)})"
+
+
+def _fields(fields: tuple[FieldType, ...]) -> str:
+    return ", ".join(f"{identifier(field.name)} {format_type(field.type)}" for field in fields)
+
+
 def _change(
-    node: ast.DropSource | ast.DropType | ast.DropConnector | ast.AlterSource,
+    node: ast.DropSource | ast.DropType | ast.DropFunction | ast.DropConnector | ast.AlterSource,
 ) -> str:
     if isinstance(node, ast.AlterSource):
         added = (f"ADD COLUMN {identifier(c.name)} {format_type(c.type)}" for c in node.columns)
@@ -88,6 +134,8 @@ def _change(
     name = ("IF EXISTS " if node.if_exists else "") + identifier(node.name)
     if isinstance(node, ast.DropType):
         return f"DROP TYPE {name}"
+    if isinstance(node, ast.DropFunction):
+        return f"DROP FUNCTION {name}"
     if isinstance(node, ast.DropConnector):
         return f"DROP CONNECTOR {name}"
     return f"DROP {node.kind} {name}{' DELETE TOPIC' if node.delete_topic else ''}"

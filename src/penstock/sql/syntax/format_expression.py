@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import assert_never
+from collections.abc import Callable
+from typing import Any, assert_never
 
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import chain
@@ -18,6 +19,15 @@ _CONSTRUCTORS = frozenset(("ARRAY", "MAP", "STRUCT"))
 # How tightly each kind binds: the rules of the grammar, from ``expression`` to ``primary``.
 _OR, _AND, _NOT, _PREDICATE, _CONCAT, _SUM, _PRODUCT, _SIGNED, _ZONED, _PRIMARY = range(10)
 _BINARY_LEVEL = {"||": _CONCAT, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT}
+
+
+# Queries have expressions in them, and expressions queries: ``format_query`` sets this function.
+_query_text: list[Callable[[Any], str]] = [lambda _: "SELECT ..."]
+
+
+def write_queries_with(write: Callable[[Any], str]) -> None:
+    """Sets the function that writes a query inside an expression."""
+    _query_text[0] = write
 
 
 def identifier(name: str) -> str:
@@ -76,7 +86,9 @@ def _text(node: ast.Expression) -> tuple[str, int]:
             return _joined(node, " AND ", _AND), _AND
         case ast.Not(operand):
             return f"NOT {_at(operand, _NOT)}", _NOT
-        case ast.Comparison() | ast.Between() | ast.In() | ast.Like() | ast.IsNull():
+        case (
+            ast.Comparison() | ast.Between() | ast.In() | ast.InQuery() | ast.Like() | ast.IsNull()
+        ):
             return _predicate(node), _PREDICATE
         case ast.Binary(operator, left, right):
             level = _BINARY_LEVEL[operator]
@@ -98,7 +110,7 @@ def _joined(node: ast.Or | ast.And, word: str, level: int) -> str:
 
 
 def _predicate(
-    node: ast.Comparison | ast.Between | ast.In | ast.Like | ast.IsNull,
+    node: ast.Comparison | ast.Between | ast.In | ast.InQuery | ast.Like | ast.IsNull,
 ) -> str:
     match node:
         case ast.Comparison(operator, left, right):
@@ -108,6 +120,8 @@ def _predicate(
             return f"{_at(value, _CONCAT)}{_not(negated)} BETWEEN {bounds}"
         case ast.In(value, items, negated):
             return f"{_at(value, _CONCAT)}{_not(negated)} IN ({_all(items)})"
+        case ast.InQuery(value, query, negated):
+            return f"{_at(value, _CONCAT)}{_not(negated)} IN ({_query_text[0](query)})"
         case ast.Like(value, pattern, escape, negated):
             tail = "" if escape is None else f" ESCAPE {string(escape)}"
             return f"{_at(value, _CONCAT)}{_not(negated)} LIKE {_at(pattern, _CONCAT)}{tail}"
@@ -180,10 +194,26 @@ def _compound(node: ast.Expression) -> str:
         case ast.CreateStruct(fields):
             named = (f"{identifier(f.name)} := {format_expression(f.value)}" for f in fields)
             return f"STRUCT({', '.join(named)})"
+        case ast.Exists(query):
+            return f"EXISTS ({_query_text[0](query)})"
         case ast.FunctionCall():
             return _call(node)
+        case ast.Over(call, partition_by, order_by):
+            parts = [f"PARTITION BY {_all(partition_by)}"] if partition_by else []
+            if order_by:
+                parts.append(f"ORDER BY {', '.join(format_order_item(i) for i in order_by)}")
+            return f"{_call(call)} OVER ({' '.join(parts)})"
         case _:
             raise AssertionError(f"no text for {node!r}")
+
+
+def format_order_item(item: Any) -> str:
+    """Writes one key of ORDER BY."""
+    direction = " DESC" if item.is_descending else ""
+    nulls = ""
+    if item.nulls_first is not None:
+        nulls = " NULLS FIRST" if item.nulls_first else " NULLS LAST"
+    return format_expression(item.expression) + direction + nulls
 
 
 def _call(node: ast.FunctionCall) -> str:

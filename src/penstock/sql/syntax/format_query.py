@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import assert_never
 
 from penstock.sql.ast import queries as ast
-from penstock.sql.syntax.format_expression import format_expression, identifier
+from penstock.sql.syntax.format_expression import (
+    format_expression,
+    format_order_item,
+    identifier,
+    write_queries_with,
+)
 
 
 def format_query(query: ast.Query) -> str:
@@ -14,7 +19,20 @@ def format_query(query: ast.Query) -> str:
     if query.common_tables:
         tables = (f"{identifier(t.name)} AS ({format_query(t.query)})" for t in query.common_tables)
         parts.append(f"WITH {', '.join(tables)}")
-    parts.append("SELECT DISTINCT" if query.is_distinct else "SELECT")
+    parts.append(" UNION ALL ".join(_select(each) for each in (query, *query.union_all)))
+    if query.order_by:
+        parts.append(f"ORDER BY {', '.join(format_order_item(item) for item in query.order_by)}")
+    if query.emit is not None:
+        parts.append(f"EMIT {query.emit}")
+    if query.limit is not None:
+        parts.append(f"LIMIT {query.limit}")
+    if query.offset is not None:
+        parts.append(f"OFFSET {query.offset}")
+    return " ".join(parts)
+
+
+def _select(query: ast.Query) -> str:
+    parts = ["SELECT DISTINCT" if query.is_distinct else "SELECT"]
     parts.append(", ".join(_item(item) for item in query.items))
     parts.append(f"FROM {_relation(query.source)}")
     if query.window is not None:
@@ -36,12 +54,6 @@ def _clauses(query: ast.Query) -> list[str]:
             parts.append(f"{words} {', '.join(format_expression(key) for key in keys) or '()'}")
     if query.having is not None:
         parts.append(f"HAVING {format_expression(query.having)}")
-    if query.order_by:
-        parts.append(f"ORDER BY {', '.join(_order_item(item) for item in query.order_by)}")
-    if query.emit is not None:
-        parts.append(f"EMIT {query.emit}")
-    if query.limit is not None:
-        parts.append(f"LIMIT {query.limit}")
     return parts
 
 
@@ -64,8 +76,9 @@ def _alias(alias: str | None) -> str:
 
 def _relation(relation: ast.Relation) -> str:
     match relation:
-        case ast.Source(name, alias):
-            return identifier(name) + _alias(alias)
+        case ast.Source(name, alias, is_changes):
+            shown = f"CHANGES({identifier(name)})" if is_changes else identifier(name)
+            return shown + _alias(alias)
         case ast.Subquery(query, alias):
             return f"({format_query(query)}){_alias(alias)}"
         case ast.Join(kind, left, right, on, within):
@@ -98,9 +111,4 @@ def format_window(window: ast.Window) -> str:
             assert_never(window)
 
 
-def _order_item(item: ast.OrderItem) -> str:
-    direction = " DESC" if item.is_descending else ""
-    nulls = ""
-    if item.nulls_first is not None:
-        nulls = " NULLS FIRST" if item.nulls_first else " NULLS LAST"
-    return format_expression(item.expression) + direction + nulls
+write_queries_with(format_query)

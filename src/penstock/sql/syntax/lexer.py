@@ -33,11 +33,14 @@ _KEYWORD_BEFORE: dict[str, frozenset[str]] = {
     "PARTITION": frozenset(("BY",)),
     "ORDER": frozenset(("BY",)),
     "AT": frozenset(("TIME",)),
+    "OVER": frozenset("("),
+    "UNION": frozenset(("ALL",)),
     "IF": frozenset(("NOT", "EXISTS")),
 }
 # The same for words that stand before a number or a text.
 _KEYWORD_BEFORE_KIND: dict[str, frozenset[str]] = {
     "INTERVAL": frozenset(("STRING", "INTEGER")),
+    "OFFSET": frozenset(("INTEGER",)),
 }
 
 _TOKEN = re.compile(
@@ -48,6 +51,7 @@ _TOKEN = re.compile(
   | (?P<INTEGER> \d+(?![A-Za-z0-9_@]) )
   | (?P<WORD> (?:[^\W]|@|\$\{\w+\})+ )
   | (?P<STRING> '(?:[^']|'')*' )
+  | (?P<BODY> \$\$.*?\$\$ )
   | (?P<QUOTED> `(?:[^`]|``)*` | "(?:[^"]|"")*" )
   | (?P<PUNCTUATION> <>|!=|<=|>=|\|\||::|:=|->|=>|/(?!\*)|[-+*%=<>()\[\].,;] )
     """,
@@ -121,6 +125,9 @@ def split(source: SourceText) -> Iterator[tuple[int, int]]:
 def _lexeme(kind: str, text: str, span: Span, variables: Mapping[str, str] | None) -> Lexeme:
     if kind == "STRING":
         return Lexeme(kind, _substitute(text[1:-1].replace("''", "'"), variables), span)
+    if kind == "BODY":
+        # The code of another language: neither quotes nor variables mean anything in it.
+        return Lexeme("STRING", text[2:-2], span)
     if kind == "QUOTED":
         quote = text[0]
         return Lexeme(kind, _substitute(text[1:-1].replace(quote * 2, quote), variables), span)
@@ -176,7 +183,8 @@ def _undefined(text: str, span: Span, variables: Mapping[str, str]) -> ParseErro
 def _unreadable(source: SourceText, position: int) -> ParseError:
     text = source.text
     names = {"'": "string", "`": "quoted identifier", '"': "quoted identifier"}
-    opened = names.get(text[position]) or ("comment" if text.startswith("/*", position) else None)
+    two = {"/*": "comment", "$$": "text between $$ and $$"}
+    opened = names.get(text[position]) or two.get(text[position : position + 2])
     if opened:
         return ParseError(
             "unclosed-text",

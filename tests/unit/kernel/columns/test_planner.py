@@ -148,11 +148,11 @@ def test_expressions_and_counts_run_over_columns() -> None:
         ),
         (
             lambda b: numbers(b).group_by_key().windowed_by(ps.UnlimitedWindows.of()).count(),
-            "its windows have no end",
+            "its windows are unlimited",
         ),
         (
             lambda b: windowed(b).reduce(lambda a, v: a, value_serde="json"),
-            "its function is not known",
+            "its function is a Python function",
         ),
         (
             lambda b: windowed(b).count(ps.Materialized(value_serde="double")),
@@ -168,7 +168,7 @@ def test_expressions_and_counts_run_over_columns() -> None:
             lambda b: b.stream("in", ps.Consumed.with_(
                 "string", "json", timestamp_extractor=lambda r, t: 1
             )),
-            "a function finds the time of its records",
+            "its timestamp extractor is a Python function",
         ),
         (
             lambda b: numbers(b).join(table(b), lambda one, other: one),
@@ -182,7 +182,7 @@ def test_expressions_and_counts_run_over_columns() -> None:
             lambda b: plain_table(b).map_values(ps.col("n"), materialized="some"),
             "its rows are stored",
         ),
-        (lambda b: numbers(b).map(lambda k, v: (k, v)), "a Python function that gives records"),
+        (lambda b: numbers(b).map(lambda k, v: (k, v)), "a Python function that returns records"),
         (
             lambda b: numbers(b).split().branch(lambda k, v: True).default_branch(),
             "a predicate is a Python function",
@@ -229,7 +229,7 @@ def test_a_table_that_is_joined_and_read_keeps_both_from_columns() -> None:
         rows.to_stream().to("copy", value_serde="json")
         numbers(builder).join(rows, ps.left.with_fields(r=ps.right)).to("out", value_serde="json")
 
-    reason = "inputs meet in store 'rows', and a cache waits for both"
+    reason = "inputs share store 'rows', and a node with a cache runs once per batch"
     assert [*planned(build).why_not.values()] == [reason]
 
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from penstock.registry.registry import SchemaRegistry
 from penstock.sql.planner.fingerprint import statement_of
 from penstock.sql.planner.lowering.aggregates import lower_aggregate
+from penstock.sql.planner.lowering.changes import lower_changes
 from penstock.sql.planner.lowering.context import Lowering
+from penstock.sql.planner.lowering.distinct import lower_distinct
 from penstock.sql.planner.lowering.explode import lower_explode
 from penstock.sql.planner.lowering.joins import (
     is_stream_table,
@@ -15,29 +17,40 @@ from penstock.sql.planner.lowering.joins import (
     lower_join,
     number_source,
 )
+from penstock.sql.planner.lowering.over import lower_over
 from penstock.sql.planner.lowering.pending import Lowered, made
-from penstock.sql.planner.lowering.records import lower_filter, lower_project, lower_rekey
+from penstock.sql.planner.lowering.records import (
+    lower_filter,
+    lower_project,
+    lower_rekey,
+    lower_union,
+)
 from penstock.sql.planner.lowering.sink import lower_sink
 from penstock.sql.planner.lowering.sources import lower_derived, lower_source
-from penstock.sql.planner.plan import QueryPlan, columns_used, inputs
+from penstock.sql.planner.plan import QueryPlan, columns_used, inputs, steps_of
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.steps import (
     AggregateStep,
+    ChangesStep,
     DerivedStep,
+    DistinctStep,
     ExplodeStep,
     FilterStep,
     ForeignKeyJoinStep,
     JoinStep,
+    OverStep,
     ProjectStep,
     RekeyStep,
     SourceStep,
     Step,
+    UnionStep,
 )
 from penstock.topology.topology import Topology
 
 _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
     SourceStep: lower_source,
     DerivedStep: lower_derived,
+    ChangesStep: lower_changes,
     FilterStep: lower_filter,
     RekeyStep: lower_rekey,
     ExplodeStep: lower_explode,
@@ -45,6 +58,9 @@ _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
     AggregateStep: lower_aggregate,
     JoinStep: lower_join,
     ForeignKeyJoinStep: lower_foreign_key_join,
+    UnionStep: lower_union,
+    DistinctStep: lower_distinct,
+    OverStep: lower_over,
 }
 
 
@@ -52,7 +68,8 @@ def topology_of(
     plan: QueryPlan, environment: Environment, registry: SchemaRegistry | None
 ) -> Topology:
     """Gives the topology of a query; without a sink it ends in the topic of the query's id."""
-    lowering = Lowering(plan.id, environment, registry, columns_used(plan.step))
+    sources = tuple(step for step in steps_of(plan.step) if isinstance(step, SourceStep))
+    lowering = Lowering(plan.id, environment, registry, columns_used(plan.step), sources)
     last = lower(plan.step, lowering)
     lower_sink(plan, made(last), lowering)
     topology = lowering.builder.build()

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from penstock.dsl.faces.builder import StreamsBuilder
+from penstock.dsl.faces.kstream import KStream
 from penstock.formats.columns import ColumnLike
 from penstock.formats.formats import format_named
 from penstock.formats.rows import serde_for
@@ -23,7 +24,7 @@ from penstock.sql.expressions.over_rows import mask_over_rows, values_over_rows
 from penstock.sql.planner.lowering.column_forms import projection
 from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.stage import Environment
-from penstock.sql.planner.steps import Step
+from penstock.sql.planner.steps import SourceStep, Step
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -62,7 +63,11 @@ class Lowering:
     registry: SchemaRegistry | None
     #: The columns that expressions of the query refer to.
     used: frozenset[ColumnRef] = frozenset()
+    #: The steps that read a topic; several may read the same one.
+    sources: tuple[SourceStep, ...] = ()
     builder: StreamsBuilder = field(default_factory=StreamsBuilder)
+    #: The stream of each source that has been read so far.
+    streams: dict[str, KStream[Any, Any]] = field(default_factory=dict)
 
     def skip_names(self, count: int) -> None:
         """Leaves out numbers of generated names, where ksqlDB has more operators than we.

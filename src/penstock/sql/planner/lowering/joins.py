@@ -156,13 +156,14 @@ def _flipped(joiner: Callable[..., Row]) -> Callable[[Any, Row | None, Row | Non
 def lower_foreign_key_join(
     step: ForeignKeyJoinStep, lowering: Lowering, left: KTable[Any, Any], right: KTable[Any, Any]
 ) -> KTable[Any, Any]:
-    """Joins on the right key that an expression over the left row gives."""
-    evaluate = lowering.function(step.foreign_key, step.left.columns)
+    """Joins on the right key that expressions over the left row give."""
+    evaluate = lowering.values(step.foreign_key, step.left.columns).one
     no_right = (None,) * len(step.right.columns)
 
     def foreign_key(row: Row) -> Row | None:
-        value = evaluate(row)
-        return None if value is None else (value,)
+        key = evaluate(row)
+        # NULL is equal to nothing, so such a row points at no other.
+        return None if None in key else key
 
     def joiner(own: Row, other: Row | None) -> Row:
         return (*own, *(other or no_right))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from penstock.dsl.faces.kstream import KStream
@@ -16,7 +17,7 @@ from penstock.sql.expressions import Column
 from penstock.sql.planner.lowering.column_forms import only_rows, rows_in
 from penstock.sql.planner.lowering.context import Lowering, Row
 from penstock.sql.planner.lowering.pending import PendingRows, PendingTable, made
-from penstock.sql.planner.steps import FilterStep, ProjectStep, RekeyStep
+from penstock.sql.planner.steps import FilterStep, ProjectStep, RekeyStep, UnionStep
 
 
 def lower_filter(step: FilterStep, lowering: Lowering, rows: Any) -> Any:
@@ -40,6 +41,8 @@ def lower_project(step: ProjectStep, lowering: Lowering, rows: Any) -> Any:
         lambda row: None if row is None else evaluate(row),
         over_columns=only_rows(values.over_rows),
     )
+    if isinstance(rows, KTable):
+        return rows.map_values(mapper, value_serde=lowering.value_serde(step))
     return rows.map_values(mapper)
 
 
@@ -71,6 +74,11 @@ def lower_rekey(
         return new, RowColumns([*rows.lazily(), *(new.lazily()[i] for i in appended)], len(rows))
 
     return rows.map(ColumnFunction(rekeyed, over_columns=over_columns))
+
+
+def lower_union(step: UnionStep, lowering: Lowering, *streams: KStream[Any, Any]) -> Any:
+    """Merges streams whose rows have the same columns."""
+    return reduce(lambda one, other: one.merge(other), streams)
 
 
 def _rekeyed_table(step: RekeyStep, lowering: Lowering, rows: KTable[Any, Any]) -> KTable[Any, Any]:

@@ -21,6 +21,7 @@ from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import PSEUDO_COLUMNS
 from penstock.sql.planner.lowering.column_forms import ColumnForm, rows_in, with_key
 from penstock.sql.planner.lowering.context import Lowering, Row
+from penstock.sql.planner.lowering.expiry import expiring
 from penstock.sql.planner.lowering.pending import Lowered, PendingRows, made
 from penstock.sql.planner.steps import DerivedStep, SourceStep
 from penstock.sql.timestamps import timestamp_reader
@@ -31,14 +32,7 @@ THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
 
 def lower_source(step: SourceStep, lowering: Lowering) -> Lowered:
     """Reads a stream's or a table's topic; tables keep their rows in a store."""
-    source = step.source
-    stream: KStream[Any, Any] = lowering.builder.stream(
-        source.topic,
-        key_serde=lowering.topic_key_serde(source),
-        value_serde=lowering.topic_value_serde(source, is_read=_is_read(step, lowering)),
-        timestamp_extractor=_extractor(source, lowering),
-    )
-    rows = _rows(stream, step, lowering)
+    rows = _rows(_stream(step.source, lowering), step, lowering)
     if not step.is_table:
         return rows
     store: Materialized[Any, Any] = Materialized(
@@ -51,6 +45,23 @@ def lower_source(step: SourceStep, lowering: Lowering) -> Lowered:
     return made(rows).to_table(store)  # type: ignore[no-any-return]
 
 
+def _stream(source: DataSource, lowering: Lowering) -> KStream[Any, Any]:
+    """Reads a topic once, however often the query names its stream or table."""
+    if source.name not in lowering.streams:
+        steps = [each for each in lowering.sources if each.source.name == source.name]
+        is_read = any(_is_read(each, lowering) for each in steps)
+        stream: KStream[Any, Any] = lowering.builder.stream(
+            source.topic,
+            key_serde=lowering.topic_key_serde(source),
+            value_serde=lowering.topic_value_serde(source, is_read=is_read),
+            timestamp_extractor=_extractor(source, lowering),
+        )
+        if source.is_table and source.ttl_ms is not None:
+            stream = expiring(stream, source, lowering)
+        lowering.streams[source.name] = stream
+    return lowering.streams[source.name]
+
+
 def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
     """Adds key and pseudo columns to the rows of an inner query."""
     is_windowed = step.window is not None
@@ -59,7 +70,9 @@ def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
             return rows.map_values(
                 lambda key, row: (*row, *key.key, key.window.start, key.window.end)
             )
-        return rows.map_values(lambda key, row: (*row, *key))
+        # A join on a foreign key writes the rows of both sides to topics.
+        serde = lowering.value_serde(step)
+        return rows.map_values(lambda key, row: (*row, *key), value_serde=serde)
     width = len(step.key)
     if not is_windowed and not _uses_pseudo_columns(step, lowering):
         return PendingRows(rows, _plain_rows(width), _plain_columns(width))
@@ -92,7 +105,7 @@ def _uses_place(step: SourceStep | DerivedStep, lowering: Lowering) -> bool:
 def _is_read(step: SourceStep, lowering: Lowering) -> bool:
     """Whether the query looks at values of the source; a table keeps them all."""
     source = step.source
-    if step.is_table or source.timestamp is not None:
+    if source.is_table or source.timestamp is not None:
         return True
     alias = step.columns[0].source
     return any(ColumnRef(each.name, alias) in lowering.used for each in source.schema.value)
