@@ -38,12 +38,12 @@ _SPARK_TYPES = {
 
 
 def register_data_source(spark: SparkSession) -> None:
-    """Makes ``format("penstock")`` known to a session."""
+    """Register ``format("penstock")`` with a Spark session."""
     spark.dataSource.register(TopicDataSource)
 
 
 class TopicDataSource(DataSource):
-    """Columns: key, value, topic, partition, offset, timestamp, headers."""
+    """Spark's data source for topics: key, value, topic, partition, offset, timestamp, headers."""
 
     @classmethod
     def name(cls) -> str:
@@ -105,14 +105,14 @@ class _Settings:
 
 
 class _Range(InputPartition):
-    """Offsets of one topic partition."""
+    """An offset range of one topic partition, as one Spark partition."""
 
     def __init__(self, topic: str, partition: int, start: int, end: int) -> None:
         super().__init__((topic, partition, start, end))
 
 
 class TopicReader(DataSourceReader):
-    """Reads from the beginning of the topics to where they end now."""
+    """Read from the beginning of the topics to their end at the time of planning."""
 
     def __init__(self, settings: _Settings) -> None:
         self._settings = settings
@@ -128,7 +128,7 @@ class TopicReader(DataSourceReader):
 
 
 class TopicStreamReader(DataSourceStreamReader):
-    """Follows the topics; Spark's checkpoint has the offsets."""
+    """Read topics as a stream; Spark's checkpoint keeps the offsets."""
 
     def __init__(self, settings: _Settings) -> None:
         self._settings = settings

@@ -1,1 +1,1 @@
-"""What travels between driver and workers: requests, layouts, rows and the batch log."""
+"""What travels between driver and workers: requests, plans, bundles of records, the batch log."""

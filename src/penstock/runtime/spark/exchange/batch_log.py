@@ -1,9 +1,9 @@
-"""The batch log: who leads, what a batch is, and how much of it is done.
+"""The batch log: which driver leads, the plan of the newest batch, and which tasks are done.
 
-A compacted topic of one partition per application. A driver that begins to lead takes the next
-generation here. Each slot writes, inside its transaction, the plan of the batch and a marker per
-task. Whatever dies, the next driver finds a batch that was committed in part and finishes it over
-the same ranges: tasks that had committed do not run again.
+Each application has one: a compacted topic with one partition. A driver that begins to lead takes
+the next generation here. Each slot writes, inside its transaction, the plan of the batch and a
+marker per task. So, whichever process dies, the next driver finds a batch that was committed only
+in part, and finishes it over the same offset ranges. Tasks that had committed do not run again.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _ANSWER_S, _FINISH_S = 30.0, 5.0
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """The input of one batch: offset ranges, the wall clock, and how far global tables go."""
+    """The input of one batch: offset ranges, the wall clock, and where global topics end."""
 
     batch: int
     start: Mapping[TopicPartition, int]
     end: Mapping[TopicPartition, int]
     clock_ms: int
     global_ends: Mapping[TopicPartition, int]
-    #: Where the batch before it stopped reading global topics.
+    #: The offsets at which the batch before this one stopped reading global topics.
     global_start: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     @property
@@ -68,14 +68,14 @@ class BatchPlan:
             offsets_from(read["end"]),
             read["clock_ms"],
             offsets_from(read["global_ends"]),
-            # A batch log of an older version does not say.
+            # A batch log that an older version wrote does not have this field.
             offsets_from(read.get("global_start", read["global_ends"])),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A task's proof, written in its transaction, that its part of a stage is committed."""
+    """A record, written in a task's transaction, which proves that the task committed a stage."""
 
     batch: int
     clocks: Clocks
@@ -114,7 +114,7 @@ class Cut:
 
     generation: int
     batch: int
-    #: By changelog, or source topic that serves as one, and partition: the next offset.
+    #: The next offset of every changelog partition. A source topic may serve as a changelog.
     ends: Mapping[TopicPartition, int]
     global_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: By source partition: the offset up to which its records are part of this state.
@@ -145,11 +145,11 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRecord:
-    """A process with this ``application.id``: where it can be reached, and what it does."""
+    """One process that runs this ``application.id``: its addresses, and what it may do."""
 
     id: str
     pid: int
-    #: Where it shows that it is alive.
+    #: The address at which other instances check that it is alive.
     host: str
     port: int
     #: ``application.server`` of the instance, where its HTTP server answers; may be empty.
@@ -170,17 +170,17 @@ class InstanceRecord:
 
 @dataclass(slots=True)
 class LogState:
-    """What the log says now."""
+    """The content of the batch log, kept up to date record by record."""
 
     plan: BatchPlan | None = None
-    #: The last batch of which every task has finished.
+    #: The last batch that every task has committed.
     complete: int = -1
-    #: By task and stage: the last commit there.
+    #: The last marker of each task in each stage.
     markers: dict[tuple[TaskId, int], Marker] = field(default_factory=dict)
     fingerprint: str | None = None
-    #: What the stores of the plan mean, as ``PlanFingerprint`` writes it.
+    #: What the stores of the plan mean, in the form that ``PlanFingerprint`` writes.
     plan_fingerprint: bytes | None = None
-    #: When a handler last asked for the end of all instances, in milliseconds since the epoch.
+    #: When an exception handler last asked to shut down all instances, in milliseconds since 1970.
     shut_down_ms: int = 0
     #: The newest generation, the run that took it, and the most slots that any generation had.
     generation: int = 0
@@ -191,9 +191,9 @@ class LogState:
     #: By id: every instance that has registered and has not left.
     instances: dict[str, InstanceRecord] = field(default_factory=dict)
     cut: Cut | None = None
-    #: By topic that the application reads or owns: the cluster's id of it.
+    #: The cluster's id of each topic that the application reads or owns, by name.
     topic_ids: dict[str, str] = field(default_factory=dict)
-    #: By node of ``to_spark``: the batch and range that its function was last called with.
+    #: By name of a ``to_spark`` node: the batch and range that its function was last called with.
     sinks: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -201,12 +201,15 @@ class LogState:
         return self.plan is not None and self.plan.batch > self.complete
 
     def done(self, batch: int, stage: int) -> dict[TaskId, Marker]:
-        """The tasks that committed this stage of this batch."""
+        """Return the tasks that have committed this stage of this batch."""
         found = self.markers.items()
         return {t: marker for (t, s), marker in found if s == stage and marker.batch == batch}
 
     def clocks(self) -> dict[TaskId, Clocks]:
-        """The clocks of every task after its last commit; a later stage has the last word."""
+        """Return the clocks of every task after its last commit.
+
+        A task that runs in several stages of a batch has its clocks from the last of them.
+        """
         newest: dict[TaskId, tuple[int, int]] = {}
         clocks: dict[TaskId, Clocks] = {}
         for (task, stage), marker in self.markers.items():
@@ -216,7 +219,10 @@ class LogState:
         return clocks
 
     def positions(self) -> dict[TopicPartition, int]:
-        """Where every task goes on reading; each partition is read by one task in one stage."""
+        """Return the offset at which reading continues, for every partition.
+
+        Each partition is read by one task in one stage.
+        """
         found: dict[TopicPartition, tuple[int, int]] = {}
         for marker in self.markers.values():
             for part, offset in marker.positions.items():
@@ -225,7 +231,7 @@ class LogState:
         return {part: offset for part, (_, offset) in found.items()}
 
     def skips(self) -> dict[TopicPartition, Skips]:
-        """What of the bundles behind the positions has been processed already."""
+        """Return how much of the bundles after the positions has been processed already."""
         found: dict[TopicPartition, tuple[int, Skips]] = {}
         for marker in self.markers.values():
             for part in marker.positions:
@@ -234,7 +240,7 @@ class LogState:
         return {part: skips for part, (_, skips) in found.items() if skips}
 
     def apply(self, key: str, value: bytes | str | None) -> None:
-        """Take one record of the log into account."""
+        """Update the state with one record of the log."""
         if value is None:
             if key.startswith("task/"):
                 self.markers.pop(_place(key), None)
@@ -257,7 +263,7 @@ class LogState:
             self.leader = read.get("instance", "")
         elif key == CUT_KEY:
             cut = Cut.from_json(data)
-            # A driver that was replaced may still have written one.
+            # A driver that was replaced may still write a cut. It must not win over a newer one.
             if self.cut is None or cut.generation >= self.cut.generation:
                 self.cut = cut
         elif key.startswith("instance/"):
@@ -273,7 +279,7 @@ class LogState:
 
 
 class BatchLog:
-    """The driver's access to the log. Making one fences every older driver's writes."""
+    """The driver's access to the batch log; creating one fences the writes of older drivers."""
 
     def __init__(
         self,
@@ -295,23 +301,23 @@ class BatchLog:
         self._producer = new_producer(settings)
         if exactly_once:
             self._producer.init_transactions(timeout_s)
-        #: For what needs no transaction of its own.
+        #: Writes records that do not need a transaction.
         self._notes = LogNotes(topic, producer)
         self.state = LogState()
 
     def read(self) -> LogState:
-        """Read the whole log and keep its state up to date from here on."""
+        """Read the whole log, and keep ``state`` up to date from then on."""
         self.state = read_log(self.topic, self._consumer_config)
         return self.state
 
     def renew(self) -> None:
-        """Replace the producer after an error; what it had open is aborted."""
+        """Replace the producer after an error; the open transaction of the old one is aborted."""
         self._producer = new_producer(self._settings)
         if self._exactly_once:
             self._producer.init_transactions(self._timeout_s)
 
     def take_generation(self, slots: int, run_id: str, instance: str = "") -> int:
-        """Write that a new driver leads from now on, and with how many slots."""
+        """Write that this driver leads from now on, with how many slots; return its generation."""
         state = self.state
         state.generation, state.run_id = state.generation + 1, run_id
         state.leader = instance
@@ -320,7 +326,7 @@ class BatchLog:
         return state.generation
 
     def note_slots(self, slots: int) -> None:
-        """Write a larger number of slots before the first of the new ones begins."""
+        """Write a larger number of slots, before the first of the new slots starts."""
         if slots > self.state.slots:
             self.state.slots = slots
             self._write_generation()
@@ -336,10 +342,10 @@ class BatchLog:
         self._write(GENERATION_KEY, json.dumps(told).encode())
 
     def begin(self, plan: BatchPlan) -> None:
-        """Take the plan as the newest; without transactions, write it before it runs.
+        """Make this plan the newest; without transactions, also write it before it runs.
 
-        In a transaction each slot writes the plan beside its markers: a batch of which nothing is
-        committed has left no trace, and a new driver may plan it anew.
+        With transactions, each slot writes the plan beside its markers. So a batch of which
+        nothing is committed leaves no trace, and a new driver may plan it differently.
         """
         if not self._exactly_once:
             self._write(PLAN_KEY, plan.to_json())
@@ -348,33 +354,33 @@ class BatchLog:
     def finish(self, batch: int) -> None:
         """Write that every task of the batch has committed.
 
-        Without this the next driver looks at the markers, so a broker that is away is not waited
-        for: an application that is closed would seem to hang.
+        If this record is missing, the next driver finds the same from the markers. So the call
+        does not wait long for a broker that is away: closing an application would seem to hang.
         """
         self._write("complete", str(batch).encode(), min(_FINISH_S, self._timeout_s))
         self.state.complete = batch
 
     def note_cut(self, cut: Cut) -> None:
-        """Tell copies of stores how far they may follow.
+        """Write a cut, up to which copies of stores may apply the changelogs.
 
-        Nothing waits for this record: a copy that misses it follows with the next one.
+        The call does not wait for delivery. A copy that misses this cut follows the next one.
         """
         self.state.cut = cut
         self._notes.put(CUT_KEY, cut.to_json())
 
     def note_sink(self, name: str, told: Mapping[str, Any]) -> None:
-        """Write which rows the function of a ``to_spark`` node gets, or that it has had them."""
+        """Write which rows the function of a ``to_spark`` node gets, or that it has got them."""
         self._write(f"sink/{name}", json.dumps(told).encode())
         self.state.sinks[name] = dict(told)
 
     def note_topics(self, ids: Mapping[str, str]) -> None:
-        """Write the ids of the topics, so that one that is made anew is noticed."""
+        """Write the ids of the topics, so that a topic that was created again is noticed."""
         if dict(ids) != self.state.topic_ids:
             self._write("topic-ids", json.dumps(ids).encode())
             self.state.topic_ids = dict(ids)
 
     def note_shut_down(self, time_ms: int) -> None:
-        """Write that all instances that run at this time have to end."""
+        """Write that all instances that run at this time must shut down."""
         self._write("shut-down", str(time_ms).encode())
 
     def set_topology(
@@ -383,11 +389,11 @@ class BatchLog:
         markers: Mapping[tuple[TaskId, int], Marker] | None = None,
         plan_fingerprint: bytes | None = None,
     ) -> None:
-        """Write which topology this application runs, so that another one is noticed.
+        """Write which topology this application runs, so that a changed topology is noticed.
 
         Args:
-            markers: what replaces all markers; None keeps them. Slots read them from the log.
-            plan_fingerprint: what the stores mean; None keeps what the log says.
+            markers: replace all markers in the log, which slots read; None keeps the markers.
+            plan_fingerprint: describes what the stores mean; None keeps the one in the log.
         """
         rows: dict[str, bytes | None] = {"topology": fingerprint.encode()}
         if plan_fingerprint is not None:
@@ -415,7 +421,7 @@ class BatchLog:
 
 
 class LogNotes:
-    """Writes records of the log that no transaction depends on, without waiting."""
+    """Write log records that do not belong to a transaction, without waiting for delivery."""
 
     def __init__(self, topic: str, producer: Mapping[str, Any]) -> None:
         self._topic = topic
@@ -431,7 +437,7 @@ class LogNotes:
             self._producer.poll(0)
 
     def flush(self, timeout_s: float) -> None:
-        """Wait a moment for what was queued; a broker that is away is not waited for."""
+        """Wait at most ``timeout_s`` for the delivery of queued records."""
         if self._producer is not None:
             self._producer.flush(timeout_s)
 
@@ -448,8 +454,8 @@ def _place(key: str) -> tuple[TaskId, int]:
 def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
     """Read a whole batch log; it is compacted, so it stays short.
 
-    A transaction that another slot has open hides what was committed after it began: the end is
-    only reached when every record that was there has been decided.
+    An open transaction of another slot hides records that were committed after it began. So the
+    call returns only when every transaction that was open has been committed or aborted.
     """
     consumer = new_consumer(
         {
@@ -457,7 +463,7 @@ def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
             "auto.offset.reset": "earliest",
             "enable.partition.eof": True,
             "isolation.level": "read_committed",
-            # The broker answers a question for more than there is only after this time.
+            # At the end of the log the broker holds its answer back for this long.
             "fetch.wait.max.ms": 10,
         }
     )
@@ -484,12 +490,12 @@ def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
 
 
 def offset_rows(offsets: Mapping[TopicPartition, int]) -> list[list[Any]]:
-    """Offsets as rows of topic, partition and offset: JSON has no pairs as keys."""
+    """Return offsets as rows of topic, partition and offset, since JSON has no pairs as keys."""
     return [[topic, number, at] for (topic, number), at in sorted(offsets.items())]
 
 
 def offsets_from(rows: list[list[Any]]) -> dict[TopicPartition, int]:
-    """Offsets from the rows that `offset_rows` made of them."""
+    """Return the offsets that :func:`offset_rows` turned into rows."""
     return {(topic, number): at for topic, number, at in rows}
 
 

@@ -1,10 +1,11 @@
-"""Records of a repartition topic on their way: many of them, as columns, in one Kafka record.
+"""Bundles: many records of a repartition topic, packed as columns into one Kafka record.
 
-A repartition topic is a real topic. One record in it holds the columns of very many records that
-one task sent to one partition: writing and reading costs per Kafka record. Its header names the
-task. A partition keeps the order in which a task wrote, so the receiving task has one queue per
-upstream task and picks by timestamp between them. A record without that header is taken as it is:
-so another program may write to the topic, and ``penstock.repartition.format=records`` works.
+A repartition topic is a real Kafka topic. Writing and reading cost per Kafka record, so one Kafka
+record there holds the columns of very many records that one task sent to one partition. Its header
+names that task. A partition keeps the order in which a task wrote. So the receiving task has one
+queue per upstream task, and takes the smallest timestamp among them. A Kafka record without that
+header is a single record: so other programs may write to the topic, and
+``penstock.repartition.format=records`` works.
 """
 
 from __future__ import annotations
@@ -23,18 +24,19 @@ from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.stage_request import Skips
 
-#: Tells that a record is a bundle, and which task has sent what is in it.
+#: The header of every bundle; its value names the task that has sent the records in it.
 BUNDLE_HEADER = "penstock.bundle"
-#: Bytes of a header's name and of its value, -1 for none.
+#: The length in bytes of a header's name and of its value; -1 for a value that is None.
 _SIZES = struct.Struct(">ii")
-#: A bundle above this is split: brokers and readers handle a few hundred kilobytes best.
+#: A larger bundle is split, because brokers and readers handle a few hundred kilobytes best.
 _MOST_BYTES = 1_000_000
 
 
 def encode_headers(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
-    """Return name and value of each header behind their lengths; None for no headers.
+    """Return headers as bytes: for each one two lengths, then its name and its value.
 
-    Not a pickle: whoever may write to the topic could run code in a worker.
+    The result is None if there are no headers. This is not a pickle: with pickles, every program
+    that may write to the topic could run code in a worker.
     """
     parts: list[bytes] = []
     for name, value in headers:
@@ -59,21 +61,21 @@ def decode_headers(data: bytes | None) -> Headers:
 
 @dataclass(slots=True)
 class Bundle:
-    """Records on their way to one partition, as columns. Headers are encoded already."""
+    """Records for one partition, as columns. Headers are encoded already."""
 
-    #: Where the first record comes among all that its task has sent in this run.
+    #: The number of the first record among all records that its task has sent in this run.
     sequence: int = 0
     timestamps: Timestamps = field(default_factory=list)
     keys: Sequence[bytes | None] = field(default_factory=list)
     values: Sequence[bytes | None] = field(default_factory=list)
-    #: None: no record has any.
+    #: None if no record has headers.
     headers: list[bytes | None] | None = None
 
     def __len__(self) -> int:
         return len(self.timestamps)
 
     def cut(self, first: int, after: int | None = None) -> Bundle:
-        """Return the records from one place up to, not including, another."""
+        """Return the records from index ``first`` up to, but not including, index ``after``."""
         span = slice(first, after)
         keys = values = self.keys[span]
         if self.values is not self.keys:
@@ -82,7 +84,7 @@ class Bundle:
         return Bundle(self.sequence + first, self.timestamps[span], keys, values, headers)
 
     def packed(self) -> Iterator[tuple[int, bytes]]:
-        """Return the records in Arrow's stream format, in as many pieces as their size asks for."""
+        """Return the records in Arrow's stream format, split into pieces of at most 1 MB or so."""
         data = self._packed()
         if len(data) <= _MOST_BYTES or len(self) == 1:
             yield self.sequence, data
@@ -110,7 +112,7 @@ class Bundle:
 def _array(column: Sequence[bytes | None]) -> pa.Array:
     if not isinstance(column, DictionaryBytes):
         return pa.array(column, pa.binary())
-    # As narrow as they can be: every byte goes through the broker.
+    # The smallest integer type that fits, since every byte goes through the broker.
     codes = column.codes.astype(np.min_scalar_type(-len(column.different) - 1))
     is_null = column.codes < 0
     indices = pa.array(codes, mask=is_null if is_null.any() else None)
@@ -139,17 +141,20 @@ def bundle_header(task: TaskId, sequence: int) -> Headers:
 
 
 class Piece(NamedTuple):
-    """What of one Kafka record is in an input: rows after those that were processed before."""
+    """The rows of one Kafka record that are in an input, without those processed before."""
 
     offset: int
-    #: Rows processed by earlier batches, and rows in all.
+    #: The number of rows that earlier batches processed, and of all rows.
     before: int
     rows: int
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What one upstream task sent to one partition, in its order; one queue of the task."""
+    """The records that one upstream task sent to one partition, in order.
+
+    They make up one queue of the receiving task.
+    """
 
     topic: str
     partition: int
@@ -157,12 +162,16 @@ class Sent:
     upstream: str | None
     records: RawColumns | Bundle
     pieces: tuple[Piece, ...]
-    #: Where its first record comes among all that the upstream task has sent, to any topic.
+    #: The number of the first record among all records that the upstream task has sent, to any
+    #: topic.
     first_sequence: int = 0
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """Records of equal times come in the order of their tasks, then as those sent them."""
+        """Return the key by which records of equal timestamps are ordered.
+
+        The order is by upstream task, then by the sequence in which that task sent them.
+        """
         if self.upstream is None:
             return -1, 0, 0
         task = TaskId.parse(self.upstream)
@@ -173,11 +182,19 @@ class Sent:
 
     @property
     def queue(self) -> str:
-        """One queue per upstream task: order holds within it, timestamps decide between them."""
+        """Return the name of the queue for these records.
+
+        Each upstream task has its own queue. Order is kept within a queue, and timestamps decide
+        between queues.
+        """
         return self.topic if self.upstream is None else f"{self.topic}|{self.upstream}"
 
     def columns(self, topic: str, offsets: range) -> RawColumns:
-        """Return the records under the topic's real name; those of bundles get these offsets."""
+        """Return the records under the topic's real name.
+
+        Args:
+            offsets: the offsets that records of bundles get; single records keep their own.
+        """
         records = self.records
         if isinstance(records, RawColumns):
             return records
@@ -190,7 +207,11 @@ class Sent:
         )  # fmt: skip
 
     def progress(self, consumed: int) -> Iterator[tuple[int, int, int]]:
-        """Say for each Kafka record how many of its rows are processed now, and of how many."""
+        """Yield the offset of each Kafka record, its processed rows and all its rows.
+
+        Args:
+            consumed: how many records of this queue the task has processed.
+        """
         for offset, before, rows in self.pieces:
             taken = min(consumed, rows - before)
             consumed -= taken
@@ -198,7 +219,7 @@ class Sent:
 
 
 def split_sent(topic: str, partition: int, read: RawColumns, skips: Skips) -> list[Sent]:
-    """Sort what was read of a repartition topic by upstream task, without what is processed."""
+    """Group records of a repartition topic by upstream task, without those already processed."""
     bundles: dict[str, list[Bundle]] = {}
     pieces: dict[str, list[Piece]] = {}
     firsts: dict[str, int] = {}
@@ -229,12 +250,13 @@ def split_sent(topic: str, partition: int, read: RawColumns, skips: Skips) -> li
 def position_after(
     progress: Iterable[tuple[int, int, int]], end: int, skips: Skips
 ) -> tuple[int, Mapping[int, int]]:
-    """Return the offset to go on from, and what behind it is processed already.
+    """Return the offset at which reading continues, and how much is processed beyond it.
 
     Args:
-        progress: for each Kafka record its offset, the rows processed and the rows in all.
-        end: where to go on when everything is processed.
-        skips: what was processed before; a limit may have kept some of it from being read again.
+        progress: for each Kafka record its offset, its processed rows and all its rows.
+        end: the offset at which reading continues if everything is processed.
+        skips: how much earlier batches processed. Because of a limit, this batch may not have
+            read all of those Kafka records again; their entries are kept.
     """
     rows = sorted(progress)
     position = next((offset for offset, done, of in rows if done < of), end)
@@ -243,7 +265,7 @@ def position_after(
 
 
 def _upstream(headers: Headers) -> tuple[str | None, int]:
-    """The upstream task and the first place in its sequence; None if this is not a bundle."""
+    """Return the upstream task and the number of the first record; None if not a bundle."""
     for name, value in headers:
         if name == BUNDLE_HEADER and value:
             task, _, sequence = value.decode("ascii").partition("/")

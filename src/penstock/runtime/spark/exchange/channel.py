@@ -1,7 +1,8 @@
-"""Connections to slot servers: TCP, both sides prove that they know the application's secret.
+"""TCP connections to slot servers; both sides prove that they know the application's secret.
 
-Messages are pickles, so nobody may connect who could not also run code in the application: the
-secret is made by the driver, travels through Spark's own channel and is never sent itself.
+Messages are pickles, and a pickle can run code. So only a process that can already run code in
+the application may connect. The driver makes the secret. It reaches the workers through Spark's
+own channel, and is never sent over these connections.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from penstock.errors import PenstockError, StreamsError
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 
 _CONNECT_S = 3.0
-#: A server says that it is alive every second, whatever it does. One that has not for so long is
-#: paused or gone.
+#: Every second, a server says that it is alive. A server that was silent for so long is paused or
+#: gone.
 SILENCE_S = 20.0
 _HANDSHAKE_S = 10.0
 
@@ -29,7 +30,7 @@ ALIVE, OK, ERROR, WHO = "alive", "ok", "error", "which-application"
 
 
 class ServerLostError(StreamsError):
-    """A slot server that cannot be reached, or no longer answers."""
+    """Raised if a slot server cannot be reached or does not answer any more."""
 
 
 def listen(host: str) -> socket.socket:
@@ -37,12 +38,13 @@ def listen(host: str) -> socket.socket:
     try:
         return socket.create_server((host, 0), backlog=64)
     except OSError:
-        # The name by which other machines know this one need not be an address of its own.
+        # The host name that other machines use may belong to an address this machine does not
+        # have, for example behind a proxy. Then listen on all addresses.
         return socket.create_server(("", 0), backlog=64)
 
 
 def accepted(opened: socket.socket, secret: bytes) -> Connection | None:
-    """Return the connection if its other side knows the secret."""
+    """Return the connection if its other side knows the secret, otherwise None."""
     opened.settimeout(None)
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection = Connection(opened.detach())
@@ -64,10 +66,10 @@ def ask(
     load: Callable[[], bytes] | None = None,
     silence_s: float = SILENCE_S,
 ) -> Any:
-    """Ask a slot server something and wait for as long as it shows that it is alive.
+    """Send a request to a slot server, and wait for the answer as long as the server is alive.
 
     Args:
-        load: gives the pickled application, when the server does not know it yet.
+        load: returns the pickled application; called if the server does not know it yet.
 
     Raises:
         ServerLostError: the server is gone, paused, or not one of this application.
@@ -84,7 +86,8 @@ def _connected(endpoint: Endpoint, secret: bytes, silence_s: float) -> Connectio
     opened = socket.create_connection((endpoint.host, endpoint.port), timeout=_CONNECT_S)
     opened.settimeout(None)
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # The system accepts connections for a paused process, and the handshake has no limit itself.
+    # The operating system accepts connections even for a paused process, and the handshake has
+    # no time limit of its own.
     limit = struct.pack("ll", int(silence_s), int(silence_s % 1 * 1_000_000))
     for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
         opened.setsockopt(socket.SOL_SOCKET, option, limit)
@@ -118,7 +121,7 @@ def _answer(
 
 
 def send(connection: Connection, message: Any) -> None:
-    """Send a value; classes that only the user's program has go along by value."""
+    """Send a value; classes that are defined in the user's program are sent with it."""
     connection.send_bytes(cloudpickle.dumps(message))
 
 
@@ -127,11 +130,11 @@ def receive(connection: Connection) -> Any:
 
 
 def portable(error: BaseException) -> BaseException:
-    """Return the error, or one like it that survives the way to another process."""
+    """Return the error if it can be pickled, otherwise a Penstock error with the same text."""
     try:
         cloudpickle.loads(cloudpickle.dumps(error))
         return error
-    except Exception:  # noqa: BLE001 - whatever a user's error does when it is pickled
+    except Exception:  # noqa: BLE001 - pickling a user's error may raise anything
         text = str(error) if isinstance(error, PenstockError) else repr(error)
         return StreamsError("worker-failed", text)
 

@@ -1,8 +1,9 @@
 """Fault points: tests end a process at a named step of a batch, to show that nothing is lost.
 
 The setting ``app.penstock.faults=processed:3:/tmp/token`` kills the process that reaches the step
-``processed`` of batch 3 or a later one, if it can remove the token file: so each happens once.
-Several are separated by commas. Without the setting a fault point costs one comparison.
+``processed`` of batch 3 or a later one, if it can remove the token file. So each fault happens
+once. Several faults are separated by commas. Without the setting, a fault point costs one
+comparison.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ _WANTED: list[_Fault] = []
 
 
 def set_faults(config: Mapping[str, Any]) -> None:
-    """Takes the faults that a test's configuration asks for."""
+    """Set the faults that a test's configuration asks for."""
     _WANTED[:] = _wanted(config.get("app.penstock.faults", ""))
 
 
 def fault_point(name: str, step: _Step) -> None:
-    """Ends this process at once if a test asked for it here."""
+    """Kill this process if a test has asked for a fault at this step."""
     if _WANTED:
         _maybe_die(name, step.batch)
 

@@ -1,4 +1,4 @@
-"""What slots measure: spans of values per batch, and what they tell of their state when asked."""
+"""Measurements of slots: spans of values per batch, and the state of tasks on request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.model.task_id import TaskId
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Count, sum, least and most of some values, so that spans can be added up."""
+    """Count, sum, minimum and maximum of some values; two spans can be added."""
 
     count: int
     total: float
@@ -19,7 +19,7 @@ class Span:
     most: float
 
     def __add__(self, other: Span) -> Span:
-        """Return the span of the values of both."""
+        """Return the span over the values of both spans."""
         return Span(
             self.count + other.count,
             self.total + other.total,
@@ -33,9 +33,9 @@ class Span:
 
 
 def ages(timestamps: Sequence[int], now_ms: int) -> Span | None:
-    """Return how old records are, in milliseconds; None if there are none.
+    """Return the span of the records' ages in milliseconds; None if there are no records.
 
-    A batch of columns has its timestamps as one array, so this costs nothing per record there.
+    A batch of columns has its timestamps in one array. There this costs almost nothing per record.
 
     >>> ages([100, 300], 1_000)
     Span(count=2, total=1600, least=700, most=900)
@@ -53,18 +53,18 @@ def ages(timestamps: Sequence[int], now_ms: int) -> Span | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskMeasures:
-    """What one task tells about its state when it is asked."""
+    """The state of one task, measured on request."""
 
     task: TaskId
     slot: int
     cache_bytes: int = 0
-    #: By store: how often its record cache had the key, and how often not.
+    #: By store: how many reads its record cache answered, and how many it did not.
     cache_reads: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     #: By store: RocksDB's properties under Kafka Streams' names.
     databases: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    #: Batches that ran over columns.
+    #: How many batches ran over columns.
     column_batches: int = 0
-    #: Why batches ran record at a time, and how many.
+    #: How many batches ran record at a time, by reason.
     record_batches: Mapping[str, int] = field(default_factory=dict)
     #: Why the task never runs over columns; empty if it does.
     never_columns: str = ""

@@ -1,8 +1,8 @@
-"""How a topology is laid out on Spark: partitions per sub-topology, and the stages of a batch.
+"""The plan of a topology on Spark: partitions per sub-topology, and the stages of a batch.
 
 A stage runs every sub-topology whose inputs are complete by then. A repartition topic is the
-shuffle between two stages. A sub-topology that feeds itself through others (a foreign-key join)
-runs once more in a later stage, on what came back.
+shuffle between two stages. A sub-topology may feed itself through others, as in a foreign-key
+join. Then it runs again in a later stage, on the records that came back.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Plan:
-    """The layout of one application; the same on the driver and on every worker."""
+    """The partitions and stages of one application, the same on the driver and every worker."""
 
     graph: Graph
-    #: Partitions of every source topic, by its name in the graph (internal ones undecorated).
+    #: The number of partitions of every source topic. Keys are names as in the graph: internal
+    #: topics do not have the application's prefix there.
     partitions: Mapping[str, int]
     runs: tuple[Run, ...]
 
@@ -42,24 +43,25 @@ class Plan:
 
     @cached_property
     def stages(self) -> int:
-        # A topology of global tables alone has no run; its stage only keeps the tables.
+        # A topology of only global tables has no run. It still has one stage, which keeps the
+        # tables up to date.
         return 1 + max((run.stage for run in self.runs), default=0)
 
     @cached_property
     def has_wall_clock(self) -> bool:
-        """Whether user code may schedule punctuations, which need batches without input."""
+        """Return whether user code may schedule punctuations, which need batches without input."""
         return any(isinstance(node, MAY_SCHEDULE) for node in self.graph.nodes.values())
 
     def runs_of(self, stage: int) -> list[Run]:
         return [run for run in self.runs if run.stage == stage]
 
     def title(self) -> str:
-        """Names the sub-topologies in the order in which they run: ``0 (orders) → 1 (counts)``."""
+        """Return the sub-topologies in the order in which they run: ``0 (orders) → 1 (counts)``."""
         stages = [self._listed(number) for number in range(self.stages)]
         return f"sub-topology {' → '.join(stages)}"
 
     def stage_title(self, stage: int) -> str:
-        """Names the sub-topologies that run in one stage."""
+        """Return the sub-topologies that run in one stage, as text."""
         return f"sub-topology {self._listed(stage)}"
 
     def _listed(self, stage: int) -> str:
@@ -67,22 +69,22 @@ class Plan:
         return " + ".join(f"{run.subtopology} ({', '.join(run.topics)})" for run in runs)
 
     def tasks(self, subtopology: int) -> int:
-        """How many tasks a sub-topology has: its largest input decides."""
+        """Return how many tasks a sub-topology has: the partitions of its largest input."""
         topics = [t for run in self.runs if run.subtopology == subtopology for t in run.topics]
         return max(self.partitions[topic] for topic in topics)
 
     @cached_property
     def task_count(self) -> int:
-        """The tasks of all sub-topologies; one where only global tables are kept."""
+        """Return the number of all tasks; 1 if the topology has only global tables."""
         return sum(self.tasks(part) for part in {run.subtopology for run in self.runs}) or 1
 
     def consumer_of(self, topic: str) -> tuple[int, int]:
-        """The stage and the sub-topology that read an internal topic."""
+        """Return the stage and the sub-topology that read an internal topic."""
         run = next(run for run in self.runs if topic in run.topics)
         return run.stage, run.subtopology
 
     def internal_of(self, stage: int) -> list[tuple[str, int]]:
-        """The partitions of repartition topics that a stage reads."""
+        """Return the partitions of repartition topics that a stage reads."""
         topics = [t for run in self.runs_of(stage) for t in run.topics if self.is_internal(t)]
         return [(topic, number) for topic in topics for number in range(self.partitions[topic])]
 
@@ -90,11 +92,11 @@ class Plan:
         return topic in self.graph.internal_topics
 
     def external_of(self, run: Run) -> list[str]:
-        """The real topics among those that are read together."""
+        """Return the topics of a run that are not internal."""
         return [topic for topic in run.topics if not self.is_internal(topic)]
 
     def inputs_of(self, run: Run) -> list[tuple[tuple[str, int], ...]]:
-        """For each task of a run the partitions of real topics that it reads."""
+        """Return, for each task of a run, the partitions that it reads of topics not internal."""
         topics = self.external_of(run)
         return [
             tuple((topic, number) for topic in topics if number < self.partitions[topic])
@@ -103,20 +105,21 @@ class Plan:
 
     @cached_property
     def external_topics(self) -> list[str]:
-        """The real topics that tasks read, in a fixed order."""
+        """Return all source topics that are not internal, in a fixed order."""
         topics = {topic for run in self.runs for topic in run.topics}
         return sorted(topic for topic in topics if not self.is_internal(topic))
 
 
 def to_spark_topic(application: str, topic: str) -> str:
-    """Name the topic that holds the rows of a ``to_spark`` node until its function has had them."""
+    """Return the topic that holds the rows of a ``to_spark`` node until its function gets them."""
     return f"{application}-{topic.removeprefix(SPARK_TOPIC)}-to-spark"
 
 
 def make_plan(graph: Graph, topic_partitions: Mapping[str, int]) -> Plan:
-    """Lays the graph out over topics of the given sizes.
+    """Return the plan of a graph for topics with these numbers of partitions.
 
-    ``topic_partitions`` has every external source topic; patterns must have been resolved.
+    ``topic_partitions`` has every source topic that is not internal. Patterns must have been
+    resolved.
 
     Raises:
         TopologyError: ``co-partitioning`` if joined topics have different sizes.
@@ -131,7 +134,7 @@ _Group = tuple[str, ...]
 
 
 class _Flow:
-    """Which internal topics can be reached from which source topics."""
+    """The flow of records: which internal topics can be reached from which source topics."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -146,7 +149,7 @@ class _Flow:
                     self.direct[topic] = self._sinks_below(node.name)
 
     def _sinks_below(self, name: str) -> set[str]:
-        """The internal topics written by nodes below this one, without crossing a topic."""
+        """Return the internal topics that nodes below this one write, within its sub-topology."""
         found, todo = set(), [name]
         while todo:
             for child in self.graph.children(todo.pop()):
@@ -159,7 +162,7 @@ class _Flow:
         return found
 
     def reach(self, topic: str) -> set[str]:
-        """All internal topics that records of this topic can get to."""
+        """Return all internal topics that records of this topic can reach."""
         found: set[str] = set()
         todo = [topic]
         while todo:
@@ -172,7 +175,7 @@ class _Flow:
         return [t for t, source in self.sources.items() if self.part_of[source.name] == part]
 
     def writes(self, one: _Group, other: _Group) -> bool:
-        """Whether records of the first topics lead directly to the others."""
+        """Return whether processing records of ``one`` writes directly to topics of ``other``."""
         return any(not self.direct[topic].isdisjoint(other) for topic in one)
 
     def part(self, group: _Group) -> int:
@@ -190,7 +193,7 @@ def _runs(graph: Graph) -> Iterable[Run]:
             stage_of[group] = max((1 + stage(writer) for writer in writers), default=0)
         return stage_of[group]
 
-    # A task runs once in a stage, whatever it reads there.
+    # A task runs at most once in a stage, on all inputs that it has there.
     topics: dict[tuple[int, int], list[str]] = {}
     for group in groups:
         topics.setdefault((stage(group), flow.part(group)), []).extend(group)
@@ -199,7 +202,10 @@ def _runs(graph: Graph) -> Iterable[Run]:
 
 
 def _input_groups(flow: _Flow, part: int) -> Iterable[_Group]:
-    """Inputs of a sub-topology are picked from together, but for those that it feeds itself."""
+    """Return the inputs of a sub-topology in groups that are read together.
+
+    Inputs that other inputs of the same sub-topology feed are groups of their own.
+    """
     inputs = flow.inputs(part)
     fed = [t for t in inputs if any(t in flow.reach(other) for other in inputs if other != t)]
     together = tuple(t for t in inputs if t not in fed)
@@ -207,7 +213,7 @@ def _input_groups(flow: _Flow, part: int) -> Iterable[_Group]:
 
 
 def _without_cycles(flow: _Flow, groups: list[_Group]) -> list[_Group]:
-    """Splits inputs off where sub-topologies feed each other in a circle."""
+    """Split groups until no sub-topologies feed each other in a cycle."""
     while (circle := _circle(flow, groups)) is not None:
         for group in circle:
             fed = [t for t in group if any(flow.writes(other, (t,)) for other in circle)]
@@ -223,7 +229,7 @@ def _without_cycles(flow: _Flow, groups: list[_Group]) -> list[_Group]:
 
 
 def _circle(flow: _Flow, groups: list[_Group]) -> list[_Group] | None:
-    """Groups that can all be reached from each other, None if there are none."""
+    """Return groups that can all be reached from each other, or None if there is no cycle."""
     after: dict[_Group, set[_Group]] = {}
     for group in groups:
         found: set[_Group] = set()
@@ -241,7 +247,11 @@ def _circle(flow: _Flow, groups: list[_Group]) -> list[_Group] | None:
 
 
 def _internal_partitions(graph: Graph, partitions: dict[str, int]) -> dict[str, int]:
-    """Gives every internal topic its size: as asked, as its joined topics, or as its writers."""
+    """Return the numbers of partitions, with every internal topic added.
+
+    The number of an internal topic is what the program asks for. Otherwise it follows the topics
+    that it is joined with, or else the inputs of the sub-topologies that write it.
+    """
     flow = _Flow(graph)
     partitions |= {t: n for t, n in graph.internal_topics.items() if n is not None}
     groups = [_topics_of(graph, group) for group in graph.copartitioned]
@@ -268,7 +278,10 @@ def _internal_partitions(graph: Graph, partitions: dict[str, int]) -> dict[str, 
 def _joined_size(
     topic: str, groups: list[set[str]], partitions: Mapping[str, int], flow: _Flow
 ) -> int | None:
-    """A repartitioned side of a join takes the size of the other sides, once all are known."""
+    """Return the size that a repartitioned side of a join takes from the other sides.
+
+    The result is None if the topic is not joined, or if no fixed size is known yet.
+    """
     for group in groups:
         if topic in group:
             others = [t for t in group if t in partitions]
@@ -279,7 +292,10 @@ def _joined_size(
 
 
 def _writer_size(topic: str, partitions: Mapping[str, int], flow: _Flow) -> int | None:
-    """Else it takes the size of the largest input of the sub-topologies that write it."""
+    """Return the size of the largest input of the sub-topologies that write a topic.
+
+    The result is None as long as the size of one of those inputs is not known.
+    """
     writers = {
         flow.part_of[flow.sources[source].name]
         for source, sinks in flow.direct.items()
@@ -321,7 +337,7 @@ def _check_copartitioning(graph: Graph, partitions: Mapping[str, int]) -> None:
 
 
 def _table_topics(graph: Graph) -> set[str]:
-    """The topics that are read as tables."""
+    """Return the topics that are read as tables."""
     tables = [node for node in graph.nodes.values() if isinstance(node, TableSource)]
     sources = [graph.nodes[parent] for table in tables for parent in table.parents]
     return {topic for source in sources if isinstance(source, Source) for topic in source.topics}

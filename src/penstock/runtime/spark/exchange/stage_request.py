@@ -1,4 +1,4 @@
-"""What the driver sends to a slot, and what the slot answers: plain values that can be pickled."""
+"""Requests of the driver to a slot, and the slot's answers: plain values that can be pickled."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from penstock.runtime.spark.exchange.measures import Span
 from penstock.runtime.spark.exchange.plan import Plan
 
 Range = tuple[int, int]
-#: By offset of a bundle: how many of its records have been processed, when not all have.
+#: By offset of a bundle that is processed only in part: how many of its records are.
 Skips = Mapping[int, int]
 
 
 class Limits(NamedTuple):
-    """What one slot may take on in one stage; a slot that reaches a limit commits what it has."""
+    """How much one slot may process in one stage; at a limit it commits what is processed."""
 
     bytes: int
     seconds: float
@@ -40,42 +40,47 @@ class Application:
     restore_consumer: Mapping[str, Any]
     global_consumer: Mapping[str, Any]
     producer: Mapping[str, Any]
-    #: Taken by each driver that begins to lead; a slot of a smaller one may no longer write.
+    #: Each driver that begins to lead takes the next number. Slots of a smaller generation must
+    #: not write any more.
     generation: int
-    #: Distinguishes two drivers that have taken the same generation in topics made anew.
+    #: Distinguishes two drivers with the same generation. That happens if the batch log was
+    #: deleted and created again.
     run_id: str
     batches_topic: str
 
     @property
     def key(self) -> str:
-        """Name this run of the application among all applications of a Spark session."""
+        """Return a name for this run that is unique among all applications of a Spark session."""
         return f"{self.id}-{self.generation}-{self.run_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRequest:
-    """One stage of one batch, for all slots. The same batch always has the same ranges."""
+    """A request to run one stage of one batch, the same for all slots.
+
+    A batch that runs again has the same ranges.
+    """
 
     batch: int
     stage: int
     slots: int
     clock_ms: int
-    #: What to read in this stage, of real topics and of repartition topics.
+    #: The offsets to read in this stage, of source topics and of repartition topics.
     ranges: Mapping[TopicPartition, Range] = field(default_factory=dict)
     skips: Mapping[TopicPartition, Skips] = field(default_factory=dict)
-    #: How far topics that serve as changelogs of their tables have been processed.
+    #: For source topics that serve as changelogs of tables: the next offset to process.
     table_positions: Mapping[TopicPartition, int] = field(default_factory=dict)
-    #: Whether the stage may have run before: then the batch log says which tasks are done.
+    #: Whether the stage may have run before. Then the batch log says which tasks are done.
     is_rerun: bool = False
     global_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: Dead letters of global records before these offsets were written by earlier batches.
     global_start: Mapping[TopicPartition, int] = field(default_factory=dict)
-    #: The driver's membership of the consumer group, with which offsets are committed.
+    #: The driver's membership in the consumer group; slots commit offsets with it.
     group: bytes | None = None
-    #: By slot: the server that ran it last. Another one must not trust the state it holds.
+    #: By slot: the server that ran it last. The state in any other server is outdated.
     owners: Mapping[int, str] = field(default_factory=dict)
     limits: Limits = NO_LIMITS
-    #: The whole batch, as the batch log keeps it.
+    #: The plan of the whole batch, as JSON for the batch log.
     plan: bytes = b""
 
     @property
@@ -85,14 +90,17 @@ class StageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Ask a slot to bring its state to disk and end; ``is_moved``: its folders are deleted."""
+    """A request to a slot to write its state to disk and end.
+
+    If ``is_moved``, another host takes over, and the slot's folders are deleted.
+    """
 
     is_moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """How far one store's changelog has been read back; ``position`` equals ``end`` when done."""
+    """The progress of restoring one store; ``position`` equals ``end`` when it is complete."""
 
     store: str
     topic: str
@@ -105,7 +113,7 @@ class Restore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a slot says about one task after one stage."""
+    """A slot's report about one task after one stage."""
 
     task: TaskId
     stage: int
@@ -117,26 +125,27 @@ class Report:
     seconds: float = 0.0
     clocks: Clocks | None = None
     dropped: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    #: Batches that a fault in the column path made run record at a time, by kind and place.
+    #: How many batches ran record at a time because the column path failed, by kind and place.
     column_errors: Mapping[str, int] = field(default_factory=dict)
-    #: By topic: records that were consumed of it.
+    #: By topic: how many of its records were consumed.
     consumed: Mapping[str, int] = field(default_factory=dict)
     #: By source topic: how old its records were when the task had processed them.
     ages: Mapping[str, Span] = field(default_factory=dict)
     has_requested_commit: bool = False
-    #: Where the task goes on reading, committed with everything else.
+    #: The offsets at which the task continues reading; part of the same transaction.
     positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     skips: Mapping[TopicPartition, Skips] = field(default_factory=dict)
     #: The next offset of every repartition topic partition that the task wrote to.
     written: Mapping[TopicPartition, int] = field(default_factory=dict)
-    #: The next offset of every changelog of the task, after what it has committed.
+    #: The next offset of every changelog of the task after its commit.
     changelog_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
-    #: The task had committed this stage before: it did nothing, and what it wrote is not known.
+    #: Whether the task had committed this stage before. Then it did not run again, and ``written``
+    #: is empty.
     is_repeated: bool = False
 
 
 class Endpoint(NamedTuple):
-    """Where a slot server listens, and which process of which executor it is."""
+    """The address of a slot server, its process and its executor."""
 
     server: str
     host: str
@@ -146,7 +155,7 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one Spark task hands back: the reports of its slot, or the error that it met."""
+    """The result of one Spark task: the reports of its slot, or an error."""
 
     slot: int
     endpoint: Endpoint | None = None

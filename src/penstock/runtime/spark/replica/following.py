@@ -1,4 +1,4 @@
-"""Keeps a replica at the newest cut, in a thread of its own."""
+"""Keep a replica at the newest cut, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _CLOSE_S = 30.0
 
 
 class ReplicaThread:
-    """Follows each new cut; what fails is tried again until ``close``.
+    """Bring a replica to each new cut; after an error, try again until ``close``.
 
     Args:
-        newest: returns the newest cut that is known.
+        newest: returns the newest known cut, or None if there is none.
     """
 
     def __init__(self, replica: Replica, newest: Callable[[], Cut | None]) -> None:
@@ -33,11 +33,11 @@ class ReplicaThread:
         self._thread.start()
 
     def wake(self) -> None:
-        """Look for a new cut now."""
+        """Make the thread look for a new cut now."""
         self._wake.set()
 
     def close(self, *, is_promoted: bool = False) -> None:
-        """Stop following, and let go of the databases."""
+        """Stop following, and close the databases."""
         self._closing.set()
         self._wake.set()
         self._thread.join(_CLOSE_S)
@@ -54,7 +54,7 @@ class ReplicaThread:
             try:
                 self.replica.follow(cut, self._closing.is_set)
                 last = cut
-            except Exception as error:  # noqa: BLE001 - a copy is never worth an application
+            except Exception as error:  # noqa: BLE001 - a copy must not end the application
                 failure = as_streams_error(error)
                 said = failure.message if isinstance(failure, PenstockError) else repr(failure)
                 log.warning("copies of stores are waiting: %s", said)

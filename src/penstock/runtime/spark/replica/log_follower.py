@@ -1,4 +1,4 @@
-"""Reads the batch log as it grows: who leads, which instances there are, and the newest cut."""
+"""Follow the batch log: which driver leads, which instances there are, and the newest cut."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _CLOSE_S = 5.0
 
 
 class LogFollower:
-    """Keeps ``state`` up to date in a thread of its own until ``close``.
+    """Keep ``state`` up to date in a thread of its own until ``close``.
 
     Args:
-        changed: called in that thread after records have been taken into account.
+        changed: called in that thread after new records have changed ``state``.
     """
 
     def __init__(
         self, topic: str, settings: Mapping[str, Any], changed: Callable[[], None]
     ) -> None:
         self.state = LogState()
-        #: Set once everything has been read that was there at the beginning.
+        #: Set once all records that existed at the start have been read.
         self.is_current = threading.Event()
         self._topic = topic
         self._changed = changed
@@ -40,7 +40,8 @@ class LogFollower:
                 "auto.offset.reset": "earliest",
                 "enable.partition.eof": True,
                 "isolation.level": "read_committed",
-                # A new cut is wanted at once; the broker holds an answer back for this long.
+                # How long the broker may hold an answer back. Short, since a new cut is wanted
+                # at once.
                 "fetch.wait.max.ms": 100,
             }
         )

@@ -1,4 +1,4 @@
-"""Copies of all stores of an application, which show the stores as of one complete batch."""
+"""Copies of all stores of an application, which always show the state after a complete batch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from penstock.state.engine.rocks import OpenEngine, open_rocks
 
 log = logging.getLogger(__name__)
 
-#: What is read of all changelogs together before it is applied.
+#: How many bytes of all changelogs together are read before they are applied.
 _CHUNK_BYTES = 64 * 1024 * 1024
 
 
@@ -51,14 +51,15 @@ class CopyLag:
 
 
 class Replica:
-    """Follows the changelogs of all tasks from cut to cut.
+    """Apply the changelogs of all tasks from cut to cut.
 
-    Invariant: while ``cut`` is set, every store shows exactly that cut to whoever holds
-    ``reading``. While a backlog is read that is too large to be applied at once, ``cut`` is None.
+    Invariant: while ``cut`` is set, a thread that holds ``reading`` sees every store exactly as of
+    that cut. While a backlog is read that is too large to be applied at once, ``cut`` is None.
 
     Args:
-        application: the application as this instance plans it; its generation is not looked at.
-        listener: told how the copies follow; exceptions of it are logged.
+        application: the application as this instance plans it; its generation is not used.
+        listener: called when a copy starts to follow, has applied records, or stops. Its
+            exceptions are logged.
     """
 
     def __init__(
@@ -82,15 +83,15 @@ class Replica:
         self._positions: dict[Followed, int] = {}
         self._starts: dict[Followed, int] = {}
         self._reader: Reader | None = None
-        #: By store and partition: what queries read.
+        #: By store and partition: the views that queries read.
         self._views: dict[tuple[str, int], Any] = {}
         self._readers: dict[tuple[str, int], StoreAnswers] = {}
-        #: Records that were applied since the copies were opened.
+        #: How many records were applied since the copies were opened.
         self.applied = 0
         #: The newest cut that was asked for, and the one that the stores show.
         self.target: Cut | None = None
         self.cut: Cut | None = None
-        #: Held while stores change, and by readers.
+        #: Held while stores change, and by threads that read them.
         self.reading = threading.RLock()
 
     # Following
@@ -100,7 +101,7 @@ class Replica:
         self.target = cut
         if not self._copies:
             self._open(cut)
-        # A restore makes millions of objects that live for a moment.
+        # Restoring makes millions of objects that live only briefly.
         with no_garbage_collection():
             while not is_over():
                 found = self._read(cut)
@@ -149,7 +150,7 @@ class Replica:
             raise
 
     def _skip_deleted(self) -> None:
-        """Go on behind records that Kafka deleted because they are older than the retention."""
+        """Move positions past records that Kafka has deleted because of the topic's retention."""
         for each in self._followed:
             low, _ = self._clients.watermarks(*each.part, is_own=False)
             self._positions[each] = max(self._positions[each], low)
@@ -184,7 +185,7 @@ class Replica:
     # What can be seen
 
     def lags(self) -> list[CopyLag]:
-        """Return how far each copy is, and how far the newest cut that is known goes."""
+        """Return the position of each copy, and its end in the newest known cut."""
         ends: Mapping[TopicPartition, int] = {} if self.target is None else self.target.ends
         return [
             CopyLag(
@@ -195,7 +196,7 @@ class Replica:
         ]  # fmt: skip
 
     def restoring(self) -> list[Restore]:
-        """Return what is being read back; empty once the copies show a cut."""
+        """Return which stores are being restored; empty once the copies show a cut."""
         if self.cut is not None or self.target is None:
             return []
         return [
@@ -208,7 +209,7 @@ class Replica:
         ]  # fmt: skip
 
     def query(self, store: str, partition: int, method: str, arguments: tuple[Any, ...]) -> Any:
-        """Call a reading method of the copy of one partition; iterators come back as lists."""
+        """Call a reading method of the copy of one partition; return iterators as lists."""
         with self.reading:
             if self.cut is None:
                 raise _catching_up(store)
@@ -219,10 +220,10 @@ class Replica:
     def answer(
         self, store: str, partition: int, question: Question, *, waits: bool = True
     ) -> tuple[list[Row], bool, Cut] | None:
-        """Answer a question about one partition, and say which cut that was.
+        """Return the rows that answer a question about one partition, and the cut they are from.
 
         Args:
-            waits: whether to wait while the stores change; else the answer is None then.
+            waits: whether to wait while the stores change. If not, the result is None then.
         """
         if not self.reading.acquire(blocking=waits):
             return None
@@ -267,7 +268,7 @@ class Replica:
     # Ending
 
     def close(self, *, is_promoted: bool = False) -> None:
-        """Bring the copies to disk and let them go, so that the tasks themselves can have them."""
+        """Write the copies to disk and close them, so that tasks can open the same folders."""
         with self.reading:
             self.cut = None
             reason = SuspendReason.PROMOTED if is_promoted else SuspendReason.MIGRATED

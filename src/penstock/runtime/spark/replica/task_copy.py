@@ -24,7 +24,7 @@ from penstock.topology.nodes import Source
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A store of a task, and the topic partition that it is kept up to date from."""
+    """A store of a task, and the topic partition whose records keep it up to date."""
 
     task: TaskId
     store: str
@@ -34,8 +34,8 @@ class Followed:
 class TaskCopy:
     """The stores of one task without its processors.
 
-    It uses the folders of the task: when the task comes to this host, it opens what the copy has
-    left there and reads only the rest of the changelogs.
+    The copy uses the folders of the task. When the task moves to this host, it opens the databases
+    that the copy has left there, and reads only the rest of the changelogs.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class TaskCopy:
             for name, topic in plan.graph.source_changelogs.items()
             if name in self._stores.own
         }
-        #: The time of the newest record of any changelog, by which rows expire.
+        #: The largest timestamp in any changelog; rows expire by it.
         self.stream_time = -1
         self._stores.use_clocks(self.clock, self.clock)
 
     def clock(self) -> int:
-        """Return the stream time as far as the changelogs tell it."""
+        """Return the stream time, as far as the changelogs show it."""
         return self.stream_time
 
     @property
@@ -86,11 +86,11 @@ class TaskCopy:
         return found
 
     def position(self, store: str, low: int, end: int) -> int:
-        """Return the offset from which on the copy of a store lacks its changelog."""
+        """Return the first offset of the changelog that the copy of a store does not contain."""
         return max(self.databases.start_of(store, low, end), self.databases.ends.get(store, 0))
 
     def take(self, store: str, columns: RawColumns, batch: int, until: int) -> int:
-        """Apply changelog records up to an offset; return how many."""
+        """Apply changelog records up to the offset ``until``; return how many were applied."""
         if len(columns):
             self.stream_time = max(self.stream_time, int(max(columns.timestamps)))
         return self.databases.take(
@@ -101,13 +101,16 @@ class TaskCopy:
         self.databases.close()
 
     def _seen_by_source(self, topic: str) -> AsRead | None:
-        """Return how the source saw records of a topic that serves as a changelog."""
+        """Return a function that turns records of a source topic into what its source node saw.
+
+        This is for source topics that serve as changelogs.
+        """
         source = next(
             node
             for node in self._plan.graph.nodes.values()
             if isinstance(node, Source) and topic in node.topics
         )
-        # A decoder asks its task for settings only, as long as it reads what was read before.
+        # To decode records that were read before, a decoder needs only the settings of its task.
         task = SimpleNamespace(settings=self._settings, defaults=self._settings.defaults)
         decoder = SourceDecoder(source, cast(StreamTask, task))
         if decoder.keeps_all:
