@@ -1,1 +1,1 @@
-"""What runs a topology: ``local`` in this process, ``spark`` on a laptop or a cluster."""
+"""The runtimes of a topology: ``local`` in this process, ``spark`` on a laptop or a cluster."""

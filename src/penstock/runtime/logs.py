@@ -1,4 +1,4 @@
-"""Logs as JSON, one object per line, with the application, batch and task that a line is about."""
+"""Write logs as JSON, one object per line, with the application, batch and task of each line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _about: ContextVar[Mapping[str, Any] | None] = ContextVar("penstock-log-about", 
 
 @contextmanager
 def log_about(**facts: Any) -> Iterator[None]:
-    """Have lines that are logged inside this block, by this thread, carry these facts."""
+    """Add these facts to every line that this thread logs inside a ``with`` block."""
     token = _about.set({**(_about.get() or {}), **facts})
     try:
         yield
@@ -28,7 +28,7 @@ def log_about(**facts: Any) -> Iterator[None]:
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a line as JSON: time, level, logger, message, application, batch, task, error."""
+    """Format a line as JSON: time, level, logger, message, application, batch, task, error."""
 
     def __init__(self, application: str) -> None:
         super().__init__()
@@ -50,13 +50,13 @@ class JsonFormatter(logging.Formatter):
 
 
 class _JsonHandler(logging.StreamHandler[TextIO]):
-    """The one handler that ``use_log_format`` adds."""
+    """The handler that ``use_log_format`` adds; a process has at most one."""
 
 
 def use_log_format(config: StreamsConfig, stream: TextIO | None = None) -> None:
     """Write Penstock's logs as ``penstock.log.format`` says; text leaves logging as it is.
 
-    A process logs for one application: a second one of the same process takes over.
+    The lines name one application. If a process starts a second one, they name that one.
     """
     if config[LOG_FORMAT] != "json":
         return

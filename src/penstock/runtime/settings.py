@@ -1,4 +1,4 @@
-"""From a configuration to what tasks use: serdes, handlers and extractors made of their names."""
+"""Turn a configuration into the settings of tasks: serdes, handlers and extractors by name."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _HANDLERS: dict[Setting[Any], dict[str, Callable[[], ExceptionHandler]]] = {
 
 log = logging.getLogger(__name__)
 
-#: From how many records on a batch runs over columns.
+#: By value of the setting: the smallest batch that runs over columns; None for no batch.
 _VECTORIZE_FROM: dict[str, int | None] = {
     "auto": FEW_RECORDS, "on": 1, "strict": 1, "off": None,
 }  # fmt: skip
@@ -68,10 +68,10 @@ _VECTORIZE_FROM: dict[str, int | None] = {
 def task_settings(
     config: StreamsConfig, *, emit_interval_ms: int | None = None, state_dir: Path | None = None
 ) -> TaskSettings:
-    """Resolves everything that a task needs from the configuration."""
+    """Return the settings of a task, with every name in the configuration resolved."""
     interval = config[settings.EMIT_INTERVAL_MS] if emit_interval_ms is None else emit_interval_ms
     wrapper, configs = _wrapper(config), dict(config)
-    # A wrapper is handed records, one at a time.
+    # A processor wrapper takes one record at a time, so columns cannot be used with it.
     vectorize = "off" if wrapper is not None else config[settings.VECTORIZE]
     return TaskSettings(
         application_id=config[settings.APPLICATION_ID],
@@ -136,7 +136,7 @@ def _extractor(config: StreamsConfig) -> TimestampExtractor:
     if given is None:
         return FailOnInvalidTimestamp()
     if isinstance(given, str):
-        # Java's class names are fully qualified; the last part says which one is meant.
+        # Java's class names are fully qualified. The last part is the class.
         return _named(given.rsplit(".", 1)[-1], _EXTRACTORS, setting)()  # type: ignore[no-any-return]
     extractor: TimestampExtractor = _made(given, setting)
     return extractor
@@ -148,7 +148,7 @@ def _handler(config: StreamsConfig, setting: Setting[Any]) -> ExceptionHandler:
 
 
 def _given_handler(config: StreamsConfig, setting: Setting[Any]) -> Any:
-    """Return what the setting means, before anything is made of it: a class or a callable."""
+    """Return the handler that the setting names, as a class or a callable, not yet created."""
     given = config[setting]
     if not isinstance(given, str):
         return given

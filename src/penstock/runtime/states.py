@@ -1,4 +1,4 @@
-"""The life of an application: its states and who may follow whom."""
+"""The states of an application, and which state may follow which."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class State(Enum):
     ERROR = "ERROR"
 
     def __call__(self) -> State:
-        """Java's spelling, ``streams.state()``, gives the same."""
+        """Return the state itself, so that Java's spelling ``streams.state()`` works too."""
         return self
 
     @property
@@ -30,7 +30,7 @@ class State(Enum):
         return self in (State.NOT_RUNNING, State.ERROR)
 
 
-#: Called with the new and the old state, in order, never twice at once.
+#: Called with the new and the old state, in order, by one thread at a time.
 StateListener = Callable[[State, State], None]
 
 NEXT: dict[State, frozenset[State]] = {
@@ -45,7 +45,7 @@ NEXT: dict[State, frozenset[State]] = {
 
 
 class ExceptionResponse(Enum):
-    """What happens after an error that nothing else handled."""
+    """What the uncaught exception handler decides to do about an error."""
 
     REPLACE_THREAD = "REPLACE_THREAD"
     SHUTDOWN_CLIENT = "SHUTDOWN_CLIENT"

@@ -1,1 +1,1 @@
-"""Runs a topology in this process, without Kafka, Spark or Java: what the test driver stands on."""
+"""Run a topology in this process, without Kafka, Spark or Java. The test driver uses this."""

@@ -1,4 +1,4 @@
-"""One task for all sub-topologies, driven by records or batches. Face: ``penstock.testing``."""
+"""Run a topology with one partition per topic, in one task; used by ``penstock.testing``."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ from penstock.topology.topology import Topology, check_runnable
 
 
 class LocalApplication:
-    """Processes each record completely before the next: input, repartitions, punctuation, commit.
+    """Process each record completely before the next: input, repartitions, punctuation, commit.
 
-    As in Java's test driver there is one partition per topic, one task for all sub-topologies and
-    a commit after every record, unless records come as a batch. Time stands still until
-    ``advance`` moves it.
+    As in Java's test driver, there is one partition per topic and one task for all sub-topologies.
+    The task commits after every record, unless records come as a batch. The wall clock stands
+    still until ``advance`` moves it.
 
-    ``over_columns`` runs a record, or the records of a batch, over columns where that is the
-    same, and raises where that code has a fault; ``batches`` tells about each. ``kept`` is where
-    the stores and clocks are, if another application goes on with them.
+    With ``over_columns``, a record or the records of a batch run over columns where the result is
+    provably the same. An error of the column code is raised. ``batches`` says how each batch ran.
+    ``kept`` holds the stores and clocks, so that another application can continue with them.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class LocalApplication:
         self._outbox = Outbox()
         self._offsets: Counter[str] = Counter()
         self._directory = Path(tempfile.mkdtemp(prefix="penstock-test-")) if on_disk else None
-        # Global stores take their share of it, too, as in Kafka Streams' test driver.
+        # Global stores use this cache too, as in Kafka Streams' test driver.
         self._cache = open_cache(self.settings)
         try:
             self._global = global_task(
@@ -95,16 +95,17 @@ class LocalApplication:
     def pipe(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
     ) -> None:
-        """Takes one record through the whole topology, repartition topics included."""
+        """Process one record through the whole topology, repartition topics included."""
         self.pipe_batch([InputRecord(topic, key, value, timestamp, headers)], commit_every=1)
 
     def pipe_batch(
         self, records: Iterable[InputRecord], *, commit_every: int = sys.maxsize
     ) -> None:
-        """Queues all records, then takes them through, the smallest timestamp first.
+        """Queue all records, then process them, the smallest timestamp first.
 
-        Commits when nothing is left to process, and before that every so many records; over
-        columns after every record if that is 1, else after all records of a sub-topology.
+        The task commits after every ``commit_every`` records and when no records are left. Over
+        columns, it commits after every record if ``commit_every`` is 1. Otherwise it commits after
+        all records of a sub-topology.
         """
         for record in records:
             if not self._enqueue(*record[:5]):
@@ -112,7 +113,7 @@ class LocalApplication:
         self._run(commit_every)
 
     def advance(self, milliseconds: int) -> None:
-        """Moves the wall clock, runs the punctuations that are due, and commits."""
+        """Advance the wall clock, run the punctuations that are due, and commit."""
         self.now_ms += milliseconds
         if self._task is not None:
             self._task.punctuate_wall_clock()
@@ -128,17 +129,17 @@ class LocalApplication:
 
     @property
     def task(self) -> StreamTask | None:
-        """The one task, None if the topology only has global stores."""
+        """Return the task, or None if the topology has only global stores."""
         return self._task
 
     @property
     def dropped_records(self) -> Counter[tuple[str, str]]:
-        """How many records each node dropped, by (node, reason)."""
+        """Return how many records each node dropped, by (node, reason)."""
         return Counter() if self._task is None else self._task.dropped_records
 
     @property
     def batches(self) -> list[BatchReport]:
-        """How each batch over columns ran; none if records go one by one."""
+        """Return a report for each batch; empty without ``over_columns``."""
         return [] if self._columns is None else self._columns.reports
 
     @property
@@ -162,7 +163,7 @@ class LocalApplication:
     # The loop
 
     def _run(self, commit_every: int = 1) -> None:
-        """Goes on until nothing is left, what a commit lets out of the caches included."""
+        """Process until no records are left, including those that a commit flushes from caches."""
         self._capture()
         if self._columns is not None:
             self._run_columns(self._columns, commit_every)
@@ -174,7 +175,7 @@ class LocalApplication:
             self._capture()
 
     def _run_columns(self, columns: ColumnBatches, commit_every: int) -> None:
-        """The same with a batch, and its commit, in place of every record."""
+        """Process until no records are left, in batches over columns, each with its commit."""
         while columns.has_records:
             if commit_every == 1:
                 columns.run_one()
@@ -192,7 +193,7 @@ class LocalApplication:
                     return
 
     def _capture(self) -> None:
-        """Keeps what was sent, and feeds what went to a topic that is also a source."""
+        """Keep the sent records, and queue those of a topic that is also a source."""
         for record in self._outbox.take():
             self.produced.append(record)
             self._enqueue(*record[:5])

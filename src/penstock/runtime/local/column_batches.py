@@ -1,4 +1,4 @@
-"""Batches over columns in this process, sub-topology by sub-topology as on Spark."""
+"""Run batches over columns in this process, one sub-topology at a time as on Spark."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class _Waiting:
 
 
 class ColumnBatches:
-    """Holds records back until a batch takes them through the one task of a local application.
+    """Collect records, and run them as batches in the one task of a local application.
 
     The task runs all sub-topologies. Each of them is planned over columns by itself, as the tasks
-    on Spark are: a node that sees records one by one does not keep other sub-topologies from it.
+    on Spark are. So a node that needs single records affects only its own sub-topology.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ColumnBatches:
         self._columns: dict[int, ColumnTask] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._ready: JavaQueue[_Waiting] = JavaQueue(_Waiting.time)
-        # Columns need libraries that take a while to import.
+        # Imported here because the libraries for columns take a while to import.
         vector = importlib.import_module("penstock.kernel.columns.column_task")
         parts = list(parts)
         for part in parts:
@@ -97,11 +97,15 @@ class ColumnBatches:
         self._run(waiting.part, {waiting.queue: taken})
 
     def run_all(self) -> None:
-        """Run all that waits for one sub-topology: the first that no other has records for."""
+        """Run all waiting records of one sub-topology.
+
+        It is the first one that gets nothing from another sub-topology with waiting records.
+        """
         waiting = self._ready.take_all()
         parts = {each.part for each in waiting}
         first = [part for part in parts if not any(part in self._behind[p] for p in parts)]
-        # Those of a cycle, a foreign-key join say, all wait for each other.
+        # Sub-topologies in a cycle, as in a foreign-key join, all get records from each other.
+        # Then take the one with the smallest number.
         chosen = min(first or parts)
         taken: dict[str, list[RawRecord]] = {}
         for each in waiting:
@@ -123,7 +127,7 @@ class ColumnBatches:
 
 
 def _behind(part: SubTopology, parts: Iterable[SubTopology], graph: Graph) -> set[int]:
-    """The sub-topologies that get records from one, directly or through others, itself aside."""
+    """Return the other sub-topologies that get records from ``part``, directly or not."""
     found: set[int] = set()
     waiting = [part]
     while waiting:

@@ -1,4 +1,4 @@
-"""Which sub-topologies run over columns, found out by planning them; nothing is run."""
+"""Find out which sub-topologies can run over columns, by planning them without running them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ from penstock.topology.topology import Topology
 
 
 def explained(topology: Topology, config: Mapping[str, Any] | None = None) -> Explanation:
-    """What ``Topology.explain`` gives; settings matter where they name serdes or handlers."""
+    """Return the result of ``Topology.explain``.
+
+    The settings matter only where they name serdes or handlers.
+    """
     settings = StreamsConfig({APPLICATION_ID.name: "explained", **(config or {})})
     return Explanation(tuple(column_forms(topology, settings)))
 
 
 def column_forms(topology: Topology, config: StreamsConfig) -> list[ColumnForm]:
-    """Plans every sub-topology that a task runs; those that only feed global stores are not."""
+    """Plan every sub-topology over columns, except those that only feed global stores."""
     parts = [part for part in subtopologies(topology.graph) if not part.is_global]
     return [_form(topology.graph, part, config) for part in parts]
 
@@ -39,7 +42,7 @@ def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
     nodes = [name for name in graph.nodes if name in part.nodes]
     may_schedule = [name for name in nodes if _may_schedule(graph.nodes[name])]
     if may_schedule:
-        # To plan them with the others would make the user's processors and call their ``init``.
+        # Planning these nodes would create the user's processors and call their ``init``.
         return ColumnForm(part.id, {name: no_form(graph.nodes[name]) for name in may_schedule})
     settings = task_settings(config, emit_interval_ms=0)
     if settings.processor_wrapper is not None:
@@ -62,13 +65,16 @@ def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
 
 
 def _may_schedule(node: Node) -> bool:
-    """Whether a node runs code of users that may schedule something; columns are none."""
+    """Return whether a node runs user code that may schedule punctuations.
+
+    Column executors never schedule any.
+    """
     is_known = isinstance(node, Process) and isinstance(node.supplier, ColumnSupplier)
     return isinstance(node, MAY_SCHEDULE) and not is_known
 
 
 def _global_stores(graph: Graph, settings: TaskSettings) -> Mapping[str, Any]:
-    """Empty ones: planning asks what they are, not what is in them."""
+    """Return empty global stores; planning needs their kinds, not their content."""
     return TaskStores(
         [store.spec for store in graph.global_stores.values()],
         settings=settings,
@@ -78,7 +84,7 @@ def _global_stores(graph: Graph, settings: TaskSettings) -> Mapping[str, Any]:
 
 
 class _Nowhere:
-    """A collector that could take columns; nothing is ever sent while planning."""
+    """A collector that accepts columns; planning never sends any record to it."""
 
     def send(
         self,

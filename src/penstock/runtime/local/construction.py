@@ -1,4 +1,4 @@
-"""What the applications of this folder are built from, with one partition per topic or several."""
+"""Functions that build the parts of the applications in this folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.topology.validate import nearest
 
 
 def engine_in(directory: Path | None, folder: str, settings: TaskSettings) -> Engine:
-    """Return what opens the stores of a task: RocksDB in a folder, memory without a directory."""
+    """Return the engine of a task's stores: RocksDB in a folder, or memory if there is none."""
     if directory is None:
         return lambda store: MemoryStore()
     base = directory / folder

@@ -1,4 +1,4 @@
-"""The clients of a slot and of the driver, over topics in memory (``memory_kafka``)."""
+"""The Kafka clients of a slot and of the driver, over topics in memory (``memory_kafka``)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from penstock.runtime.spark.worker.writer import Writer
 
 
 class InjectedFaultError(Exception):
-    """Raised by a commit that ``MemoryKafka.fault`` lets fail."""
+    """Raised by a commit that ``MemoryKafka.fault`` has chosen to fail."""
 
 
 class Delivery(NamedTuple):
-    """A delivery report: where a record went."""
+    """A delivery report: the partition and offset of a record."""
 
     at: int
     number: int
@@ -37,7 +37,7 @@ class Delivery(NamedTuple):
 
 
 class MemoryWriter:
-    """Keeps the records of a transaction until it commits."""
+    """Keep the records of a transaction until it commits."""
 
     is_transactional = True
     is_usable = True
@@ -102,7 +102,7 @@ class MemoryWriter:
             raise InjectedFaultError(f"commit {number} failed after it had its effect")
 
     def _refuse(self) -> None:
-        """Raise for the first record that is refused, as the commit of a transaction does."""
+        """Raise the error of the first refused record, as the commit of a transaction does."""
         for (topic, key, value, timestamp, *_), on_delivery in self._open or ():
             error = self._kafka.refusal(topic, key, value, timestamp)
             if error is not None:
@@ -125,7 +125,7 @@ class MemoryWriter:
 
 
 class MemoryReader:
-    """Reads exact offset ranges."""
+    """Read exact offset ranges of topics in memory."""
 
     def __init__(self, kafka: MemoryKafka) -> None:
         self._kafka = kafka
@@ -167,7 +167,7 @@ class MemoryReader:
 
 
 class MemoryAdmin:
-    """Answers what the driver asks a cluster."""
+    """Answer the driver's questions about offsets from topics in memory."""
 
     def __init__(self, kafka: MemoryKafka) -> None:
         self._kafka = kafka
@@ -185,7 +185,7 @@ class MemoryAdmin:
 
 
 class MemoryClients:
-    """Makes the clients of a slot."""
+    """Make the clients of a slot, all of them over topics in memory."""
 
     def __init__(self, kafka: MemoryKafka, batches_topic: str) -> None:
         self._kafka = kafka

@@ -18,10 +18,10 @@ from penstock.runtime.spark.exchange.bundles import BUNDLE_HEADER, decode_header
 
 
 class MemoryKafka:
-    """Holds every committed record, by partition and in the order of the commits.
+    """Hold every committed record, by partition and in the order of the commits.
 
-    As in Kafka, the end of a transaction takes an offset in each partition that it wrote to, and
-    an aborted record keeps its offset. Both are None in the log, and no reader sees them.
+    As in Kafka, the marker at the end of a transaction takes an offset in each partition that it
+    wrote to, and an aborted record keeps its offset. Both are None here, and no reader sees them.
     """
 
     def __init__(self, partitions: int = 1) -> None:
@@ -32,10 +32,11 @@ class MemoryKafka:
         self.commits = 0
         #: The generation and the run that the batch log names as the current ones.
         self.generation = 1, "staged"
-        #: Decides for the number of each commit whether it fails: "before" it has an effect,
-        #: "after" it had one, or not at all (None).
+        #: Called with the number of each commit; returns whether the commit fails "before" its
+        #: records are visible, "after" they are, or not at all (None).
         self.fault: Callable[[int], str | None] = lambda number: None
-        #: Decides for topic, key, value and timestamp with which error a record is refused.
+        #: Called with topic, key, value and timestamp; returns the error with which the record is
+        #: refused, or None.
         self.refusal: Callable[..., KafkaError | None] = lambda *record: None
         self._epochs: Counter[int] = Counter()
 
@@ -83,7 +84,7 @@ class MemoryKafka:
         }
 
     def batch_log(self, topic: str) -> LogState:
-        """Return what the records of a batch log add up to."""
+        """Return the state of a batch log, from all its records."""
         state = LogState()
         for record in self.logs.get(topic, [[]])[0]:
             if record is not None:
@@ -92,7 +93,7 @@ class MemoryKafka:
         return state
 
     def new_epoch(self, slot: int) -> int:
-        """Return the epoch of a new writer of a slot; it fences every older one."""
+        """Return the epoch of a new writer of a slot, and fence every older writer."""
         self._epochs[slot] += 1
         return self._epochs[slot]
 
@@ -102,7 +103,7 @@ class MemoryKafka:
 
 
 def unbundled(record: RawRecord) -> list[RawRecord]:
-    """Return the records of a bundle on a repartition topic; any other record is alone."""
+    """Return the records of a bundle, or a list of the record itself if it is not a bundle."""
     if not any(name == BUNDLE_HEADER for name, _ in record.headers):
         return [record]
     bundle = unpacked(record.value or b"")

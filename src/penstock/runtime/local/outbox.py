@@ -1,4 +1,4 @@
-"""What a task has sent: kept in order until the driver looks at it."""
+"""The records that a task has sent, kept in order until the application takes them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from penstock.model.record import Headers
 
 
 class InputRecord(NamedTuple):
-    """A record as it would be read from Kafka; its offset is the driver's.
+    """A record as it would be read from Kafka; the application assigns its offset.
 
-    ``partition`` None lets the key decide, as a producer does.
+    If ``partition`` is None, the key determines the partition, as in a producer.
     """
 
     topic: str
@@ -36,7 +36,7 @@ class ProducedRecord(NamedTuple):
 
 
 class Outbox:
-    """Collects sent records; every topic has one partition."""
+    """Collect sent records; every topic has one partition."""
 
     def __init__(self) -> None:
         self._sent: list[ProducedRecord] = []
@@ -72,6 +72,6 @@ class Outbox:
         return 1
 
     def take(self) -> list[ProducedRecord]:
-        """Gives what was sent since the last call, in sending order."""
+        """Return the records that were sent since the last call, in order."""
         sent, self._sent = self._sent, []
         return sent

@@ -1,6 +1,6 @@
-"""Runs a topology over topics with several partitions, in this process: one task per partition.
+"""Run a topology over topics with several partitions, in this process, with one task for each.
 
-The counterpart with one partition per topic: ``penstock.runtime.local.application``.
+For topics with one partition there is ``penstock.runtime.local.application``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from penstock.topology.validate import nearest
 
 
 class PartitionedOutbox(Outbox):
-    """Collects sent records and chooses their partitions, by key as Kafka's producer does.
+    """Collect sent records, and choose their partitions by key as Kafka's producer does.
 
     Records without a key go to the partitions of their topic in turn.
     """
@@ -81,11 +81,11 @@ class PartitionedOutbox(Outbox):
 
 
 class PartitionedApplication:
-    """Processes each record completely before the next, in the task of its partition.
+    """Process each record completely before the next, in the task of its partition.
 
-    Every task has stores and a stream time of its own. A commit follows every record, unless
-    records come as a batch. Topics whose size is not given have one partition; repartition topics
-    are as large as in an application.
+    Every task has its own stores and its own stream time. It commits after every record, unless
+    records come as a batch. Topics that are not in ``partitions`` have one partition. Repartition
+    topics have as many as in a real application.
     """
 
     def __init__(
@@ -130,14 +130,14 @@ class PartitionedApplication:
         headers: Headers,
         partition: int | None = None,
     ) -> None:
-        """Takes one record through the whole topology, repartition topics included."""
+        """Process one record through the whole topology, repartition topics included."""
         record = InputRecord(topic, key, value, timestamp, headers, partition)
         self.pipe_batch([record], commit_every=1)
 
     def pipe_batch(
         self, records: Iterable[InputRecord], *, commit_every: int = sys.maxsize
     ) -> None:
-        """Queues all records, then takes them through; each task picks the smallest timestamp."""
+        """Queue all records, then process them; each task takes the smallest timestamp first."""
         for record in records:
             partition = record.partition
             if partition is None:
@@ -147,7 +147,7 @@ class PartitionedApplication:
         self._run(commit_every)
 
     def advance(self, milliseconds: int) -> None:
-        """Moves the wall clock, runs the punctuations that are due in every task, and commits."""
+        """Advance the wall clock, run the punctuations that are due in every task, and commit."""
         self.now_ms += milliseconds
         for task in self.tasks.values():
             task.punctuate_wall_clock()
@@ -158,7 +158,7 @@ class PartitionedApplication:
 
     @property
     def stores(self) -> dict[str, Any]:
-        """The stores by name: a dict by partition, and global stores, which have no partitions."""
+        """Return the stores by name: a dict by partition for each, or the global store itself."""
         found: dict[str, Any] = {}
         for task_id, stores in self._task_stores.items():
             for name, store in stores.own.items():
@@ -167,11 +167,11 @@ class PartitionedApplication:
 
     @property
     def dropped_records(self) -> Counter[tuple[str, str]]:
-        """How many records each node dropped in all tasks, by (node, reason)."""
+        """Return how many records each node dropped in all tasks, by (node, reason)."""
         return sum((task.dropped_records for task in self.tasks.values()), Counter())
 
     def partitions(self, topic: str) -> int:
-        """How many partitions a topic has."""
+        """Return how many partitions a topic has."""
         return self._outbox.partitions(topic)
 
     def is_internal_topic(self, topic: str) -> bool:
@@ -189,7 +189,7 @@ class PartitionedApplication:
     # The loop
 
     def _run(self, commit_every: int) -> None:
-        """Goes on until nothing is left, what a commit lets out of the caches included."""
+        """Process until no records are left, including those that a commit flushes from caches."""
         self._capture()
         while ready := [task for task in self.tasks.values() if task.has_records]:
             for task in ready:
@@ -206,7 +206,7 @@ class PartitionedApplication:
                 return
 
     def _capture(self) -> None:
-        """Keeps what was sent, and feeds what went to a topic that is also a source."""
+        """Keep the sent records, and queue those of a topic that is also a source."""
         for record in self._outbox.take():
             self.produced.append(record)
             self._enqueue(*record)
@@ -235,7 +235,7 @@ class PartitionedApplication:
     # Construction
 
     def _topic_sizes(self, declared: Mapping[str, int]) -> dict[str, int]:
-        """The sizes of all topics, by their real names."""
+        """Return the number of partitions of every topic, by its name in Kafka."""
         sizes = dict(declared)
         for topic in self.graph.internal_topics:
             if topic in self._plan.partitions:
@@ -286,7 +286,7 @@ class PartitionedApplication:
 
 
 def _check_sizes(graph: Graph, partitions: Mapping[str, int]) -> None:
-    """Refuses sizes below 1, and names that the topology does not know."""
+    """Raise an error for a size below 1, or for a topic that the topology does not use."""
     sources = [node for node in graph.nodes.values() if isinstance(node, Source)]
     sinks = [node for node in graph.nodes.values() if isinstance(node, Sink)]
     patterns = [source.pattern for source in sources if source.pattern is not None]
@@ -313,7 +313,7 @@ def _check_sizes(graph: Graph, partitions: Mapping[str, int]) -> None:
 
 
 def _with_topics(graph: Graph, partitions: Mapping[str, int]) -> Graph:
-    """Replaces patterns by the topics that were given a size and match them."""
+    """Return the graph with each pattern replaced by the topics of ``partitions`` that match."""
     nodes = dict(graph.nodes)
     for name, node in graph.nodes.items():
         if isinstance(node, Source) and node.pattern is not None:

@@ -1,4 +1,4 @@
-"""Runs a topology as the Spark runtime does, stage by stage, without Spark and without Kafka.
+"""Run a topology as the Spark runtime does, stage by stage, without Spark and without Kafka.
 
 The plan, the slots, their tasks, outputs, changelogs, repartition topics and markers are those of
 the Spark runtime. Loops replace Spark, ``memory_kafka`` replaces Kafka, and maps in memory that
@@ -45,18 +45,18 @@ from penstock.runtime.spark.worker.slot import Slot
 from penstock.state.engine.memory import MemoryStore
 from penstock.topology.graph import Graph
 
-#: The share of new slots that are warmed up before their first batch.
+#: The probability that a new slot is warmed up before its first batch.
 _WARM = 0.6
 
 
 class MemoryDisk:
-    """Keeps stores by directory when the slot that opened them closes, as a disk does."""
+    """Keep stores by directory after the slot that opened them has closed, as a disk does."""
 
     def __init__(self) -> None:
         self._stores: dict[Path, MemoryStore] = {}
 
     def open(self, directory: Path, store: str, configs: Mapping[str, Any]) -> MemoryStore:
-        """Return the store of a directory: the one that is there, or a new one."""
+        """Return the store of a directory; create it if there is none."""
         return self._stores.setdefault(directory, _KeptStore())
 
     def lose(self) -> None:
@@ -70,9 +70,9 @@ class _KeptStore(MemoryStore):
 
 
 class StagedApplication:
-    """Runs one application over topics in memory, batch by batch when the caller asks for one.
+    """Run one application over topics in memory, one batch whenever the caller asks for it.
 
-    Source and output topics must exist before it is made.
+    Source and output topics must exist before the application is created.
 
     Args:
         graph: The topology's graph. Patterns are resolved against the topics that exist.
@@ -115,7 +115,7 @@ class StagedApplication:
             batches_topic=batches_topic(application_id),
         )  # fmt: skip
         self._clients = MemoryClients(kafka, self.application.batches_topic)
-        #: Where each task stood after its last report.
+        #: The clocks of each task in its last report.
         self.clocks: dict[TaskId, Clocks] = {}
         self._slots: dict[int, Slot] = {}
         self._last: BatchPlan | None = None
@@ -127,7 +127,10 @@ class StagedApplication:
             self._begin_anew(lose_state=True)
 
     def _internal_positions(self) -> InternalPositions:
-        """Return them as a new driver finds them: in the offsets of the group and the batch log."""
+        """Return the positions in repartition topics, as a new driver finds them.
+
+        They are in the offsets of the consumer group and in the batch log.
+        """
         prefix = f"{self.application.id}-"
         known = {(t.removeprefix(prefix), n): at for (t, n), at in self.kafka.group.items()}
         skips = self._clients.batch_log().skips()
@@ -214,7 +217,10 @@ class StagedApplication:
         )
 
     def _warm_up(self, request: StageRequest) -> None:
-        """Let some of the new slots get ready before they know how far the batch will go."""
+        """Warm some of the new slots up, with a request that does not yet have the batch's ranges.
+
+        The real driver does the same before it plans the first batch.
+        """
         if self.needs_empty_batches:
             return
         open_ended = {part: (start, start) for part, (start, _) in request.ranges.items()}
@@ -231,10 +237,10 @@ class StagedApplication:
         self._begin_anew(lose_state=lose_state)
 
     def crash(self, *, lose_state: bool = False) -> None:
-        """End every slot where it stands. Only writes that were applied are on disk."""
+        """End every slot without closing it. Only writes that were applied are on disk."""
         for slot in self._slots.values():
             for state in slot.tasks.values():
-                # The system does that for a process that ends.
+                # When a process ends, the operating system releases its locks.
                 state.databases.lock.release()
         self._begin_anew(lose_state=lose_state)
 
@@ -254,7 +260,7 @@ class StagedApplication:
     # What it knows
 
     def stores(self) -> dict[str, list[Any]]:
-        """Return every store by name, one per partition; of global stores the copy of slot 0."""
+        """Return every store by name, one per partition; for global stores the copy of slot 0."""
         found: dict[str, list[Any]] = {}
         slots = [self._slot(number) for number in range(self.slots)]
         states = {task: state for slot in slots for task, state in slot.tasks.items()}
@@ -268,12 +274,12 @@ class StagedApplication:
 
     @property
     def column_batches(self) -> int:
-        """How many batches of tasks have run over columns since the slots were made."""
+        """Return how many batches of tasks ran over columns since the slots were created."""
         return sum(columns.batches for columns in self._column_tasks())
 
     @property
     def column_reasons(self) -> Counter[str]:
-        """Why the other batches of tasks with a column plan did not."""
+        """Return why the other batches of tasks with a column plan did not, with their counts."""
         return sum((columns.reasons for columns in self._column_tasks()), Counter[str]())
 
     def _column_tasks(self) -> list[ColumnTask]:
