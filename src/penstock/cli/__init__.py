@@ -1,1 +1,1 @@
-"""The ``penstock`` command: one file per subcommand, put together in ``penstock.cli.main``."""
+"""The ``penstock`` command: one file per subcommand; ``penstock.cli.main`` registers them."""

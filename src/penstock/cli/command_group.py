@@ -1,4 +1,4 @@
-"""Turns errors into messages: exit 1 for a failed request, 2 (typer's own) for misuse."""
+"""Turn errors into messages: exit 1 for a failed request, 2 (typer's own) for misuse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.errors import PenstockError
 
 
 class CommandGroup(TyperGroup):
-    """The root of all commands: no error of the user's ever shows a traceback."""
+    """The root of all commands, which prints Penstock's errors without a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:

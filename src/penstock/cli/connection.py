@@ -1,4 +1,4 @@
-"""Which cluster a command talks to: the one that is named, else the project's running broker."""
+"""Find the cluster of a command: the one that the user names, or the project's running broker."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ TimeoutOption = Annotated[
 def client_settings(
     bootstrap: str | None, command_config: Path | None, kind: Kind
 ) -> dict[str, Any]:
-    """Gives librdkafka's settings for one client.
+    """Return librdkafka's settings for one client.
 
     Raises:
-        BrokerError: ``no-broker`` when none was named and the project has none running.
+        BrokerError: ``no-broker`` if the user names no broker and the project has none running.
     """
     given = {} if command_config is None else read_properties(command_config)
     servers = bootstrap or given.get("bootstrap.servers") or project_bootstrap()
@@ -54,7 +54,7 @@ def connect(bootstrap: str | None, command_config: Path | None, timeout_s: float
 
 
 def project_bootstrap() -> str:
-    """Gives the address of the broker that ``penstock broker start`` started for this project."""
+    """Return the address of the broker that ``penstock broker start`` started for this project."""
     servers = running_project_broker()
     if servers is not None:
         return servers
@@ -70,7 +70,7 @@ def project_bootstrap() -> str:
 
 
 def read_properties(file: Path) -> dict[str, str]:
-    """Reads name=value lines; empty lines and those that start with # or ! are comments."""
+    """Read lines of name=value; empty lines and lines that start with # or ! are ignored."""
     settings = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         text = line.strip()

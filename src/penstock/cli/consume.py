@@ -1,4 +1,4 @@
-"""``penstock consume``: prints the records of topics, decoded."""
+"""``penstock consume``: print the records of topics, decoded."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def consume(
     value_format = text_format("--value-serde", value_serde)
     places = _places(connect(bootstrap, command_config, timeout), topics, partition, from_beginning)
     settings = {
-        # librdkafka insists on a name, but partitions are assigned by hand and nobody joins.
+        # librdkafka requires a group, but this consumer assigns its partitions itself and never
+        # joins the group.
         "group.id": "penstock-consume",
         **client_settings(bootstrap, command_config, "consumer"),
         "enable.auto.commit": False,
@@ -102,14 +103,17 @@ def consume(
 def _places(
     admin: Any, topics: list[str], partition: int | None, from_beginning: bool
 ) -> dict[Partition, int]:
-    """Chooses partitions and first offsets; unknown topics are refused before anything is read."""
+    """Return the chosen partitions and their first offsets.
+
+    Unknown topics are refused here, before anything is read.
+    """
     chosen: list[Partition] = []
     for name in topics:
         states = admin.topic(name).partitions
         if partition is not None and partition >= len(states):
             raise unknown_partition(name, partition, len(states))
         chosen += [(name, state.id) for state in states if partition in (None, state.id)]
-    # New records are those after this moment, however long connecting takes.
+    # The offsets are taken now: records that arrive while the consumer connects are new records.
     found: dict[Partition, int] = (
         admin.begin_offsets(chosen) if from_beginning else admin.end_offsets(chosen)
     )
@@ -151,7 +155,7 @@ def _decoded(message: Message, key: TextFormat, value: TextFormat) -> dict[str, 
 
 
 def _headers(message: Message) -> list[tuple[str, bytes | None]]:
-    # Its declared type has forms that only writing takes.
+    # The declared type also covers forms of headers that occur only when writing.
     return list(message.headers() or ())  # type: ignore[arg-type]
 
 
@@ -160,7 +164,7 @@ def _header(data: bytes | None) -> str | None:
 
 
 def _field(message: Message, what: str, form: TextFormat, topic: str, data: Any) -> Any:
-    """Decodes a key or value. One that does not fit is shown as it is, with a warning."""
+    """Decode a key or value; if it cannot be decoded, warn and return it as printable text."""
     try:
         return form.to_plain(topic, data)
     except Exception as error:  # noqa: BLE001
@@ -171,7 +175,7 @@ def _field(message: Message, what: str, form: TextFormat, topic: str, data: Any)
 
 
 def _print(record: dict[str, Any], details: bool) -> None:
-    """Prints one line of fields between tabs; colours reach terminals only."""
+    """Print one record as a line of fields with tabs between; colours only in a terminal."""
     fields = [typer.style(as_text(record["key"]), fg="cyan"), as_text(record["value"])]
     if details:
         place = f"{record['topic']}-{record['partition']}@{record['offset']}"

@@ -1,4 +1,4 @@
-"""``penstock describe``: shows a program's topology; nothing is run."""
+"""``penstock describe``: show a program's topology without running it."""
 
 from __future__ import annotations
 

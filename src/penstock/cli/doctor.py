@@ -1,4 +1,4 @@
-"""``penstock doctor``: looks at everything that has to be there before a program can run."""
+"""``penstock doctor``: check everything that a program needs before it can run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one look found, and what to do when it is not ``ok``."""
+    """The result of one check, and what the user can do if it is not ``ok``."""
 
     name: str
     state: Literal["ok", "warn", "fail"]
@@ -81,7 +81,7 @@ def _spark() -> Check:
         release = version("pyspark")
     except PackageNotFoundError:
         return Check("spark", "fail", "pyspark is not installed", "pip install pyspark")
-    # In a process of its own: an import that fails halfway must not spoil this one.
+    # Imported in a process of its own, since an import that fails halfway could break this one.
     done = subprocess.run(
         [sys.executable, "-c", "import pyspark.sql"], capture_output=True, text=True, check=False
     )

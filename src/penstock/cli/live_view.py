@@ -1,4 +1,4 @@
-"""How a running application is shown: a picture in a terminal, lines or JSON elsewhere."""
+"""Show a running application: as a picture in a terminal, otherwise as lines or JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLOURS = {
 
 
 class View(Protocol):
-    """Shows snapshots from the beginning of a block to its end."""
+    """Show snapshots of an application inside a ``with`` block."""
 
     def __enter__(self) -> View: ...
     def __exit__(
@@ -45,14 +45,14 @@ class View(Protocol):
 
 
 def view_of(title: str, *, as_json: bool) -> View:
-    """Chooses the view that fits whoever reads standard output."""
+    """Return a picture if standard output is a terminal; otherwise lines, or JSON if asked for."""
     if as_json:
         return LineView(title, as_json=True)
     return PictureView(title) if sys.stdout.isatty() else LineView(title, as_json=False)
 
 
 class PictureView:
-    """A picture that is drawn anew in place; what the program prints goes above it."""
+    """Draw a picture again and again in the same place; the program's prints appear above it."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -75,7 +75,7 @@ class PictureView:
 
 
 class LineView:
-    """A line when the state changes, and every few seconds while records are processed."""
+    """Print a line when the state changes, and every few seconds while records are processed."""
 
     def __init__(self, title: str, *, as_json: bool) -> None:
         self._title = title
@@ -111,7 +111,7 @@ class LineView:
 
 
 def line(snapshot: Snapshot) -> str:
-    """One line of text: the state and, once there are some, the numbers."""
+    """Return the state and, once there are any, the numbers as one line of text."""
     known = snapshot.metrics
     waits = [f"waiting: {snapshot.waiting_for}"] if snapshot.waiting_for else []
     if known is None:
@@ -136,7 +136,7 @@ def line(snapshot: Snapshot) -> str:
 
 
 def picture(title: str, snapshot: Snapshot) -> RenderableType:
-    """The whole picture: state, numbers, lag per partition, drops, rows of a store."""
+    """Return the whole picture: state, numbers, lag per partition, drops, rows of a store."""
     parts: list[RenderableType] = [_headline(title, snapshot)]
     known = snapshot.metrics
     if snapshot.waiting_for is not None:
@@ -227,7 +227,7 @@ def _column_errors(errors: Mapping[str, int]) -> Text:
 
 
 def bars(rows: Rows, *, style: str = "cyan") -> Table:
-    """Rows of a store; numbers get a bar beside them."""
+    """Return a table of the rows of a store, with a bar beside each number."""
     name, entries = rows
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column(name, no_wrap=True, max_width=40)
@@ -248,7 +248,7 @@ def is_number(value: Any) -> bool:
 
 
 def bar(value: float, most: float, width: int = _BAR) -> str:
-    """A bar in eighths of a character; whatever is more than nothing can be seen."""
+    """Return a bar, exact to an eighth of a character; every value above 0 is visible."""
     if value <= 0 or most <= 0:
         return ""
     eighths = max(round(value / most * width * 8), 1)

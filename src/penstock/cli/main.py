@@ -1,4 +1,4 @@
-"""Puts the subcommands together; a new one is a module and one line here."""
+"""Register the subcommands; a new one needs a module and one line here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ app = typer.Typer(
     name="penstock",
     cls=CommandGroup,
     no_args_is_help=True,
-    # A failed request prints what to do; a bug prints Python's own traceback, fit for a report.
+    # A failed request prints what the user can do. A bug prints Python's own traceback, which a
+    # bug report needs.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -72,7 +73,7 @@ def options(
 
 
 def main() -> None:
-    """The entry point. Logs of the library stay silent unless the program sets up logging."""
+    """Run the command line; the library's logs are silent unless the program sets up logging."""
     logging.getLogger("penstock").addHandler(logging.NullHandler())
     app()
 

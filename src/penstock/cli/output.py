@@ -16,12 +16,15 @@ from penstock.errors import PenstockError
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
-# Wide enough that nothing is cut when another program reads the output.
+# The width of output that another program reads; so large that no line is cut.
 _PIPE_WIDTH = 2_000
 
 
 def out() -> Console:
-    """The console for data; made anew because tests and shells exchange standard output."""
+    """Return a console for data on the current standard output.
+
+    It is made for each call, because tests and shells replace standard output.
+    """
     return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
 
 
@@ -30,13 +33,13 @@ def err() -> Console:
 
 
 def print_json(value: Any, *, indent: bool = True) -> None:
-    """Prints one JSON document; without ``indent`` on one line, for streams of them."""
+    """Print one JSON document; without ``indent`` on one line, for streams of documents."""
     option = orjson.OPT_INDENT_2 if indent else 0
     print(orjson.dumps(value, option=option, default=str).decode(), flush=not indent)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Prints rows under headings; numbers to the right."""
+    """Print rows under headings, with numbers aligned to the right."""
     cells = [list(row) for row in rows]
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     for index, name in enumerate(columns):
@@ -48,7 +51,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 def print_done(text: str) -> None:
-    """Says on standard error that something was done, in green."""
+    """Print to standard error, in green, that something was done."""
     err().print(Text("✓ ", style="green").append(text, style="default"), soft_wrap=True)
 
 
@@ -57,7 +60,7 @@ def print_note(text: str) -> None:
 
 
 def print_error(error: PenstockError) -> None:
-    """Prints the error in red, with its fix in plain colour."""
+    """Print an error in red, and its fix in the normal colour."""
     first, *rest = str(error).split("\n  fix: ", 1)
     message = Text(first, style="red")
     for fix in rest:

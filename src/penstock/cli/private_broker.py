@@ -1,4 +1,4 @@
-"""Where a program runs for which no broker was named: a private one, with its topics made."""
+"""A private broker with its topics, for a program whose user has not named a broker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from penstock.runtime.spark.driver.topics import make_topics
 
 @contextmanager
 def private_broker(program: LoadedProgram, partitions: int) -> Iterator[Mapping[str, Any]]:
-    """Gives the settings to run a program with; broker and state end with the block."""
+    """Start a broker with the program's topics, and yield the settings to run it with.
+
+    The broker is stopped, and broker and state are deleted, at the end of the ``with`` block.
+    """
     with new_broker() as (settings, line):
         servers = settings[BOOTSTRAP_SERVERS.name]
         if program.prepare is not None:
@@ -32,9 +35,10 @@ def private_broker(program: LoadedProgram, partitions: int) -> Iterator[Mapping[
 
 @contextmanager
 def new_broker() -> Iterator[tuple[dict[str, Any], Status]]:
-    """Starts a broker without topics, and gives the settings to run with and the line it shows.
+    """Start a broker without topics; yield the settings to run with and the status line.
 
-    The broker is new each time, so state of an earlier run would not fit it.
+    The broker is new each time, so the settings have a new state folder too: state of an earlier
+    run would not fit it.
     """
     with (
         tempfile.TemporaryDirectory(prefix="penstock-run-") as folder,

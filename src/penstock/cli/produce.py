@@ -1,4 +1,4 @@
-"""``penstock produce``: writes records to a topic, from arguments or from standard input."""
+"""``penstock produce``: write records to a topic, from arguments or from standard input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from penstock.kafka.errors import KafkaRequestError
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """What every record of one call shares, and how a line becomes a record."""
+    """The options that all records of one call share; turns a line into a record."""
 
     topic: str
     key: str | None
@@ -98,7 +98,7 @@ def produce(
     partitions = len(connect(bootstrap, command_config, timeout).topic(topic).partitions)
     if partition is not None and partition >= partitions:
         raise unknown_partition(topic, partition, partitions)
-    # Keys go where Java's producers put them.
+    # The partition of a key is the same as with Java's producer.
     settings = {"partitioner": "murmur2_random", "linger.ms": 5} | client_settings(
         bootstrap, command_config, "producer"
     )
@@ -112,7 +112,7 @@ def produce(
 def _send(
     producer: Producer, line: _Line, texts: Iterable[str], options: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Write all, in order; what was written before a line that does not fit is kept."""
+    """Write all records in order; records before a line that cannot be encoded stay written."""
     written: list[dict[str, Any]] = []
     failed: list[KafkaError] = []
 

@@ -1,4 +1,4 @@
-"""Loads a user's program: its topology, its settings, and its own preparation."""
+"""Load a user's program: its topology, its settings, and its function ``prepare``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ import penstock
 from penstock.errors import InvalidArgumentError, PenstockError, StreamsError
 from penstock.topology.topology import Topology
 
-#: What a program may call its topology, in the order in which they are looked for.
+#: The names that a program may use for its topology, in the order in which they are tried.
 NAMES = ("topology", "builder", "build")
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedProgram:
-    """What a file offers: a topology and, if it has them, ``config`` and ``prepare``."""
+    """A program's topology and, if the file defines them, its ``config`` and ``prepare``."""
 
     path: Path
     topology: Topology
@@ -36,7 +36,7 @@ class LoadedProgram:
 
 
 class _Made(BaseException):
-    """The program got to its application; what is of interest is what it gave it."""
+    """Raised where a program creates ``KafkaStreams``; carries the topology and the settings."""
 
     def __init__(self, topology: Any, config: Any) -> None:
         super().__init__(topology, config)
@@ -45,17 +45,17 @@ class _Made(BaseException):
 
 
 class _Recorder:
-    """Stands for ``KafkaStreams`` while a program is loaded: nothing is ever started."""
+    """Stand in for ``KafkaStreams`` while a program is loaded, so that nothing is started."""
 
     def __init__(self, topology: Any, config: Any = None, *_: Any, **__: Any) -> None:
         raise _Made(topology, config)
 
 
 def load_program(program: str) -> LoadedProgram:
-    """Loads ``app.py``, or ``app.py:name`` for a topology of another name.
+    """Load ``app.py``, or ``app.py:name`` for a topology of another name.
 
-    The file is imported, so what stands under ``if __name__ == "__main__"`` is not run; without
-    such a guard the program stops where it makes a ``KafkaStreams``.
+    The file is imported, so code under ``if __name__ == "__main__"`` does not run. Without such a
+    guard, the program runs until it creates a ``KafkaStreams``, and stops there.
 
     Raises:
         typer.BadParameter: there is no such file.
@@ -90,10 +90,10 @@ def load_program(program: str) -> LoadedProgram:
 
 
 def _module(path: Path) -> ModuleType:
-    """An importable module, under a name that no other module has.
+    """Return a module for the file, registered under a name that no other module has.
 
-    Types that are named in quotes are looked up in it; and since workers cannot import it, its
-    functions and classes travel to them by value.
+    Python looks up type annotations in quotes there. Workers cannot import it, so its functions
+    and classes are pickled by value.
     """
     name = "penstock_app_" + re.sub(r"\W", "_", path.stem)
     spec = importlib.util.spec_from_file_location(name, path)
@@ -161,7 +161,7 @@ def _failed(path: Path, error: BaseException, what: str) -> StreamsError:
 
 @contextmanager
 def _recording() -> Iterator[None]:
-    """Puts the recorder where programs import ``KafkaStreams`` from, without loading Spark."""
+    """Replace ``KafkaStreams`` by the recorder where programs import it, without loading Spark."""
     scope = vars(penstock)
     real = scope.get("KafkaStreams")
     scope["KafkaStreams"] = _Recorder
@@ -176,7 +176,7 @@ def _recording() -> Iterator[None]:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[None]:
-    """Lets the program import its neighbours, as ``python app.py`` would."""
+    """Let the program import modules from its own folder, as with ``python app.py``."""
     folder, arguments = str(path.absolute().parent), sys.argv
     sys.path.insert(0, folder)
     sys.argv = [str(path)]

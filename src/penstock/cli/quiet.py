@@ -1,4 +1,4 @@
-"""Keeps the chatter of Spark's Java process out of the terminal, and at hand if it is needed."""
+"""Keep the output of Spark's Java process out of the terminal, in a file for after an error."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from penstock.cli.output import print_note
 from penstock.errors import PenstockError
 
 _STDERR = 2
-#: Codes of errors whose cause only Spark knows.
+#: Codes of errors whose cause may be only in Spark's log.
 _FROM_SPARK = ("batch-failed", "query-ended")
 
 
 class JavaLog:
-    """A file for what Java writes to standard error; it goes unless it is asked to stay."""
+    """A temporary file for Java's standard error; ``close`` deletes it unless told to keep it."""
 
     def __init__(self) -> None:
         handle, name = tempfile.mkstemp(prefix="penstock-spark-", suffix=".log")
@@ -29,9 +29,10 @@ class JavaLog:
 
     @contextmanager
     def taking_stderr(self) -> Iterator[None]:
-        """A process that is started inside this block writes its errors to the file for good.
+        """Make processes that are started inside a ``with`` block write standard error to the file.
 
-        What Python itself prints meanwhile still gets to where it belongs.
+        They do so for their whole life. Python's own output to standard error still reaches the
+        terminal.
         """
         sys.stderr.flush()
         before = sys.stderr
@@ -54,13 +55,17 @@ class JavaLog:
 
 @contextmanager
 def java_log() -> Iterator[JavaLog]:
-    """Gives a log that stays, and is named, only after an error that it may explain."""
+    """Yield a log for Java's output.
+
+    After an error that it may explain, the file is kept and its name printed. Otherwise it is
+    deleted.
+    """
     log = JavaLog()
     is_needed = False
     try:
         yield log
     except Exception as error:
-        # Any other error of ours says all there is to say.
+        # Penstock's other errors explain themselves.
         is_needed = not isinstance(error, PenstockError) or error.code in _FROM_SPARK
         raise
     finally:
@@ -70,14 +75,14 @@ def java_log() -> Iterator[JavaLog]:
 
 
 class _ToStderr(logging.Handler):
-    """Writes to whatever standard error is at the moment: a view may have taken it over."""
+    """Write to the current standard error, which a view may have replaced."""
 
     def emit(self, record: logging.LogRecord) -> None:
         print(self.format(record), file=sys.stderr)
 
 
 def configure_logging(*, is_verbose: bool) -> None:
-    """Prints the library's log to standard error if asked to; third parties' stay silent."""
+    """Print the library's log to standard error if ``is_verbose``; other libraries stay silent."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     if not is_verbose:
         warnings.filterwarnings("ignore", module=r"pyspark\b.*")

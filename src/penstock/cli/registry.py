@@ -1,4 +1,4 @@
-"""``penstock registry``: a schema registry for those who have none."""
+"""``penstock registry``: a schema registry for users who do not run one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def registry(
     settings = client_settings(bootstrap, command_config, "admin")
     log = needing_sql(f"{_REGISTRY}.kafka_log").KafkaLog(settings, topic)
     schemas: LogRegistry = needing_sql(f"{_REGISTRY}.registry").LogRegistry(log)
-    # A cluster that is not there should be found out now, not by the first request.
+    # Reading now reports a missing cluster at once, instead of at the first request.
     known = len(schemas.subjects())
     with _server(schemas, port, host) as server:
         if as_json:
@@ -68,7 +68,7 @@ def _server(schemas: LogRegistry, port: int, host: str) -> RegistryServer:
 
 
 def _wait() -> None:
-    """Returns when the process is asked to end."""
+    """Wait until the user presses Ctrl-C or the process gets SIGTERM."""
     asked = threading.Event()
 
     def ask(number: int, frame: FrameType | None) -> None:

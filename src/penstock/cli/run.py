@@ -1,4 +1,4 @@
-"""``penstock run``: runs a program on Spark and shows what it does."""
+"""``penstock run``: run a program on Spark and show what it does."""
 
 from __future__ import annotations
 
@@ -96,7 +96,10 @@ def merged_settings(
     threads: int | None,
     given: Any,
 ) -> dict[str, Any]:
-    """The program's own settings, then the project's broker, then the command line's."""
+    """Return the settings of a run.
+
+    The command line wins over the project's broker, and that over the program's own settings.
+    """
     settings: dict[str, Any] = {APPLICATION_ID.name: program.path.stem, **program.config}
     if not settings.get(BOOTSTRAP_SERVERS.name):
         settings |= project_broker()
@@ -110,7 +113,7 @@ def merged_settings(
 
 
 def project_broker() -> Mapping[str, str]:
-    """The setting for the broker that ``penstock broker start`` started for this project."""
+    """Return the setting for the broker that ``penstock broker start`` started here, if any."""
     servers = running_project_broker()
     return {} if servers is None else {BOOTSTRAP_SERVERS.name: servers}
 

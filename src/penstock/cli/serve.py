@@ -1,4 +1,4 @@
-"""``penstock serve``: answers queries about an application that runs elsewhere."""
+"""``penstock serve``: answer queries about an application that runs elsewhere."""
 
 from __future__ import annotations
 
@@ -63,13 +63,17 @@ def serve(
 
 
 def _own_folder(settings: dict[str, Any]) -> dict[str, Any]:
-    """Keep copies apart from the state of an instance that may run on the same machine."""
+    """Return the settings with a state folder of their own.
+
+    An instance of the application may run on the same machine. The copies must not share its
+    folder.
+    """
     folder = Path(str(settings.get(STATE_DIR.name) or STATE_DIR.default))
     return {**settings, STATE_DIR.name: str(folder / "served")}
 
 
 def _follow(topology: Any, settings: dict[str, Any], *, as_json: bool) -> None:
-    # Imports Spark's package, which takes a while; --help must not.
+    # This imports pyspark, which takes a while. So it is not imported for --help.
     from penstock.runtime.spark.driver.query_instance import QueryInstance  # noqa: PLC0415
 
     closing = threading.Event()
@@ -95,7 +99,7 @@ def _follow(topology: Any, settings: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _show_progress(instance: Any, closing: threading.Event) -> None:
-    """Draw how far the copies are until they can be asked."""
+    """Show the progress of the copies until they can answer queries."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=err(), transient=True) as progress:
         bar = progress.add_task("waiting for a batch", total=None)

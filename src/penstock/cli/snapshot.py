@@ -1,4 +1,4 @@
-"""What a running application looks like at one moment; ``live_view`` draws it."""
+"""Snapshots of a running application, taken again and again; ``live_view`` draws them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RATE_SPAN_S = 5.0
 
 
 class Metrics(Protocol):
-    """The totals since the start that ``KafkaStreams.metrics()`` gives."""
+    """The totals since the start that ``KafkaStreams.metrics()`` returns."""
 
     @property
     def threads(self) -> int: ...
@@ -43,7 +43,7 @@ class Metrics(Protocol):
 
 
 class Restore(Protocol):
-    """How far a changelog has been read back: from ``start`` over ``position`` to ``end``."""
+    """The progress of restoring a store: ``position`` moves from ``start`` to ``end``."""
 
     @property
     def store(self) -> str: ...
@@ -58,7 +58,7 @@ class Restore(Protocol):
 
 
 class Streams(Protocol):
-    """As much of ``KafkaStreams`` as looking at it takes."""
+    """The part of ``KafkaStreams`` that a snapshot needs."""
 
     @property
     def state(self) -> State: ...
@@ -72,16 +72,16 @@ Rows = tuple[str, tuple[tuple[str, Any], ...]]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One look. ``metrics`` is None while the application is on its way up or down."""
+    """The application at one moment; ``metrics`` is None while it starts or stops."""
 
     seconds: float
     state: State
     metrics: Metrics | None = None
     records_per_second: float = 0.0
     rows: Rows | None = None
-    #: The stores that are being read back at this moment.
+    #: The stores that are being restored at this moment.
     restores: tuple[Restore, ...] = ()
-    #: What the application waits for: a broker, a lost executor, the lead.
+    #: What the application waits for: a broker, a lost executor, or to become the leader.
     waiting_for: str | None = None
 
     @property
@@ -98,7 +98,7 @@ class Snapshot:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything that was there has been processed."""
+        """Return whether the application has processed all its input."""
         return self.state is State.RUNNING and self.metrics is not None and self.lag == 0
 
     def to_json(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class Snapshot:
 
 
 def share(restore: Restore) -> float:
-    """How much of a restore is done, from 0 to 1."""
+    """Return the part of a restore that is complete, from 0 to 1."""
     size = restore.end - restore.start
     return 1.0 if size <= 0 else (restore.position - restore.start) / size
 
@@ -141,7 +141,7 @@ class Rate:
     _seen: deque[tuple[float, int]] = field(default_factory=deque)
 
     def add(self, now: float, total: int) -> float:
-        """Notes a total and gives the rate up to now."""
+        """Add the total at this time, and return the rate up to now."""
         self._seen.append((now, total))
         while len(self._seen) > 2 and now - self._seen[1][0] > _RATE_SPAN_S:
             self._seen.popleft()
@@ -150,9 +150,9 @@ class Rate:
 
 
 class Watch:
-    """Looks at an application over and over, in a thread of its own.
+    """Take snapshots of an application again and again, in a thread of its own.
 
-    A broker that does not answer delays the numbers, and never who draws them.
+    A broker that does not answer delays the numbers, but not the view that shows them.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class Watch:
 
     @property
     def latest(self) -> Snapshot:
-        """The last look, with the state and the time of right now."""
+        """Return the last snapshot, with the present state and time."""
         now = time.monotonic() - self._begun
         waiting_for = getattr(self._streams, "waiting_for", None)
         return replace(self._last, seconds=now, state=self._streams.state, waiting_for=waiting_for)
@@ -195,7 +195,8 @@ class Watch:
         try:
             metrics = self._streams.metrics()
         except PenstockError:
-            # Not started yet, ended meanwhile, or the broker is away: the last numbers stay.
+            # The application has not started or has ended, or the broker is away. Then the last
+            # numbers stay.
             return replace(before, records_per_second=0.0, restores=())
         return Snapshot(
             now,
@@ -210,6 +211,6 @@ class Watch:
         try:
             found = self._streams.restoring()
         except (PenstockError, OSError, EOFError):
-            # A slot that is going away answers nobody.
+            # A slot that is ending does not answer.
             return ()
         return tuple(each for each in found if each.position < each.end)

@@ -1,4 +1,4 @@
-"""Runs an application in front of somebody: start, look on, stop on a signal or when idle."""
+"""Run an application and show its progress until it ends, a signal arrives, or it is idle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Look_contra = TypeVar("Look_contra", contravariant=True)
 
 
 class Watching(Protocol[Look_co]):
-    """Looks on for the length of a block; ``latest`` is the last look."""
+    """Take snapshots inside a ``with`` block; ``latest`` is the newest one."""
 
     def __enter__(self) -> object: ...
     def __exit__(self, *exc: object) -> None: ...
@@ -27,13 +27,13 @@ class Watching(Protocol[Look_co]):
 
 
 class Showing(Protocol[Look_contra]):
-    """Shows looks to somebody."""
+    """Show each snapshot to the user, for example in a terminal."""
 
     def show(self, snapshot: Look_contra) -> None: ...
 
 
 class Runnable(Protocol):
-    """As much of ``KafkaStreams`` as running it takes."""
+    """The part of ``KafkaStreams`` that is needed to run it."""
 
     @property
     def state(self) -> State: ...
@@ -44,7 +44,7 @@ class Runnable(Protocol):
 
 
 class Work:
-    """A call in a thread of its own, so that somebody can look on meanwhile."""
+    """A call in a thread of its own, so that the main thread can show progress meanwhile."""
 
     def __init__(self, call: Callable[[], Any], name: str) -> None:
         self.error: BaseException | None = None
@@ -57,7 +57,7 @@ class Work:
         return not self._thread.is_alive()
 
     def wait(self) -> None:
-        """Waits for the end and raises what the call raised."""
+        """Wait for the end of the call, and raise the error that it raised."""
         self._thread.join()
         if self.error is not None:
             raise self.error
@@ -65,7 +65,7 @@ class Work:
     def _run(self) -> None:
         try:
             self._call()
-        # It is raised again where somebody can answer it.
+        # ``wait`` raises it again in the thread of the caller.
         except BaseException as error:  # noqa: BLE001
             self.error = error
 
@@ -78,14 +78,14 @@ def run_watched(
     *,
     until: Callable[[Look], bool] = lambda snapshot: False,
 ) -> None:
-    """Runs until it ends, until ``until`` holds, or until Ctrl-C or SIGTERM; then closes it.
+    """Run an application until it ends, ``until`` is true, or Ctrl-C or SIGTERM; then close it.
 
     Raises:
-        PenstockError: what kept it from starting, or what it ended with.
+        PenstockError: the application could not start, or has ended with this error.
     """
 
     def start() -> None:
-        # The Java process is started in here, and keeps the standard error that it finds.
+        # This starts the Java process, which keeps the standard error that it has at its start.
         with log.taking_stderr():
             streams.start()
 
@@ -115,7 +115,7 @@ def _look_on(watch: Watching[Look], view: Showing[Look], is_over: Callable[[], b
 
 @contextmanager
 def _stop_on_signals() -> Iterator[threading.Event]:
-    """Sets the event at the first Ctrl-C or SIGTERM; a second Ctrl-C interrupts at once."""
+    """Yield an event that the first Ctrl-C or SIGTERM sets; a second Ctrl-C interrupts at once."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -1,4 +1,4 @@
-"""Keys and values as people type and read them: text in and out of a serde chosen by its name."""
+"""Keys and values as users type and read them: text to and from a serde chosen by its name."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ _PARSERS: dict[type[Serde[Any]], Callable[[str], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """A serde and how its values look as text."""
+    """A serde, and how its values are written as text."""
 
     name: str
     serde: Serde[Any]
 
     def to_bytes(self, topic: str, text: str) -> bytes | None:
-        """Encodes what a person typed.
+        """Encode the text that a user typed.
 
         Raises:
-            InvalidArgumentError: ``bad-value`` when the text does not fit the serde.
+            InvalidArgumentError: ``bad-value`` if the text does not fit the serde.
         """
         parse = _PARSERS.get(type(self.serde))
         if parse is None:
@@ -83,15 +83,19 @@ class TextFormat:
             ) from None
 
     def to_plain(self, topic: str, data: bytes | None) -> Any:
-        """Decodes into what JSON can hold; raises ValueError for bytes of another format."""
+        """Decode bytes into a value that JSON can hold.
+
+        Raises:
+            ValueError: the bytes are not in this format.
+        """
         return _plain(self.serde.deserialize(topic, data))
 
 
 def text_format(option: str, name: str) -> TextFormat:
-    """Finds a format by the serde's name, ``windowed:INNER:SIZE`` or ``session:INNER``.
+    """Return the format of a serde's name, of ``windowed:INNER:SIZE`` or of ``session:INNER``.
 
     Raises:
-        typer.BadParameter: there is none; typer then exits with 2.
+        typer.BadParameter: there is no such serde; typer then exits with 2.
     """
     kind, *rest = name.split(":")
     try:
@@ -107,7 +111,7 @@ def text_format(option: str, name: str) -> TextFormat:
 
 
 def as_text(value: Any) -> str:
-    """Writes a plain value on one line: text as it is, the rest as JSON."""
+    """Return a value as one line: a string as it is, any other value as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
 
 

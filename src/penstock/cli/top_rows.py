@@ -13,18 +13,18 @@ from penstock.errors import PenstockError
 from penstock.state.spec import StoreKind
 from penstock.topology.graph import Graph
 
-#: A store that has more is not read again and again.
+#: A store with more entries is not shown: every update of the view would read all of them.
 _MOST_ENTRIES = 20_000
 _KINDS = (StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE)
 
 
 def store_to_show(graph: Graph) -> str | None:
-    """The first key-value store that is queryable by key alone."""
+    """Return the first key-value store whose keys are not windowed, or None."""
     return next((name for name, spec in graph.stores.items() if spec.kind in _KINDS), None)
 
 
 class TopRows:
-    """Asks a running application for its store, and gives nothing while it cannot answer."""
+    """Read the top rows of a running application's store; None while it cannot answer."""
 
     def __init__(self, store: Callable[[], Any], name: str, count: int) -> None:
         self._store = store
@@ -42,14 +42,14 @@ class TopRows:
                 return None
             return self._name, top(store.all(), self._count)
         except (PenstockError, OSError, EOFError):
-            # Its slot has not got the store yet, or has just let it go.
+            # The slot has not opened the store yet, or has just closed it.
             return None
 
 
 def top(entries: Iterable[tuple[Any, Any]], count: int) -> tuple[tuple[str, Any], ...]:
-    """The entries with the largest numbers; of other values, the first ones."""
+    """Return the entries with the largest numbers, or the first ones if values are not numbers."""
     found = list(islice(entries, _MOST_ENTRIES + 1))
     if all(is_number(value) for _, value in found):
-        # Equal numbers stay in the order of their keys, so that rows do not jump about.
+        # Entries with equal numbers keep the order of their keys, so that rows do not move.
         found = nlargest(count, found, key=lambda entry: entry[1])
     return tuple((str(key), value) for key, value in found[:count])

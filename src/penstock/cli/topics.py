@@ -1,4 +1,4 @@
-"""``penstock topics``: for people without Kafka's own tools at hand."""
+"""``penstock topics``: list, create, delete and describe topics without Kafka's own tools."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def delete(
 ) -> None:
     """Delete topics with all their records."""
     admin = connect(bootstrap, command_config, timeout)
-    # Only somebody who sits there can answer.
+    # Without a terminal no user can answer.
     if not yes and sys.stdin.isatty():
         typer.confirm(f"Delete {', '.join(names)} with all records?", abort=True, err=True)
     admin.delete_topics(names, missing_ok=if_exists)
@@ -144,7 +144,10 @@ def _partition_rows(admin: Admin, topic: Topic) -> list[tuple[Any, ...]]:
 
 
 def _records(admin: Admin, topics: Any) -> dict[str, int]:
-    """Counts offsets, which compaction and transactions leave gaps in."""
+    """Return about how many records each topic has, by its offsets.
+
+    Compaction and transactions leave gaps, so there may be fewer.
+    """
     places = [(topic.name, state.id) for topic in topics for state in topic.partitions]
     first, end = admin.begin_offsets(places), admin.end_offsets(places)
     counts: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""``penstock demo``: a word count on Spark with a private broker, from nothing to the result."""
+"""``penstock demo``: a word count on Spark with a private broker, from start to result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ _STORE = "word-counts"
 _PARTITIONS = 2
 _ROWS = 10
 _WORD = r"[a-z']{4,}"
-#: Spark lives for seconds here: code that Java would optimise for hours is not worth waiting for.
+#: Settings for a quick start. Spark runs only for seconds here, so Java's slow optimisation of
+#: code would not pay.
 _QUICK_START = {
     "spark.ui.enabled": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -87,10 +88,11 @@ def demo(
 
 
 def build() -> Topology:
-    """The same few lines that anybody would write."""
+    """Return the topology of the word count, written as a user would write it."""
     pattern = _WORD
 
-    # Functions that are made here travel to Spark's workers by value: they need no command line.
+    # Functions that are defined here are pickled by value. So Spark's workers need not import
+    # the command line.
     def words(line: str) -> list[str]:
         return re.findall(pattern, line.lower())
 
@@ -107,7 +109,7 @@ def build() -> Topology:
 
 
 class _Stopped:
-    """Stops a broker at the end of a block, whoever started it."""
+    """Stop a broker at the end of a ``with`` block, also if another thread has started it."""
 
     def __init__(self, broker: EmbeddedBroker) -> None:
         self._broker = broker
@@ -126,9 +128,10 @@ def _bring_up(
     console: Console,
     news: Iterable[str],
 ) -> None:
-    """Starts broker and Spark side by side: each is a Java process that takes its time.
+    """Start the broker and Spark at the same time, since each Java process takes a while.
 
-    ``news`` is what a first download of Kafka says.
+    Args:
+        news: messages about the first download of Kafka, if there is one.
     """
     begun = time.monotonic()
 
@@ -138,7 +141,7 @@ def _bring_up(
         Admin({"bootstrap.servers": broker.bootstrap_servers}).create_topics(topics)
 
     def start_spark() -> None:
-        # Spark is loaded only by the commands that use it, and only when they do.
+        # pyspark is imported only by the commands that use it, and only when they run.
         session = importlib.import_module("penstock.runtime.spark.driver.session")
         with log.taking_stderr():
             session.spark_session(StreamsConfig(config))
@@ -159,7 +162,7 @@ def _bring_up(
 def _count(
     lines: list[str], seconds: float, config: Mapping[str, Any], log: JavaLog, *, is_shown: bool
 ) -> tuple[Counter[str], Snapshot]:
-    """Runs the application while the text is written, up to the last count."""
+    """Write the text while the application runs; return the counts once all is counted."""
     streams = penstock.KafkaStreams(build(), config)
     counts: Counter[str] = Counter()
     with Feeder(lines, seconds, config["bootstrap.servers"], lambda: streams.state.value) as feeder:
@@ -179,7 +182,7 @@ def _count(
 
 
 class Feeder:
-    """Writes the text while the application runs, evenly over some seconds."""
+    """Write the text while the application runs, evenly over some seconds."""
 
     def __init__(
         self, lines: list[str], seconds: float, servers: str, state: Callable[[], str]
@@ -208,7 +211,7 @@ class Feeder:
             if self._ended.wait(0.05):
                 return
         for number, line in enumerate(self._text, 1):
-            # Without a key Kafka would fill one partition after the other.
+            # Without a key, Kafka's producer would write long runs to one partition at a time.
             self._producer.produce("text-input", line, partition=number % _PARTITIONS)
             self._producer.poll(0)
             self.written = number
@@ -224,7 +227,7 @@ def _view(feeder: Feeder, *, is_shown: bool) -> View:
 
 
 class _NoView:
-    """Shows nothing: for whoever wants only the result."""
+    """Show nothing, for users who want only the result."""
 
     def __enter__(self) -> _NoView:
         return self
@@ -237,7 +240,7 @@ class _NoView:
 
 
 def _check(counts: Counter[str], lines: list[str]) -> None:
-    """The demo is a test too: exactly once means the counts of plain Python."""
+    """Raise an error if the counts are not those of plain Python: exactly-once means equal."""
     expected = Counter(word for line in lines for word in re.findall(_WORD, line.lower()))
     if counts != expected:
         wrong = [word for word in expected | counts if expected[word] != counts[word]]

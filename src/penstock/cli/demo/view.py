@@ -1,4 +1,4 @@
-"""How the demo looks in a terminal: how much is written, and the words that lead."""
+"""The demo's view in a terminal: how much is written, and the most frequent words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDTH = 40
 
 
 class Feeding(Protocol):
-    """How far the text has been written."""
+    """The progress of writing the text."""
 
     @property
     def lines(self) -> int: ...
@@ -29,7 +29,7 @@ class Feeding(Protocol):
 
 
 class DemoView:
-    """One picture, drawn anew in place; the last one stays."""
+    """Draw a picture again and again in the same place; the last one stays."""
 
     def __init__(self, feeding: Feeding) -> None:
         self._feeding = feeding
@@ -52,7 +52,7 @@ class DemoView:
 
 
 def demo_picture(feeding: Feeding, snapshot: Snapshot) -> RenderableType:
-    """Two bars, what is written and what is counted of it, above the top words."""
+    """Return the picture: bars for the lines written and counted, above the top words."""
     known = snapshot.metrics
     counted = 0 if known is None else known.records
     parts: list[RenderableType] = [
@@ -89,6 +89,6 @@ def _status(snapshot: Snapshot) -> Text:
 
 
 def print_words(counts: Counter[str], count: int) -> None:
-    """The top words as plain text."""
+    """Print the top words as plain text."""
     for word, number in counts.most_common(count):
         print(f"{number:6,}  {word}")

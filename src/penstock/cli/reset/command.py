@@ -1,4 +1,4 @@
-"""``penstock reset``: puts a stopped application back, so that it processes its input again."""
+"""``penstock reset``: reset a stopped application, so that it processes its input again."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def reset(
     check_unlocked(plan)
     if not as_json:
         _print(plan, dry_run)
-    # Only somebody who sits there can answer.
+    # Without a terminal no user can answer.
     if not (dry_run or yes or force or as_json) and sys.stdin.isatty():
         typer.confirm(f"Reset {application_id}?", abort=True, err=True)
     if not dry_run:

@@ -1,4 +1,4 @@
-"""What a reset of an application changes, and how: offsets, internal topics, local state."""
+"""Plan and carry out the reset of an application: offsets, internal topics, local state."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MEMBERS_LEAVE_WITHIN_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ResetPlan:
-    """Everything that a reset would change. Making one changes nothing."""
+    """Everything that a reset would change; making a plan changes nothing."""
 
     application_id: str
-    #: Where the group stands, None if nowhere, and where it goes.
+    #: The group's present offset, None if it has none, and its new offset.
     moves: Mapping[Partition, tuple[int | None, int]]
     topics: tuple[str, ...]
     folder: Path | None
-    #: Topics that the group has read too, and that stay where they are.
+    #: Other topics that the group has read; their offsets stay as they are.
     kept: tuple[str, ...] = ()
 
     @property
@@ -59,13 +59,14 @@ def make_reset_plan(
     position: Position,
     state_dir: Path,
 ) -> ResetPlan:
-    """Finds out what belongs to the application.
+    """Find out what belongs to the application, and return the plan of its reset.
 
-    Without ``inputs`` those are the topics for which the group has committed offsets.
+    If ``inputs`` is None, the input topics are those for which the group has committed offsets.
 
     Raises:
         UnknownTopicError: an input topic does not exist.
-        InvalidArgumentError: ``unknown-application``, or ``internal`` names a stranger's topic.
+        InvalidArgumentError: ``unknown-application``, or ``internal`` names a topic that is not
+            the application's.
     """
     topics = admin.topics()
     owned = owned_topics(application_id, topics)
@@ -85,7 +86,10 @@ def make_reset_plan(
 
 
 def check_stopped(admin: Admin, application_id: str, *, waits: bool) -> None:
-    """Refuses an application whose group has members; ``waits`` gives them time to go.
+    """Raise an error if the application's group has members.
+
+    Args:
+        waits: whether to wait until the members have left the group.
 
     Raises:
         InvalidStateError: ``application-running``.
@@ -98,7 +102,7 @@ def check_stopped(admin: Admin, application_id: str, *, waits: bool) -> None:
 
 
 def apply_reset(admin: Admin, plan: ResetPlan, client: Mapping[str, Any]) -> None:
-    """Carries the plan out; done twice it changes nothing more.
+    """Carry the plan out; doing it again changes nothing more.
 
     Raises:
         InvalidStateError: ``application-running`` if a process holds the local state.
@@ -107,7 +111,7 @@ def apply_reset(admin: Admin, plan: ResetPlan, client: Mapping[str, Any]) -> Non
     try:
         log = batches_topic(plan.application_id)
         if log in plan.topics:
-            # Wherever it may still run: its leader can begin no batch after this.
+            # This fences the leader, wherever it may still run. It cannot begin a batch any more.
             fence = new_producer({**client, "transactional.id": f"{log}-leader"})
             fence.init_transactions(30.0)
         admin.delete_topics(plan.topics, missing_ok=True)
@@ -122,7 +126,7 @@ def apply_reset(admin: Admin, plan: ResetPlan, client: Mapping[str, Any]) -> Non
 
 
 def check_unlocked(plan: ResetPlan) -> None:
-    """Refuses an application whose local state is in use, as ``apply_reset`` would."""
+    """Raise an error if the application's local state is in use, as ``apply_reset`` would."""
     if plan.folder is not None:
         _locked(plan.application_id, plan.folder).release()
 

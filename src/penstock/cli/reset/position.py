@@ -1,4 +1,4 @@
-"""Where ``penstock reset`` moves a group to: one of Kafka's ways to name a position."""
+"""The new offsets of ``penstock reset``: each of Kafka's ways to name a position."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _ISO_DURATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The partitions to move: the records there are, and where the group stands now."""
+    """The partitions to move: their first and last offsets, and the group's present offsets."""
 
     begin: Mapping[Partition, int]
     end: Mapping[Partition, int]
     now: Mapping[Partition, int]
 
     def within(self, wanted: Mapping[Partition, int]) -> Offsets:
-        """Takes positions that do not exist as the nearest one that does, as Kafka's tool does."""
+        """Replace offsets that do not exist by the nearest that do, as Kafka's own tool does."""
         return {part: min(max(at, self.begin[part]), self.end[part]) for part, at in wanted.items()}
 
 
-#: Finds the new offsets of all partitions.
+#: A function that returns the new offsets of all partitions.
 Position = Callable[[Admin, Places], Offsets]
 
 
@@ -54,14 +54,14 @@ def at_offset(offset: int) -> Position:
 
 
 def shifted_by(count: int) -> Position:
-    """Moves by so many records from where the group stands, or from the beginning."""
+    """Return a position ``count`` records after the group's offset, or after the beginning."""
     return lambda admin, places: places.within(
         {part: places.now.get(part, first) + count for part, first in places.begin.items()}
     )
 
 
 def at_time(time_ms: int) -> Position:
-    """The first record of this time or a later one; the end where there is none."""
+    """Return a position at the first record of this time or later, or at the end."""
 
     def find(admin: Admin, places: Places) -> Offsets:
         found = admin.offsets_at(places.begin, time_ms)
@@ -71,7 +71,7 @@ def at_time(time_ms: int) -> Position:
 
 
 def from_file(file: Path) -> Position:
-    """Reads ``topic,partition,offset`` lines; partitions that are not listed stay."""
+    """Return positions from lines of ``topic,partition,offset``; other partitions stay."""
     listed: Offsets = {}
     with file.open(encoding="utf-8", newline="") as lines:
         for number, line in enumerate(csv.reader(lines), 1):
@@ -101,7 +101,7 @@ def from_file(file: Path) -> Position:
 
 
 def at_datetime(text: str) -> Position:
-    """Reads a time in ISO 8601, in UTC unless it says otherwise."""
+    """Return the position of a time in ISO 8601, which is in UTC unless it names a zone."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -111,7 +111,7 @@ def at_datetime(text: str) -> Position:
 
 
 def before_now(text: str) -> Position:
-    """Reads a duration: Kafka's ``PT1H30M`` or Penstock's ``1h 30m``."""
+    """Return the position a duration ago: Kafka's ``PT1H30M`` or Penstock's ``1h 30m``."""
     return at_time(time.time_ns() // 1_000_000 - duration_ms(text))
 
 
@@ -125,7 +125,7 @@ def duration_ms(text: str) -> int:
 
 
 def chosen(ways: Mapping[str, Position | None]) -> Position:
-    """Gives the one way that was asked for; from the beginning if none was."""
+    """Return the position that the user asked for; the beginning if there is none."""
     asked = {name: way for name, way in ways.items() if way is not None}
     if len(asked) > 1:
         raise typer.BadParameter("only one position can be given", param_hint=" and ".join(asked))

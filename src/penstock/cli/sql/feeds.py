@@ -1,4 +1,4 @@
-"""What a script prints while it runs: rows of SELECT ... EMIT CHANGES, records of PRINT."""
+"""The output of a running script: rows of SELECT ... EMIT CHANGES, records of PRINT."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from penstock.sql.queries.spark_push import RunningPush
 from penstock.sql.queries.spark_queries import SparkQueries
 from penstock.sql.results import PrintResult
 
-#: So long without a row means that there are no more for now.
+#: After this time without a row, a feed counts as quiet.
 _QUIET_S = 2.0
 _POLL_S = 0.1
 
-#: One thing to print: its lines for people, and its JSON.
+#: One item to print: as lines of text, and as JSON.
 Item = tuple[list[Text], dict[str, Any]]
 
 
 class Feed:
-    """Reads items in a thread of its own; whoever draws takes them from here.
+    """Read items in a thread of its own; the view takes them with ``take``.
 
-    The error of a feed that stands alone ends nothing but the feed.
+    The error of a feed with ``stands_alone`` ends only the feed, not the run.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Feed:
         return self.has_ended or time.monotonic() - self._last_at > _QUIET_S
 
     def take(self) -> Iterator[Item]:
-        """Return what came since the last call."""
+        """Return the items since the last call."""
         while self._waiting:
             yield self._waiting.popleft()
 
@@ -70,7 +70,7 @@ class Feed:
             for item in self._items():
                 self._last_at = time.monotonic()
                 self._waiting.append(item)
-        # It is raised again where somebody can answer it.
+        # The main thread reports it.
         except Exception as error:  # noqa: BLE001
             self.error = error
 
@@ -84,7 +84,7 @@ def push_items(running: RunningPush) -> Iterator[Item]:
 
 
 class PullAnswer:
-    """SELECT without EMIT: answered once all queries have processed what was there."""
+    """The answer to a SELECT without EMIT, once all queries have processed their input."""
 
     def __init__(self, query: PullQuery, connection: SparkQueries) -> None:
         self._query = query
@@ -108,7 +108,7 @@ class PullAnswer:
 
 
 class TopicPrinter:
-    """PRINT: reads a topic from its beginning or its end, decoded as far as possible."""
+    """Read a topic for PRINT, from its beginning or its end, decoded as far as possible."""
 
     def __init__(self, wanted: PrintResult, kafka: StreamsConfig, shown: PrintFormat) -> None:
         self._wanted = wanted
@@ -117,9 +117,10 @@ class TopicPrinter:
         self._stop = threading.Event()
 
     def items(self) -> Iterator[Item]:
-        """Give every ``INTERVAL``-th record, up to the LIMIT.
+        """Yield every ``INTERVAL``-th record, up to the LIMIT.
 
-        A topic that cannot be read is an item, too: the rest of the script goes on.
+        If the topic cannot be read, yield the error as an item, so that the rest of the script
+        goes on.
         """
         try:
             consumer = self._consumer()

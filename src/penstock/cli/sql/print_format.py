@@ -1,4 +1,4 @@
-"""How PRINT shows keys and values: decoded where something says how, else as text."""
+"""How PRINT shows keys and values: decoded if their format is known, otherwise as text."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from penstock.sql import SqlEngine
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
 
-#: What ends up as readable text as it is.
+#: Formats whose bytes are readable text.
 _TEXTS = ("JSON", "DELIMITED", "NONE")
 Decode = Callable[[bytes], Any]
 
 
 class PrintFormat:
-    """Decodes the records of one topic for people.
+    """Decode the records of one topic for the user to read.
 
-    A stream or table that has the topic says how its bytes are read. Without one, records that name
-    a schema of the registry are read with it. All else is text.
+    If a stream or table has the topic, its format is used. Otherwise, a record that names a schema
+    of the registry is decoded with that schema. Any other record is shown as text.
     """
 
     def __init__(self, engine: SqlEngine, topic: str) -> None:
@@ -39,11 +39,11 @@ class PrintFormat:
         self._serdes = None if self._source is None else engine.serdes(self._source)
 
     def key(self, data: bytes | None) -> Any:
-        """Return a key as JSON has it."""
+        """Return a key as a value that JSON can hold."""
         return self._shown(data, self._declared(is_key=True))
 
     def value(self, data: bytes | None) -> Any:
-        """Return a value as JSON has it."""
+        """Return a value as a value that JSON can hold."""
         return self._shown(data, self._declared(is_key=False))
 
     def _declared(self, *, is_key: bool) -> Decode | None:
@@ -63,7 +63,7 @@ class PrintFormat:
             try:
                 if decode is not None:
                     return decode(data)
-            # Whatever a record holds, PRINT shows it: nobody else can, if it is broken.
+            # PRINT shows every record, also a broken one: it is how users look at those.
             except (ValueError, RegistryError, KeyError, TypeError, IndexError):
                 continue
         return as_printable(data)

@@ -1,4 +1,4 @@
-"""How results of statements look: tables for people, JSON for programs."""
+"""Print the results of statements: tables for users, JSON for programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TEXTS = ("sql", "topology")
 
 
 def print_result(result: StatementResult, *, as_json: bool) -> None:
-    """Print one result; what goes on running is shown elsewhere."""
+    """Print one result; queries that keep running are shown by ``view``."""
     if result.kind in ("push-query", "pull-query") or isinstance(result, PrintResult):
         return
     if as_json:
@@ -97,12 +97,12 @@ def _cell(value: Any) -> Any:
 
 
 def plain_row(row: Mapping[str, Any], columns: Sequence[SourceColumn]) -> dict[str, Any]:
-    """Return a row of a query as JSON's: dates as text, bytes in base64."""
+    """Return a row of a query as JSON values: dates as text, bytes in base64."""
     return {column.name: plain(row[column.name], column.type) for column in columns}
 
 
 def plain(value: Any, type_: SqlType) -> Any:
-    """Return a SQL value as JSON's."""
+    """Return a SQL value as a JSON value."""
     if value is None:
         return None
     match type_:
@@ -128,13 +128,13 @@ def _date_text(number: int, type_: SqlType) -> str | int:
     try:
         text: str = caster(type_, STRING)(number)
     except (ValueError, OverflowError):
-        # A year that Python does not know.
+        # Python has no date for this year.
         return number
     return text
 
 
 class RowLines:
-    """Rows of one query as lines; the first one comes under the names of the columns."""
+    """Format the rows of one query as lines, with the column names above the first row."""
 
     def __init__(self, columns: Sequence[SourceColumn]) -> None:
         self._columns = columns

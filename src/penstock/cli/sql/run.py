@@ -1,4 +1,4 @@
-"""``penstock sql run``: a script's persistent queries on Spark, and its SELECTs on the screen."""
+"""``penstock sql run``: run a script's persistent queries on Spark, and print its SELECTs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
 from penstock.testing.sql.script import ScriptTopics
 
 _SQL_PREFIX = "ksql."
-#: Queries feed each other: all must have nothing to do for so long.
+#: How long all queries must be idle. One idle query is not enough, since queries feed each other.
 _IDLE_S = 1.5
 
 
@@ -47,7 +47,7 @@ def run_script(
     """Run a script until it is stopped, or until there is nothing left to do.
 
     Raises:
-        PenstockError: a statement that is refused, or what a query ended with.
+        PenstockError: a statement was refused, or a query ended with this error.
     """
     configure_logging(is_verbose=is_verbose)
     engine = SqlEngine(settings)
@@ -89,7 +89,7 @@ def _samples(engine: SqlEngine, given: list[dict[str, Any]]) -> list[OutgoingRec
     """Return sample records as bytes, in the formats of the script's streams and tables."""
     topics = ScriptTopics(engine)
     topics.learn_sources()
-    # A record without a time gets the present one; 0 is a time.
+    # A record without a timestamp gets the present time. 0 is a valid timestamp.
     times = [None if data.get("timestamp") is None else int(data["timestamp"]) for data in given]
     return [
         OutgoingRecord(each.topic, each.key, each.value, time_ms, each.headers)
@@ -100,7 +100,10 @@ def _samples(engine: SqlEngine, given: list[dict[str, Any]]) -> list[OutgoingRec
 def merged_settings(
     given: dict[str, str], *, master: str | None, bootstrap: str | None, threads: int | None
 ) -> dict[str, Any]:
-    """The project's broker, then what --config says, then the options of their own."""
+    """Return the settings of a run.
+
+    The command's own options win over ``--config``, and that over the project's broker.
+    """
     settings: dict[str, Any] = {**project_broker(), **given}
     options = {
         "spark.master": master,
@@ -111,7 +114,7 @@ def merged_settings(
 
 
 class ScriptRun:
-    """The queries of a script on their way: persistent ones, SELECTs and PRINTs."""
+    """The running queries of a script: persistent queries, SELECTs and PRINTs."""
 
     def __init__(self, engine: SqlEngine, results: list[StatementResult]) -> None:
         self._engine = engine
@@ -151,7 +154,7 @@ class ScriptRun:
 
     @property
     def failure(self) -> Exception | None:
-        """What a PRINT ended with: the others went on, but the run has not succeeded."""
+        """Return the error of a PRINT; the other queries went on, but the run has failed."""
         failed = (feed.error for feed in self.feeds if feed.stands_alone)
         return next((error for error in failed if error is not None), None)
 
@@ -192,17 +195,17 @@ class ScriptRun:
         self.feeds.append(Feed(f"print-{wanted.topic}", printer.items, stands_alone=True))
 
     def is_done(self, snapshot: ScriptSnapshot) -> bool:
-        """Whether nothing is left that could go on: no query, and every LIMIT is reached."""
+        """Return whether no query is left to run: none is persistent, every LIMIT is reached."""
         return not self._engine.queries and all(feed.has_ended for feed in self.feeds)
 
     def is_over(self, snapshot: ScriptSnapshot) -> bool:
-        """Whether what was there has been processed and printed."""
+        """Return whether all present input has been processed and printed."""
         if not (snapshot.is_idle and all(feed.is_quiet for feed in self.feeds)):
             self._busy_at = time.monotonic()
         return self.is_done(snapshot) or time.monotonic() - self._busy_at > _IDLE_S
 
     def close(self) -> bool:
-        """End everything after the batches that are under way."""
+        """End all queries after their current batches."""
         self._state = State.PENDING_SHUTDOWN
         readers: list[RunningPush | PullAnswer | TopicPrinter] = [*self._pushes, *self._readers]
         for reader in readers:

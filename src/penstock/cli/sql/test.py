@@ -1,4 +1,4 @@
-"""``penstock sql test``: SQL tests in this process, with a line for each and what went wrong."""
+"""``penstock sql test``: run SQL tests in this process, and print a line for each of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from penstock.testing.sql.session import TestSession
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one test; ``problem`` is None for one that passes."""
+    """The result of one test; ``problem`` is None if it passes."""
 
     file: Path
     name: str
@@ -32,7 +32,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What every test's engine is made with."""
+    """The settings, variables and extensions of every test's engine."""
 
     settings: dict[str, str]
     variables: dict[str, str]
@@ -57,8 +57,8 @@ def run_tests(
     extensions: Path | None,
     as_json: bool,
 ) -> bool:
-    """Run the tests, print a line for each and how many pass; false if one fails."""
-    # Tests feed records on purpose that cannot be read or computed.
+    """Run the tests, print a line for each and how many pass; return whether all pass."""
+    # Tests contain records that cannot be decoded or computed, on purpose.
     logging.getLogger("penstock.sql").setLevel(logging.CRITICAL)
     setup = Setup(settings, variables, extensions)
     if inputs is not None and outputs is not None:

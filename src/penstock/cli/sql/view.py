@@ -1,4 +1,4 @@
-"""How running queries are shown: one line each below the rows, or lines and JSON elsewhere."""
+"""Show running queries: one line each below the rows in a terminal, otherwise lines or JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LINE_EVERY_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ScriptSnapshot:
-    """One look at all queries of a script, by their ids."""
+    """Snapshots of all queries of a script at one moment, by query id."""
 
     seconds: float
     state: State
@@ -34,7 +34,7 @@ class ScriptSnapshot:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no query has input left."""
+        """Return whether no query has input left."""
         return self.state is State.RUNNING and all(s.is_idle for s in self.queries.values())
 
     @property
@@ -44,7 +44,7 @@ class ScriptSnapshot:
 
 
 class RunningQueries(Protocol):
-    """What a watch looks at: the applications that have been started, by query id."""
+    """The applications that have been started, by query id."""
 
     @property
     def state(self) -> State: ...
@@ -53,7 +53,7 @@ class RunningQueries(Protocol):
 
 
 class ScriptWatch:
-    """Looks at every application of a script, from the moment it is there."""
+    """Watch every application of a script, as soon as it has been started."""
 
     def __init__(self, running: RunningQueries) -> None:
         self._running = running
@@ -77,9 +77,10 @@ class ScriptWatch:
 
 
 class ScriptView:
-    """Rows to standard output as they come; the state of queries below them, or as lines.
+    """Print rows to standard output as they arrive, and show the state of the queries.
 
-    Lines of state go to standard error, so that a pipe gets rows and nothing else.
+    In a terminal the state is drawn below the rows. Otherwise it is printed as lines to standard
+    error, so that a pipe gets only rows.
     """
 
     def __init__(self, title: str, feeds: Iterable[Feed], *, as_json: bool) -> None:
@@ -143,7 +144,7 @@ class ScriptView:
 
 
 def picture(title: str, snapshot: ScriptSnapshot) -> RenderableType:
-    """The state of the script, and a line of numbers for each of its queries."""
+    """Return the picture: the state of the script, and a line of numbers for each query."""
     minutes, seconds = divmod(int(snapshot.seconds), 60)
     headline = Text.assemble(
         (title, "bold"),

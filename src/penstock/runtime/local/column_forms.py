@@ -67,7 +67,7 @@ def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
 def _may_schedule(node: Node) -> bool:
     """Return whether a node runs user code that may schedule punctuations.
 
-    Column executors never schedule any.
+    A :class:`ColumnSupplier` is known not to schedule any.
     """
     is_known = isinstance(node, Process) and isinstance(node.supplier, ColumnSupplier)
     return isinstance(node, MAY_SCHEDULE) and not is_known
