@@ -57,14 +57,15 @@ def cluster(
     ] = None,
     bootstrap: Bootstrap = "",
 ) -> None:
-    """Executors of one core: do slots stay, what does a batch cost, what do two bring."""
+    """Measure executors of one core: do slots stay, the time of a batch, the gain of a second."""
     with broker(bootstrap) as servers:
         if batches:
             table = Table(title=f"{batches} batches of a word count with a repartition")
             for column in ("master", "moved", "restored", "reruns", "median ms", "p95 ms"):
                 table.add_column(column, justify="left" if column == "master" else "right")
             for master in ("local[2]", local_cluster(2)):
-                # Each in a process of its own: a session would outlive the measurement.
+                # Each measurement runs in a process of its own, since a Spark session stays
+                # until its process ends.
                 with ProcessPoolExecutor(1, get_context("spawn")) as pool:
                     found = pool.submit(measure_batches, servers, master, batches).result()
                 table.add_row(
@@ -90,7 +91,7 @@ def restore(
     keys: Annotated[int, typer.Option(help="How many keys the store has.")] = 2_000_000,
     bootstrap: Bootstrap = "",
 ) -> None:
-    """How fast one slot reads lost state back from its changelogs."""
+    """Measure how fast one slot restores lost state from its changelogs."""
     with broker(bootstrap) as servers:
         found = measure_restore(servers, keys)
     console.print(
@@ -107,7 +108,7 @@ def kernel(
     repeat: Annotated[int, typer.Option(help="The best of so many runs counts.")] = 1,
     json: JsonFile = None,
 ) -> None:
-    """The kernel alone: one task in this process, without Spark and Kafka."""
+    """Measure the kernel alone: one task in this process, without Spark and Kafka."""
     table = Table(title=f"kernel: {records:,} records, commit every {kernel_alone.COMMIT_EVERY:,}")
     for column in ("workload", "stores", "records/s", "per CPU second", "µs each", "sent"):
         table.add_column(column, justify="left" if column in ("workload", "stores") else "right")
@@ -134,7 +135,7 @@ def slot(
     keys: Keys = USERS,
     json: JsonFile = None,
 ) -> None:
-    """CPU per record of a worker alone: by style, record at a time or over columns."""
+    """Measure a worker's CPU time per record: by style, record at a time or over columns."""
     size = f"{records:,} records of {keys:,} keys in {batches} batches"
     table = Table(title=f"one slot, {size}: CPU µs per record")
     for column in ("workload", *(f"{style}, vectorize {mode}" for style, mode in WAYS)):
@@ -159,7 +160,7 @@ def latency(
     bootstrap: Bootstrap = "",
     json: JsonFile = None,
 ) -> None:
-    """From the producer to committed output, exactly once, at a steady rate."""
+    """Measure the latency from producer to committed output, exactly once, at a steady rate."""
     with broker(bootstrap) as servers:
         found = measure(servers, workload, rate, seconds, warm, commit_ms)
     table = Table(title=f"{workload} at {rate:,}/s for {seconds:.0f} s, commit {commit_ms} ms")
@@ -193,7 +194,7 @@ def profile_command(
     keys: Keys = USERS,
     json: JsonFile = None,
 ) -> None:
-    """Where the time goes in a worker: one slot in this process, without Spark."""
+    """Profile a worker: one slot in this process, without Spark."""
     with broker(bootstrap) if kafka or bootstrap else contextlib.nullcontext(None) as servers:
         found = profile(workload, records, batches, servers, top, keys)
     rate, cpu_rate = found.records / found.seconds, found.records / found.cpu_seconds
@@ -228,7 +229,7 @@ def compare_command(
     styles: Annotated[str, typer.Option(help="How ours is written.")] = ",".join(STYLES),
     results: Annotated[Path, typer.Option(help="Where figures and plot go.")] = RESULTS,
 ) -> None:
-    """Ours next to Java Kafka Streams, PySpark and Quix, in one run on one broker."""
+    """Compare Penstock with Java Kafka Streams, PySpark and Quix, in one run on one broker."""
     peers = Peers.find()
     if peers is None:
         console.print("no peers found: name their folder with PENSTOCK_PEERS")
@@ -282,7 +283,7 @@ def alone(
     bootstrap: Bootstrap = "",
     json: JsonFile = None,
 ) -> None:
-    """Workloads that no peer has: w6 stream-stream join, w7 session windows."""
+    """Measure workloads that no peer has: w6 stream-stream join, w7 session windows."""
     table = Table(title=f"end to end, exactly once, {records:,} records per topic, {keys:,} keys")
     for column in ("workload", "records", "records/s", "outputs"):
         table.add_column(column, justify="left" if column == "workload" else "right")
@@ -305,7 +306,7 @@ def serving(
     connections: Annotated[int, typer.Option(help="How many clients ask at the same time.")] = 32,
     json: JsonFile = None,
 ) -> None:
-    """Questions over HTTP against a RocksDB store: one server core, the load from another."""
+    """Measure queries over HTTP to a RocksDB store: one server core, the load from another."""
     figures = measure_serving(keys, seconds, connections)
     table = Table(title=f"one server core, {keys:,} keys")
     for column in ("question", "clients", "requests/s", "p50 ms", "p99 ms", "max ms", "cores"):

@@ -1,4 +1,4 @@
-"""Ours without peers, end to end on a broker: w6 and w7, which no peer has, or with more keys."""
+"""Measure Penstock without the peers, end to end on a broker: w6 and w7, or with more keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """Records of all inputs, from the first batch to the last commit."""
+    """One measurement: the records of all inputs, and the time from first batch to last commit."""
 
     workload: str
     records: int
@@ -52,7 +52,7 @@ def measure_alone(
     environment: Mapping[str, str] | None = None,
     core_share: float | None = None,
 ) -> Alone:
-    """Loads the input, runs the engine until nothing waits, and counts what it wrote.
+    """Write the input, run the engine until all of it is processed, and count its output.
 
     Args:
         environment: more variables for ``bench.engine``, such as THREADS.

@@ -1,4 +1,4 @@
-"""A bar chart as SVG, without a library for it: groups of bars, one colour per engine."""
+"""Draw a bar chart as SVG without a library: groups of bars, one colour per engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BAR, _GAP, _HEIGHT, _LEFT, _TOP = 26, 34, 300, 70, 56
 def bar_chart(
     title: str, groups: Mapping[str, Mapping[str, float]], unit: str, names: Sequence[str]
 ) -> str:
-    """Draws a group of bars for each workload; engines that have no figure leave a gap."""
+    """Return a chart with a group of bars per workload; an engine without a figure leaves a gap."""
     top = max((value for bars in groups.values() for value in bars.values()), default=1.0) or 1.0
     width = _LEFT + len(groups) * (len(names) * _BAR + _GAP) + 20
     size = f'width="{width}" height="{_HEIGHT + 110}"'
@@ -80,6 +80,6 @@ def _group(
 
 def _short(value: float) -> str:
     if value < 100:
-        # Ratios and seconds.
+        # Values this small are ratios or seconds.
         return f"{value:.2g}"
     return f"{value / 1000:.0f}k" if value >= 10_000 else f"{value:,.0f}"

@@ -1,4 +1,4 @@
-"""Several executors: whether slots stay where they are, what a batch costs, what two bring."""
+"""Measure several executors: whether slots stay, the time of a batch, the gain of a second."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def local_cluster(executors: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Small batches one after the other: (slot, batch) pairs that moved, and the time of one."""
+    """Small batches in a row: how many (slot, batch) pairs moved, and the time of a batch."""
 
     master: str
     batches: int
@@ -78,7 +78,7 @@ def measure_executors(
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a slot reads back from its changelogs when its state is lost."""
+    """One measurement of a slot that restores lost state from its changelogs."""
 
     keys: int
     records: int
@@ -91,7 +91,7 @@ class Restored:
 
 
 def measure_restore(bootstrap: str, keys: int) -> Restored:
-    """Fill a store with so many keys, lose it, and time how it comes back."""
+    """Fill a store with ``keys`` keys, delete it, and measure how long its restore takes."""
     slot = OneSlot("w2", keys * 2, bootstrap, keys=keys)
     try:
         slot.run(4)
@@ -109,7 +109,7 @@ def _words(source: str, sink: str) -> ps.Topology:
 
 @contextmanager
 def _application(bootstrap: str, master: str) -> Iterator[tuple[ps.KafkaStreams, str]]:
-    """Run the word count, and name the topic of its input."""
+    """Run the word count, and yield it with the name of its input topic."""
     name = f"cluster-{time.time_ns() // 1_000_000}"
     source, sink = f"{name}-in", f"{name}-out"
     admin = Admin({"bootstrap.servers": bootstrap})

@@ -1,4 +1,4 @@
-"""Ours next to the peers in one run: interleaved rounds, medians, ratios to Java Kafka Streams."""
+"""Compare Penstock with the peers: interleaved rounds, medians, ratios to Java Kafka Streams."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 from bench.peers import Peers
 
 BASE = "ks-eos"
-#: How ours is written: with expressions, with plain functions, or in SQL.
+#: How Penstock's program is written: with expressions, with plain functions, or in SQL.
 STYLES = ("expressions", "lambda", "sql")
-#: Cores that others may use before a run counts as disturbed, as in the peers' bench.
+#: How many cores other processes may use before a run counts as disturbed, as in the peers' bench.
 _QUIET = 0.3
 
-#: Told of every run: engine, workload, what came of it.
+#: Called after every run with the engine, the workload, and the result or None.
 Report = Callable[[str, str, dict[str, Any] | None], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The median of one engine on one workload; ``ratio`` is to Java of the same rounds."""
+    """Medians of one engine on one workload; ``ratio`` compares with Java in the same rounds."""
 
     engine: str
     workload: str
@@ -46,17 +46,17 @@ def compare(
     rounds: int,
     report: Report,
 ) -> list[Cell]:
-    """Runs every engine on every workload, round by round, so that noise falls on all alike.
+    """Run every engine on every workload, round by round, so that noise affects all alike.
 
     Args:
-        contenders: Each engine and how its program is written, for which only ours has a choice.
+        contenders: Each engine and its style. Only Penstock has more than one style.
     """
     rows: list[dict[str, Any]] = []
     with peers.broker() as variables:
         for _ in range(rounds):
             for workload in workloads:
                 for engine, style in contenders:
-                    # Quix would take an hour over what the others do in seconds.
+                    # Quix would need an hour for what the others do in seconds.
                     count = records // 10 if engine.startswith("quix") else records
                     row = peers.run(engine, workload, count, variables, style)
                     name = f"{engine} {style}".strip()
@@ -67,7 +67,7 @@ def compare(
 
 
 def cells(rows: Iterable[dict[str, Any]]) -> list[Cell]:
-    """Medians over the runs whose output was right; quiet ones alone where there are any."""
+    """Return medians over the runs with correct output; only quiet runs count if there are any."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault((row["workload"], row["engine"]), []).append(row)

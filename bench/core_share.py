@@ -1,8 +1,9 @@
-"""Gives each executor a share of a core, so that a small machine can show how work scales.
+"""Limit each executor to a share of a core, so that a small machine can show how work scales.
 
-Two executors of one core need more than two cores: the broker, the driver and two JVMs work, too.
-With a share of a core each, the machine has room for all of them, and what limits the work is
-what an executor may use. It needs root and the CPU controller of Linux's control groups (v1).
+Two executors of one core need more than two cores, because the broker, the driver and two JVMs
+work too. If each executor has only a share of a core, the machine has room for all of them. Then
+the shares limit the work, not the machine. This needs root and the CPU controller of Linux's
+control groups (v1).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _LOOK_S = 0.05
 
 @contextlib.contextmanager
 def limited_executors(root: int, share: float | None) -> Iterator[None]:
-    """Put every executor below a process, as it appears, into a group of its own."""
+    """Put every executor that starts below the process ``root`` into a control group of its own."""
     if share is None:
         yield
         return
@@ -42,7 +43,8 @@ def limited_executors(root: int, share: float | None) -> Iterator[None]:
         closing.set()
         thread.join()
         for group in groups.values():
-            # Processes that have not ended yet go back to where they came from.
+            # Processes that have not ended yet are moved back, since a group that is in use
+            # cannot be deleted.
             for pid in (group / "cgroup.procs").read_text().split():
                 with contextlib.suppress(OSError):
                     (_CONTROLLER / "cgroup.procs").write_text(pid)
@@ -59,7 +61,8 @@ def executors_below(root: int) -> list[int]:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 parents[int(entry.name)] = int(fields[1])
     below, found = {root}, []
-    # A child has a larger number than its parent, but for the rare wrap: look twice.
+    # A child usually has a larger id than its parent. Ids start over from time to time, so a
+    # second pass finds the rest.
     for _ in range(2):
         for pid in sorted(parents):
             if parents[pid] in below:
@@ -76,6 +79,6 @@ def _limited(pid: int, share: float) -> Path:
     group.mkdir(exist_ok=True)
     (group / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
     (group / "cpu.cfs_quota_us").write_text(str(int(_PERIOD_US * share)))
-    # Workers and slots are its children, and are born into the same group.
+    # Python workers and slots are children of the executor, so they start in the same group.
     (group / "cgroup.procs").write_text(str(pid))
     return group

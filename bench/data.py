@@ -36,9 +36,9 @@ def users(base_ms: int, count: int = USERS) -> Iterator[Pair]:
 
 
 def inputs(workload: str, count: int, base_ms: int, keys: int = USERS) -> dict[str, Iterator[Pair]]:
-    """The records of a workload by kind of topic, ``input`` and for w4 and w6 ``table``.
+    """Return the records of a workload by kind of topic: ``input``, for w4 and w6 also ``table``.
 
-    ``keys`` is how many users there are; lines have none.
+    ``keys`` is the number of users; the lines of w5 do not have any.
     """
     found = {
         "input": lines(count, base_ms) if workload == "w5" else events(count, base_ms, keys=keys)

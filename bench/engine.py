@@ -2,10 +2,11 @@
 
     python -m bench.engine BOOTSTRAP WORKLOAD INPUT_TOPIC OUTPUT_TOPIC TABLE_TOPIC GROUP STATE_DIR
 
-What is not given as an argument is taken from the variable of that name, and so are GUARANTEE,
-COMMIT_MS, THREADS, STYLE and MODE (``latency`` runs until SIGTERM; otherwise it ends with the
-input). Variables such as ``SPARK_CONF_spark.driver.memory=2g`` reach Spark, and
-``PENSTOCK_CONF_...`` the application.
+An argument that is missing is read from the environment variable of that name. GUARANTEE,
+COMMIT_MS, THREADS, STYLE and MODE are always read from the environment. With MODE=latency the
+engine runs until SIGTERM, otherwise until the end of the input. Variables such as
+``SPARK_CONF_spark.driver.memory=2g`` are settings of Spark, ``PENSTOCK_CONF_...`` of the
+application.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def settings(given: dict[str, str]) -> dict[str, Any]:
 
 
 def first_batch_ms(streams: KafkaStreams) -> int:
-    """When the first batch was begun, which is before anything of it was read."""
+    """Return when the first batch began, before any of its records were read."""
     runner = streams._runner()
     assert runner is not None
     began = runner.progress.began_ms
@@ -56,7 +57,7 @@ def first_batch_ms(streams: KafkaStreams) -> int:
 
 
 class BatchTimes:
-    """How long batches took, noted beside a program that runs until it is told to end."""
+    """Collect the durations of batches in a thread, while the application runs."""
 
     def __init__(self, streams: KafkaStreams) -> None:
         self._streams = streams
@@ -76,7 +77,7 @@ class BatchTimes:
                 self._seconds.append(progress.last_batch_seconds)
 
     def tell(self) -> None:
-        # Classes are loaded and code is compiled in the first half.
+        # Only the second half counts: during the first, classes are loaded and code is compiled.
         later = sorted(self._seconds[len(self._seconds) // 2 :])
         if later:
             median, slow = later[len(later) // 2], later[len(later) * 95 // 100]

@@ -1,7 +1,7 @@
-"""The kernel alone: one task in this process, JSON values, no Spark and no Kafka.
+"""Measure the kernel alone: one task in this process, JSON values, no Spark and no Kafka.
 
-Records are made before the clock starts and go in by batches; what comes out, changelogs
-included, goes nowhere.
+The records are made before the measurement begins, and are processed in batches. Output and
+changelog records are counted and dropped.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ WORKLOADS: dict[str, Callable[[ps.StreamsBuilder, Topics], None]] = {
 }
 
 
-#: What persistent stores keep their bytes in.
+#: The engines of persistent stores, by name.
 ENGINES: dict[str, Callable[[Path], Callable[[str], BytesStore]]] = {
     "memory": lambda folder: lambda store: MemoryStore(),
     "rocksdb": lambda folder: lambda store: open_rocks(folder / store, store),
@@ -60,7 +60,7 @@ ENGINES: dict[str, Callable[[Path], Callable[[str], BytesStore]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measurement. Per CPU second is per core: the kernel of a task has one thread."""
+    """One measurement. Records per CPU second are per core, since a task has one thread."""
 
     workload: str
     stores: str
@@ -83,7 +83,7 @@ class Figure:
 
 
 class NullCollector:
-    """Counts what it is given."""
+    """Count the records that are sent, and drop them."""
 
     def __init__(self) -> None:
         self.sent = 0
@@ -104,7 +104,7 @@ class NullCollector:
 
 
 def measure(workload: str, stores: str, records: int) -> Figure:
-    """Runs a workload over stores in ``memory`` or ``rocksdb``."""
+    """Run a workload with stores in ``memory`` or ``rocksdb``, and measure it."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         engine = ENGINES[stores](Path(folder))
         collector = NullCollector()
@@ -113,7 +113,8 @@ def measure(workload: str, stores: str, records: int) -> Figure:
             _run(task, _raw(TOPICS.table, users(BASE_MS)))
         inputs = _raw(TOPICS.input, events(records, BASE_MS))
         before = collector.sent
-        # Half a million records that wait for their turn are no part of what is measured.
+        # Garbage collection must not visit the half a million input records: the measurement
+        # would include that time.
         gc.freeze()
         wall, cpu = time.perf_counter(), time.process_time()
         _run(task, inputs)
@@ -125,7 +126,7 @@ def measure(workload: str, stores: str, records: int) -> Figure:
 def new_task(
     workload: str, engine: Callable[[str], BytesStore], collector: NullCollector
 ) -> StreamTask:
-    """One task for the whole workload, with the record cache on, as it is by default."""
+    """Return one task for the whole workload, with the record cache on, as it is by default."""
     builder = ps.StreamsBuilder()
     WORKLOADS[workload](builder, TOPICS)
     graph = builder.build().graph

@@ -1,7 +1,8 @@
-"""From the producer's timestamp to committed output, at a steady rate.
+"""Measure the latency from the producer to committed output, at a steady rate.
 
-Unique keys go in; the moment a key first shows in the output, read committed, minus the moment
-it was handed to the producer is its latency. The same method as the peers' ``latency.py``.
+Every record has a key of its own. Its latency is the time from the call of the producer until a
+``read_committed`` consumer first sees that key in the output. The peers' ``latency.py`` uses the
+same method.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _FIRST_ANSWER_S = 180.0
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds, over the records after the warm-up."""
+    """Latencies in milliseconds, over the records after the warm-up."""
 
     workload: str
     rate: int
@@ -42,7 +43,7 @@ class Latency:
     p95_ms: float
     p99_ms: float
     max_ms: float
-    #: Of the second half of the batches, without the wait for input.
+    #: Durations of the second half of the batches, without the wait for input.
     batch_p50_ms: int | None
     batch_p95_ms: int | None
 
@@ -51,7 +52,7 @@ class Latency:
 
 
 class _Watch:
-    """Notes when each key first appears among committed records."""
+    """Note when each key first appears among committed records."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self.seen: dict[bytes, float] = {}
@@ -86,7 +87,7 @@ class _Watch:
 def measure(
     bootstrap: str, workload: str, rate: int, seconds: float, warm_s: float, commit_ms: int
 ) -> Latency:
-    """Starts the engine on topics of its own, feeds it, and ends it."""
+    """Start the engine on new topics, feed it, end it, and return the latencies."""
     tag = f"latency-{time.time_ns() // 1_000_000}"
     source, sink = f"{tag}-in", f"{tag}-out"
     admin = Admin({"bootstrap.servers": bootstrap})
@@ -130,7 +131,10 @@ def _feed(
     rate: int,
     seconds: float,
 ) -> tuple[dict[bytes, float], float]:
-    """Sends until the engine answers, then at the rate; gives the sending times."""
+    """Send records until the engine answers, then at the given rate.
+
+    Return the time at which each key was sent, and the seconds until the first answer.
+    """
     producer = Producer(
         {"bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "linger.ms": 1}
     )
@@ -159,7 +163,7 @@ def _feed(
         producer.poll(0)
         time.sleep(0.001)
     producer.flush()
-    # The last ones are on their way.
+    # Wait for the output of the last records.
     time.sleep(5)
     return sent, first_s
 

@@ -1,7 +1,7 @@
-"""One slot in this process: the worker's real code without Spark, and without Kafka if wished.
+"""Run one slot in this process: the worker's real code without Spark, with or without Kafka.
 
-The slot, its tasks, stores, changelogs and markers are those of the Spark runtime. Input and
-repartition topics are in memory and output goes nowhere, or all of them are Kafka's.
+The slot, its tasks, stores, changelogs and markers are those of the Spark runtime. Without Kafka,
+input and repartition topics are in memory, and output is dropped.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Delivery(NamedTuple):
 
 
 class MemoryWriter:
-    """Keeps what later stages read, in the log, and counts the rest."""
+    """Keep the records that later stages read in the log, and only count the others."""
 
     is_transactional = True
     is_usable = True
@@ -120,7 +120,7 @@ class MemoryWriter:
 
 
 class MemoryReader:
-    """Has the columns of the input ready, as if reading were for free."""
+    """Return columns that were made in advance, so that reading costs nothing."""
 
     def __init__(self, log: Log, columns: Mapping[TopicPartition, RawColumns]) -> None:
         self._log = log
@@ -138,7 +138,7 @@ class MemoryReader:
     def _cut(self, part: TopicPartition, start: int, end: int) -> RawColumns:
         if part in self._columns:
             return self._columns[part].cut(start, end)
-        # A repartition topic has a few large records.
+        # A repartition topic has only a few large records, so making columns is cheap.
         return columns_of(*part, self._log[part][start:end])
 
     def connect(self, parts: Iterable[TopicPartition]) -> None: ...
@@ -150,7 +150,7 @@ class MemoryReader:
 
 
 class MemoryClients:
-    """Input and repartition topics from memory, output to nowhere, changelogs that are empty."""
+    """Clients with input and repartition topics in memory; output is dropped, changelogs empty."""
 
     def __init__(self, log: Log, internal: Iterable[TopicPartition]) -> None:
         self._columns = {part: columns_of(*part, records) for part, records in log.items()}
@@ -179,7 +179,7 @@ class MemoryClients:
 
 
 class OneSlot:
-    """A workload over generated input, run in batches as the driver would order them."""
+    """Run a workload over generated input, in batches as the driver would request them."""
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ class OneSlot:
             batches_topic=batches_topic(application_id),
         )  # fmt: skip
         self._internal = InternalPositions(
-            # Every stage reports what it has written: the cluster is not asked.
+            # Every stage reports what it has written, so the Admin client is never used.
             plan, cast("Admin", None), self._real, {}, {}, purge_interval_s=1e9,
         )  # fmt: skip
         self._clients: Clients = MemoryClients(log, self._internal.committed())
@@ -232,13 +232,13 @@ class OneSlot:
         self._slot = Slot(self._application, 0, "profile", self._clients)
 
     def run(self, batches: int) -> tuple[float, float]:
-        """Runs all the input in this many batches; gives the seconds and the CPU seconds."""
+        """Run all the input in this many batches; return the seconds and the CPU seconds."""
         began, cpu = time.perf_counter(), time.process_time()
         at = dict.fromkeys(self.ends, 0)
         for number in range(batches):
             until = {part: end * (number + 1) // batches for part, end in self.ends.items()}
             if number == 0:
-                # A table comes first, as its timestamps do.
+                # The first batch has all records of the table, since their timestamps come first.
                 until |= {p: end for p, end in self.ends.items() if p[0] == self._topics.table}
             self._run_batch(number, {part: (at[part], until[part]) for part in at})
             at = until
@@ -261,7 +261,7 @@ class OneSlot:
             self._internal.advance(self._slot.run(request))
 
     def restore(self) -> tuple[int, float, float]:
-        """Lose the state and read it back: the records, the seconds and the CPU seconds of it."""
+        """Delete the state and restore it; return the records, seconds and CPU seconds."""
         self._slot.close(Release())
         shutil.rmtree(self._folder / self._application.id)
         self._slot = Slot(self._application, 0, "profile", self._clients)
@@ -310,7 +310,7 @@ class OneSlot:
 
 
 def _external(plan: Plan, stage: int) -> list[TopicPartition]:
-    """The partitions of real topics that a stage reads."""
+    """Return the partitions that a stage reads of topics that are not internal."""
     return [part for run in plan.runs_of(stage) for parts in plan.inputs_of(run) for part in parts]
 
 

@@ -1,4 +1,4 @@
-"""The other engines: where their bench is, which of them can run here, and one run of it."""
+"""Run the peers' bench: find it, check which engines can run here, and run one of them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ OURS = "ours"
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """A checkout of the peers' bench, with the scratch folder that it keeps jars and data in."""
+    """A checkout of the peers' bench, with its scratch folder for jars and data."""
 
     home: Path
     work: Path
 
     @staticmethod
     def find() -> Peers | None:
-        """The folder that PENSTOCK_PEERS names, or the one beside this repository."""
+        """Return the bench in the folder PENSTOCK_PEERS, or in the one beside this repository."""
         named = os.environ.get("PENSTOCK_PEERS")
         home = Path(named) if named else _ROOT.parent / "shared" / "bench"
         default = Path(tempfile.gettempdir()) / f"penstock-bench-{os.getuid()}"
@@ -38,7 +38,7 @@ class Peers:
         return Peers(home, work) if (home / "run.py").is_file() else None
 
     def missing(self, engine: str) -> str | None:
-        """What keeps an engine from running here, None if nothing does."""
+        """Return what an engine lacks to run here, or None if it can run."""
         if engine == "ks-eos":
             if shutil.which("java") is None:
                 return "there is no java on the path"
@@ -57,7 +57,7 @@ class Peers:
 
     @contextmanager
     def broker(self) -> Iterator[Mapping[str, str]]:
-        """Runs the peers' broker; gives the variables that their bench wants."""
+        """Run the peers' broker, and yield the environment variables that their bench needs."""
         self.work.mkdir(parents=True, exist_ok=True)
         variables = {"BENCH_WORK": str(self.work), "BOOTSTRAP": f"localhost:{free_port()}"}
         self._call("broker.py", "start", variables=variables)
@@ -76,7 +76,7 @@ class Peers:
         variables: Mapping[str, str],
         style: str = "",
     ) -> dict[str, Any] | None:
-        """One measured and checked run; None if it did not come to an end."""
+        """Run an engine once; return its measured and checked result, or None if it failed."""
         results = self.work / "results.jsonl"
         before = len(results.read_text().splitlines()) if results.exists() else 0
         self._call(

@@ -1,4 +1,4 @@
-"""Where the time goes: a workload through one slot, by part of the data path and by function."""
+"""Profile a workload in one slot: the time by part of the data path, and by function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from bench.one_slot import OneSlot
 
 Function = tuple[str, int, str]
 
-#: The first rule whose file part and function fit decides; an empty function fits all.
+#: A piece of the file's path, pieces of function names, and the part that the time belongs to.
+#: The first rule that matches decides; a rule without names matches all functions of the file.
 _RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("worker/reader.py", (), "read"),
     ("worker/consumer_buffer.py", (), "read"),
@@ -51,7 +52,10 @@ PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """``seconds`` and ``cpu_seconds`` are without the profiler, which slows calls down."""
+    """One profile. ``seconds`` and ``cpu_seconds`` are from a run without the profiler.
+
+    The profiler slows calls down, so its own run would be too slow.
+    """
 
     workload: str
     records: int
@@ -80,7 +84,7 @@ class Profile:
 def profile(
     workload: str, records: int, batches: int, bootstrap: str | None, top: int, keys: int = USERS
 ) -> Profile:
-    """Runs the workload twice, each time from nothing: once for the time, once for its parts."""
+    """Run the workload twice, each time without state: once for the time, once for its parts."""
     plain = OneSlot(workload, records, bootstrap, keys=keys)
     seconds, cpu_seconds = plain.run(batches)
     plain.close()
@@ -105,7 +109,7 @@ def profile(
 
 
 class _Shares:
-    """Which parts a function's own time belongs to; what C does belongs to its callers."""
+    """Assign a function's own time to parts; the time of C functions goes to their callers."""
 
     def __init__(self, stats: dict[Function, Any]) -> None:
         self._stats = stats
@@ -113,7 +117,7 @@ class _Shares:
 
     def of(self, function: Function) -> dict[str, float]:
         if function not in self._known:
-            # A circle of callers ends in the rest.
+            # In a cycle of callers, the time goes to "rest".
             self._known[function] = {"rest": 1.0}
             part = _part(function)
             self._known[function] = {part: 1.0} if part else self._of_callers(function)
@@ -143,7 +147,7 @@ def _part(function: Function) -> str | None:
 
 
 def _is_writer(function: Function) -> bool:
-    """Whether this is the writer's ``send``, which serves both the output and the changelogs."""
+    """Return whether this is the writer's ``send``, which output and changelogs both use."""
     return "bench/one_slot.py" in function[0] or "worker/writer.py" in function[0]
 
 

@@ -1,4 +1,4 @@
-"""Point gets over HTTP: one server core against a RocksDB store, the load from other cores.
+"""Measure point queries over HTTP: one server core with a RocksDB store, load from other cores.
 
 The server is a process of its own, bound to one core where the system allows that. The load
 generator keeps a number of connections busy, each with one request at a time, and notes when each
@@ -54,7 +54,7 @@ _TOPIC = "bench-counts-changelog"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measurement; milliseconds are seen by the client."""
+    """One measurement; the client measures the milliseconds."""
 
     question: str
     connections: int
@@ -171,7 +171,7 @@ def _serve(directory: str, keys: int, core: int | None, pipe: Connection) -> Non
 
 
 def measure_serving(keys: int, seconds: float, connections: int) -> list[Figure]:
-    """Start the server, load it with each kind of question, and end it."""
+    """Start the server, measure each kind of query, and stop the server."""
     context = multiprocessing.get_context("spawn")
     near, far = context.Pipe()
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
@@ -204,7 +204,7 @@ def measure_serving(keys: int, seconds: float, connections: int) -> list[Figure]
 
 
 def _in_process(directory: Path, keys: int, seconds: float) -> Figure:
-    """Ask the same store without HTTP, in a loop."""
+    """Measure reads of the same store in a loop, without HTTP."""
     replica = RocksReplica(directory, keys)
     questions = [KeyQuestion(f"user-{random.randrange(keys):07d}") for _ in range(20_000)]
     parts = [partition_for(each.key.encode(), _PARTITIONS) for each in questions]
@@ -278,7 +278,7 @@ def _load(port: int, paths: list[str], connections: int, seconds: float) -> list
 
 
 class _Waiting:
-    """An answer that is on its way."""
+    """An answer of which not all bytes have arrived."""
 
     def __init__(self, since: float) -> None:
         self.since = since

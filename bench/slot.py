@@ -1,4 +1,7 @@
-"""CPU per record of one slot, without Spark and Kafka: by style, record at a time or in columns."""
+"""Measure the CPU time per record of one slot, without Spark and Kafka.
+
+The measurements differ by style, and by record at a time or columns.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 from bench.data import USERS
 from bench.one_slot import OneSlot
 
-#: Style of the workload and ``penstock.vectorize``.
+#: The style of the workload, and the value of ``penstock.vectorize``.
 WAYS = (
     ("lambda", "off"), ("expressions", "off"), ("expressions", "on"), ("sql", "off"), ("sql", "on"),
 )  # fmt: skip
@@ -17,7 +20,7 @@ _WARM_UP = 2_000
 
 @dataclass(frozen=True, slots=True)
 class SlotFigure:
-    """The best of some runs: on a machine with other work the least is the truest."""
+    """The fastest of some runs, because other work on the machine can only make a run slower."""
 
     workload: str
     style: str
@@ -39,7 +42,7 @@ def measure_slot(
     repeat: int,
     keys: int = USERS,
 ) -> SlotFigure:
-    """Runs a workload through the worker's real code; imports and first calls are not counted."""
+    """Run a workload through the worker's real code; imports and first calls are not measured."""
     _cpu_us(workload, _WARM_UP, 1, style, vectorize)
     best = min(_cpu_us(workload, records, batches, style, vectorize, keys) for _ in range(repeat))
     return SlotFigure(workload, style, vectorize, records, best, keys)

@@ -1,4 +1,4 @@
-"""The peers' five workloads in SQL. Names are quoted: JSON on the topics has them in lower case."""
+"""The peers' five workloads in SQL. Names are quoted, since the JSON has them in lower case."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SCRIPTS = {
             CASE WHEN `amount` > 75 THEN 'high' ELSE 'mid' END AS `band`, `ts`
         FROM events WHERE `amount` > 50;
     """,
-    # The count looks at no value. In the other styles they are bytes, which nobody can refuse;
-    # here they have to be JSON of these types.
+    # The count does not use the values. In the other styles they are bytes and are not decoded.
+    # Here they must be JSON of these types.
     "w2": f"""{_EVENTS}
         CREATE TABLE out {_OUT.replace("{format}", "DELIMITED")} AS
         SELECT `key`, COUNT(*) AS n FROM events GROUP BY `key`;
@@ -51,7 +51,7 @@ SCRIPTS = {
 
 
 def build_sql(workload: str, *, input: str, output: str, table: str) -> Topology:  # noqa: A002
-    """Gives the topology of a workload's only query."""
+    """Return the topology of a workload's only query."""
     engine = SqlEngine()
     engine.execute(SCRIPTS[workload].format(input=input, output=output, table=table))
     return engine.topology()

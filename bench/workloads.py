@@ -1,4 +1,4 @@
-"""The five workloads of the peers' bench, the same work as their Java and Quix programs do.
+"""The five workloads of the peers' bench; they do the same work as its Java and Quix programs.
 
 w1 filter and map JSON, w2 count per key, w3 sum per key and minute, w4 stream-table join,
 w5 word count with a repartition. Two more have no peer: w6 stream-stream join, w7 sessions.
@@ -88,7 +88,7 @@ def w5(builder: ps.StreamsBuilder, topics: Topics) -> None:
 
 
 def w6(builder: ps.StreamsBuilder, topics: Topics) -> None:
-    """Joins each event with the other topic's events of the same user, ten seconds around it."""
+    """Join each event with the same user's events of the other topic within ten seconds."""
     others = builder.stream(topics.table, key="string", value="json")
     (
         builder.stream(topics.input, key="string", value="json")
@@ -104,7 +104,7 @@ def w6(builder: ps.StreamsBuilder, topics: Topics) -> None:
 
 
 def w7(builder: ps.StreamsBuilder, topics: Topics) -> None:
-    """Counts the events of each session: a user's events with less than ten seconds between."""
+    """Count the events of each session: a user's events with less than ten seconds between."""
     (
         builder.stream(topics.input, key="string", value="bytes")
         .group_by_key()
@@ -167,18 +167,18 @@ def w5_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
 WORKLOADS: dict[str, Callable[[ps.StreamsBuilder, Topics], None]] = {
     "w1": w1, "w2": w2, "w3": w3, "w4": w4, "w5": w5, "w6": w6, "w7": w7,
 }  # fmt: skip
-#: Those that the peers have, too.
+#: The workloads that the peers have too.
 SHARED = ("w1", "w2", "w3", "w4", "w5")
 
 
-#: The same work with expressions; a count has no function that could be one.
+#: The same workloads with expressions. A count calls no user function, so w2 stays as it is.
 EXPRESSIONS = WORKLOADS | {
     "w1": w1_columns, "w3": w3_columns, "w4": w4_columns, "w5": w5_columns,
 }  # fmt: skip
 
 
 def build(workload: str, topics: Topics, style: str = "expressions") -> ps.Topology:
-    """A workload with ``expressions``, with ``lambda`` or in ``sql``."""
+    """Return a workload's topology, with ``expressions``, with ``lambda`` or in ``sql``."""
     if style == "sql":
         return build_sql(workload, input=topics.input, output=topics.output, table=topics.table)
     builder = ps.StreamsBuilder()
