@@ -1,4 +1,4 @@
-"""What every test shares: Hypothesis profiles, and whether there is a Java."""
+"""Fixtures and settings of all tests: Hypothesis profiles, and whether Java is installed."""
 
 import os
 

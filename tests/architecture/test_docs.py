@@ -1,4 +1,4 @@
-"""Whatever a user can name is documented."""
+"""Every public class and function has a docstring."""
 
 import importlib
 import importlib.util

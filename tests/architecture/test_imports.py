@@ -1,4 +1,4 @@
-"""What may import what, where the layer contract of import-linter does not reach."""
+"""Import rules that the layer contract of import-linter cannot express."""
 
 import ast
 import subprocess

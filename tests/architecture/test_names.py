@@ -1,4 +1,4 @@
-"""Names say what a thing is, never that it is some part of something."""
+"""Module and class names say what a thing is; words such as ``utils`` are refused."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What users may rely on changes on purpose only."""
+"""The public API changes only on purpose: a golden file has all of it."""
 
 from tests.architecture.public_api import API_TEXT, public_api
 

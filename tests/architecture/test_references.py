@@ -1,4 +1,4 @@
-"""Texts in the code name modules that exist."""
+"""Docstrings and comments name only modules that exist."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever dies, nothing is lost, and under exactly-once nothing is doubled."""
+"""Whichever process dies, no record is lost, and with exactly-once none is counted twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the application must have written, computed in plain Python from the input topics."""
+"""The output that the application must write, computed in plain Python from the input topics."""
 
 from __future__ import annotations
 

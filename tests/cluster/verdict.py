@@ -1,4 +1,4 @@
-"""Compares what the application has written with what it must have written."""
+"""Compare the output of the application with the output that it must write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL example: what its comments say, ``penstock sql test`` confirms."""
+"""The SQL example passes ``penstock sql test``, as its comments say."""
 
 from pathlib import Path
 

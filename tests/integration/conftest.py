@@ -1,4 +1,4 @@
-"""What the tests with a real broker share; one broker serves the whole run."""
+"""Fixtures of the tests with a real broker; one broker serves the whole run."""
 
 from collections.abc import Callable, Iterator
 from itertools import count

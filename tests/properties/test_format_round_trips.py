@@ -1,4 +1,4 @@
-"""Whatever a format holds comes back as it was, for rows of any types."""
+"""Every row that a format can hold is read back unchanged, for columns of any types."""
 
 from decimal import Decimal
 from typing import Any

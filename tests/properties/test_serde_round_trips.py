@@ -1,4 +1,4 @@
-"""Whatever is written is read back, equal values have equal bytes, and order survives."""
+"""Every value is read back unchanged, equal values have equal bytes, and order is kept."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Whatever the grammar can express is written so that it reads back as the same tree."""
+"""Every tree that the grammar can express is formatted as text that parses to the same tree."""
 
 from contextlib import suppress
 from typing import Any

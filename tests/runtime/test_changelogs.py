@@ -1,4 +1,4 @@
-"""What stands in changelog topics: other programs read them, Java's Kafka Streams above all."""
+"""The bytes in changelog topics, which other programs read: above all Java's Kafka Streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A slot commits every stage once, whatever fails, and whoever asks again."""
+"""A slot commits every stage once, also after failures and repeated requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a slot server answers, whatever it is asked for."""
+"""The answers of a slot server to every kind of request."""
 
 from __future__ import annotations
 

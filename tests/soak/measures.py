@@ -1,4 +1,4 @@
-"""What a running application takes of its machine, read from /proc and its state folder."""
+"""Measure the resources that a running application uses, from /proc and its state folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What store tests share: an environment, a changelog that is a list, a recording listener."""
+"""Helpers of the store tests: an environment, a changelog in a list, a recording listener."""
 
 from __future__ import annotations
 

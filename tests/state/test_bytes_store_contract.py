@@ -1,4 +1,4 @@
-"""What every ordered map of bytes must do, whatever it is made of."""
+"""The contract of every ordered map of bytes, run for each engine."""
 
 from __future__ import annotations
 

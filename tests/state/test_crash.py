@@ -1,4 +1,4 @@
-"""What a crash leaves: data and checkpoint of the same batch, and every batch that was applied."""
+"""After a crash, data and checkpoint are of the same batch, and no applied batch is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a type checker knows of the DSL: types flow through operators without annotations."""
+"""The types of the DSL: they pass through operators without annotations."""
 
 from __future__ import annotations
 

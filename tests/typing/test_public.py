@@ -1,4 +1,4 @@
-"""What a type checker knows of the rest of the public API: processors, stores, tests, errors."""
+"""The types of the rest of the public API: processors, stores, test driver, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bench makes of its runs: medians of quiet ones, ratios to Java, a chart."""
+"""The results of the bench: medians of quiet runs, ratios to Java, a chart."""
 
 from __future__ import annotations
 

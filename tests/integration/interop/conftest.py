@@ -1,4 +1,4 @@
-"""What the tests against Java share: its program, and the fixtures of the Spark tests."""
+"""Fixtures of the tests against Java: its program, and the fixtures of the Spark tests."""
 
 from __future__ import annotations
 

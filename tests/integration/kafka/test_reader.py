@@ -1,4 +1,4 @@
-"""Exact ranges from a real broker, whatever the reader has taken ahead of them."""
+"""The reader returns exact ranges from a real broker, also after it has read ahead."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Brokers that want a login, rights or TLS: what works, and what is said when it does not."""
+"""Brokers with logins, ACLs or TLS: what works, and the error messages when it does not."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A push query against a real cluster: what it reads, and that nothing of it is left."""
+"""A push query on a real cluster reads rows, and leaves no topic, group or folder behind."""
 
 from __future__ import annotations
 

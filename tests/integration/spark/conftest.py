@@ -1,4 +1,4 @@
-"""What the tests on real Spark share: one session and one broker for the whole run."""
+"""Fixtures of the tests on real Spark: one session and one broker for the whole run."""
 
 from __future__ import annotations
 

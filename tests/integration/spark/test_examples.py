@@ -1,4 +1,4 @@
-"""Every example runs on real Kafka and Spark, and gives what the test driver gives."""
+"""Every example runs on real Kafka and Spark, with the same results as in the test driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong, and the documented outcome of each."""
+"""Failures of an application, each with its documented outcome."""
 
 from __future__ import annotations
 

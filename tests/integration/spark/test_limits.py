@@ -1,4 +1,4 @@
-"""Sizes at which something used to give way: large records, many stages, many partitions."""
+"""Sizes that failed in the past: large records, many stages, many partitions."""
 
 from __future__ import annotations
 

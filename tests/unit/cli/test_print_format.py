@@ -1,4 +1,4 @@
-"""PRINT shows what records hold, whatever their format is."""
+"""PRINT shows the content of records in every format."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What ``penstock reset`` would do; doing it is in ``tests/integration/spark``."""
+"""The plan of ``penstock reset``; carrying it out is tested in ``tests/integration/spark``."""
 
 from pathlib import Path
 from typing import Any, cast

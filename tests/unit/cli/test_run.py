@@ -1,4 +1,4 @@
-"""What ``penstock run`` merges and shows; the run itself is in ``tests/integration/spark``."""
+"""The settings and output of ``penstock run``; runs are in ``tests/integration/spark``."""
 
 from pathlib import Path
 from types import SimpleNamespace

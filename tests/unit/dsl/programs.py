@@ -1,4 +1,4 @@
-"""What the DSL's tests share: a program's nodes as short lines, and small user functions."""
+"""Helpers of the DSL's tests: a program's nodes as short lines, and small user functions."""
 
 from __future__ import annotations
 

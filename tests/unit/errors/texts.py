@@ -1,4 +1,4 @@
-"""What each mistake gives, as text: an error, or what became of the record."""
+"""The text that each mistake leads to: an error, or what happened to the record."""
 
 import linecache
 import re

@@ -1,4 +1,4 @@
-"""Rows as columns: what only single rows can tell is left to them."""
+"""Rows as columns, and which columns are left to single rows instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all serdes with a schema registry share: bytes, subjects, settings, errors, pickling."""
+"""Serdes with a schema registry: bytes, subjects, settings, errors, pickling."""
 
 import pickle
 from itertools import count

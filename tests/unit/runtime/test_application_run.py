@@ -1,4 +1,4 @@
-"""What a driver takes over from earlier ones: totals, unfinished batches, clocks of tasks."""
+"""A new driver takes over from earlier ones: totals, unfinished batches, clocks of tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The batch log says who leads, what a batch is, how much of it is done, and where clocks stood."""
+"""The batch log: the leader, the plan of a batch, its committed tasks, and their clocks."""
 
 from __future__ import annotations
 

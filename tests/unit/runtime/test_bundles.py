@@ -1,4 +1,4 @@
-"""What travels through repartition topics arrives complete, in order, and exactly once."""
+"""Records in repartition topics arrive completely, in order, and exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of a changelog become changes of the store, whatever its kind."""
+"""Changelog records of every kind of store become changes of that store."""
 
 from __future__ import annotations
 

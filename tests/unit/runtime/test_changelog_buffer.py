@@ -1,4 +1,4 @@
-"""What is logged at the end of a run: each key once, versioned puts all of them."""
+"""The changelog records of a run: each key once, but every put of a versioned store."""
 
 from __future__ import annotations
 

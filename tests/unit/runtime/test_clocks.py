@@ -1,4 +1,4 @@
-"""What a task remembers besides its stores survives in plain numbers."""
+"""The clocks of a task survive as plain numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the local applications share: engines, topics of their own, and one error."""
+"""The parts that local applications share: engines, internal topics, and one error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Spark's workers come from: what they find imported, and from where."""
+"""The daemon that Spark forks its workers from: which modules are imported, and from where."""
 
 from __future__ import annotations
 

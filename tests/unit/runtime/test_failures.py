@@ -1,4 +1,4 @@
-"""What the driver does about a failure, and how it names those that are not its own."""
+"""What the driver does about each failure, and how it reports errors of Kafka and Spark."""
 
 from __future__ import annotations
 

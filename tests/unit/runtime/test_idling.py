@@ -1,4 +1,4 @@
-"""A task with an empty input waits, but not for ever."""
+"""A task with an empty input waits for it, but only for a limited time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stage reads of repartition topics: from where tasks stand to what others have written."""
+"""The ranges that a stage reads of repartition topics: from committed to written offsets."""
 
 from __future__ import annotations
 

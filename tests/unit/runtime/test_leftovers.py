@@ -1,4 +1,4 @@
-"""Records that wait in repartition topics, past the ends of transactions."""
+"""Records that are left in repartition topics are found, also behind transaction markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of the log that a machine reads."""
+"""Log lines in JSON."""
 
 from __future__ import annotations
 

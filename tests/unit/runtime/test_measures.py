@@ -1,4 +1,4 @@
-"""A slot tells about its tasks without waiting for them."""
+"""The metrics of a slot's tasks are measured without waiting for a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What travels to workers by value, and what does not stand in its way."""
+"""Modules beside the user's program are pickled by value; compiled modules do not disturb that."""
 
 import sys
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Exact ranges from one warm consumer, which hands over what it likes in any order."""
+"""The reader returns exact ranges from one consumer, in whatever order that returns records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An application that has ended for good leaves nothing behind."""
+"""An application that is removed leaves no topics, groups or folders behind."""
 
 from __future__ import annotations
 

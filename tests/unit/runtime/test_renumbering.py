@@ -1,4 +1,4 @@
-"""What tasks keep of their clocks when their topology changes."""
+"""Which clocks tasks keep when their topology changes."""
 
 from __future__ import annotations
 

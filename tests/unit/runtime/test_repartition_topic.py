@@ -1,4 +1,4 @@
-"""Records of a repartition topic are bundled by partition, however they are handed over."""
+"""Records of a repartition topic are bundled by partition, added one by one or as columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an application tells its server while it leads, and while it does not."""
+"""What an application returns to its HTTP server, as the leader and as another instance."""
 
 from __future__ import annotations
 

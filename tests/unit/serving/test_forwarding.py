@@ -1,4 +1,4 @@
-"""Any instance answers any key, or says that nobody can right now. It never guesses."""
+"""Any instance answers for any key, or says that no instance can answer now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stranger can do to the server: nothing. No 500, nothing told, no thread lost."""
+"""Requests of an attacker have no effect: no status 500, no data, no lost thread."""
 
 from __future__ import annotations
 

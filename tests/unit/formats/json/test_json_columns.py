@@ -1,4 +1,4 @@
-"""JSON as columns: what comes out is what each record gives by itself, read or only checked."""
+"""JSON as columns has the same results as record by record, decoded or only checked."""
 
 from __future__ import annotations
 

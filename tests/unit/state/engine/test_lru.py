@@ -1,4 +1,4 @@
-"""The LRU map keeps what was used last, and its changelog knows what went."""
+"""The LRU map keeps the entries that were used last, and logs evictions as Kafka Streams does."""
 
 from __future__ import annotations
 

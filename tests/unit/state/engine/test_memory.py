@@ -1,4 +1,4 @@
-"""What only the memory engine does: scans that cost no more than what is read of them."""
+"""The memory engine's scans cost no more than the rows that are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys are sorted late, and always right."""
+"""Keys are sorted only when a scan needs it, and are always in order then."""
 
 from __future__ import annotations
 

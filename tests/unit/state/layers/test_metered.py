@@ -1,4 +1,4 @@
-"""Metrics are counted per store and operation, and only where somebody asks."""
+"""Metrics are counted per store and operation, and only if they are switched on."""
 
 from __future__ import annotations
 
