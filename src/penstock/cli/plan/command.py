@@ -1,4 +1,4 @@
-"""``penstock plan``: shows what a start would do, before anything is started."""
+"""``penstock plan``: show what a start would do to the state in Kafka, and start nothing."""
 
 from __future__ import annotations
 

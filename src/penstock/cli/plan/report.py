@@ -19,7 +19,7 @@ _ORPHAN = "it is not in the script; its state stays in Kafka until it is reset"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A store, a sink or a query inside an application, and what becomes of it."""
+    """A store, a sink or a query of an application, and what a start would do to it."""
 
     name: str
     status: Status
@@ -70,7 +70,7 @@ def new_entry(
     kept: frozenset[str] = frozenset(),
     is_running: bool = False,
 ) -> Entry:
-    """Say what the start of an application would do.
+    """Return what the start of an application would do to its state.
 
     Args:
         stored: The fingerprint in Kafka, if there is one.
@@ -95,7 +95,7 @@ def new_entry(
 
 
 def orphan_entry(name: str, application_id: str, *, is_running: bool = False) -> Entry:
-    """Name an application of the service that the script does not have."""
+    """Return the entry of an application in Kafka that has no query in the script any more."""
     fix = f"delete its state with: penstock reset --application-id {application_id}"
     return Entry(name, application_id, "removed", (), _ORPHAN, fix, is_running)
 
@@ -124,7 +124,7 @@ def _status(changes: tuple[Change, ...], *, replaces: bool) -> Status:
 
 
 def summary(entries: Iterable[Entry]) -> str:
-    """Count entries by status, the bad news first.
+    """Return the number of entries by status as text, with refused ones first.
 
     >>> summary([Entry("a", "a", "unchanged"), Entry("b", "b", "refused")])
     '1 refused, 1 unchanged'

@@ -22,10 +22,10 @@ def script_entries(
     variables: Mapping[str, str],
     extensions: Path | None,
 ) -> list[Entry]:
-    """Compare each query of a script with what Kafka has of it.
+    """Compare each query of a script with its state in Kafka.
 
     Raises:
-        SqlError: a statement that is refused.
+        SqlError: a statement was refused.
     """
     engine = SqlEngine(settings)
     if extensions is not None:

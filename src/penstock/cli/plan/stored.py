@@ -16,7 +16,7 @@ _CHANGELOG = "-changelog"
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """What one application has left in Kafka."""
+    """The state of one application in Kafka."""
 
     fingerprint: bytes | None
     has_run: bool
@@ -25,7 +25,7 @@ class StoredPlan:
 
 
 class PlanReader:
-    """Reads batch logs and nothing else: no group is joined, no topic is made."""
+    """Read the state of applications from Kafka, without joining a group or creating a topic."""
 
     def __init__(self, settings: dict[str, object]) -> None:
         self._config = StreamsConfig({APPLICATION_ID.name: "penstock-plan", **settings})
@@ -37,7 +37,7 @@ class PlanReader:
         return str(self._config[BOOTSTRAP_SERVERS])
 
     def read(self, application_id: str) -> StoredPlan:
-        """Return what the application has left; nothing at all if it has never run."""
+        """Return the state of an application; it is empty if the application has never run."""
         log, own = batches_topic(application_id), f"{application_id}-"
         kept = frozenset(
             section_name(name.removeprefix(own).removesuffix(_CHANGELOG))

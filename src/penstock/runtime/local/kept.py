@@ -1,4 +1,4 @@
-"""State in memory that outlives the application that made it, as Kafka keeps it for Spark."""
+"""State in memory that another application can continue with, as it could from Kafka."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.state.engine.memory import MemoryStore
 
 
 class LastingStore(MemoryStore):
-    """A map whose rows are still there when it is opened again."""
+    """A store in memory that keeps its rows when it is closed and opened again."""
 
     def close(self) -> None:
         return None
@@ -17,9 +17,9 @@ class LastingStore(MemoryStore):
 
 @dataclass(slots=True)
 class KeptApplication:
-    """What one application leaves behind: stores, clocks, its position, and its fingerprint.
+    """The state that one application leaves: stores, clocks, position and fingerprint.
 
-    ``position`` counts the records of all topics that it has seen.
+    ``position`` counts the records of all topics that the application has read.
     """
 
     stores: dict[str, MemoryStore] = field(default_factory=dict)
