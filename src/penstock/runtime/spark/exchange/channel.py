@@ -38,8 +38,8 @@ def listen(host: str) -> socket.socket:
     try:
         return socket.create_server((host, 0), backlog=64)
     except OSError:
-        # The host name that other machines use may belong to an address this machine does not
-        # have, for example behind a proxy. Then listen on all addresses.
+        # The name by which other machines know this host may stand for an address that the host
+        # itself does not have. Then listen on all addresses.
         return socket.create_server(("", 0), backlog=64)
 
 

@@ -92,7 +92,7 @@ class StageRequest:
 class Release:
     """A request to a slot to write its state to disk and end.
 
-    If ``is_moved``, another host takes over, and the slot's folders are deleted.
+    If ``is_moved``, another executor takes the slot over, and the slot's folders are deleted.
     """
 
     is_moved: bool = False
