@@ -1,4 +1,4 @@
-"""Writes the reference page of Kafka's errors: ``-m tests.architecture.kafka_errors_page``."""
+"""Write the reference page of Kafka's errors: ``-m tests.architecture.kafka_errors_page``."""
 
 from penstock.kafka.error_table import ROWS, ErrorRow
 from tests.architecture.source import ROOT

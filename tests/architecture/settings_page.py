@@ -1,4 +1,4 @@
-"""Writes the reference page of the settings: ``python -m tests.architecture.settings_page``."""
+"""Write the reference page of the settings: ``python -m tests.architecture.settings_page``."""
 
 from penstock.config import SETTINGS
 from penstock.setting import Setting

@@ -1,4 +1,4 @@
-"""The application as a process of its own: killed and started again by ``harness``."""
+"""The application of the chaos tests as a process; ``harness`` kills and restarts it."""
 
 from __future__ import annotations
 

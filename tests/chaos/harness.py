@@ -1,4 +1,4 @@
-"""Kills things while the application runs, and then counts what it wrote."""
+"""Kill processes while the application runs, and then check what it wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program under fire: a table join, a repartition and a windowed aggregation."""
+"""The program of the chaos tests: a table join, a repartition and a windowed aggregation."""
 
 from __future__ import annotations
 

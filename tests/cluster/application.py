@@ -1,4 +1,4 @@
-"""The operator's supervisor: starts the application again whenever its process has ended."""
+"""Start the application again whenever its process has ended, as an operator's supervisor does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the input of a run at a steady rate, and knows how much of it Kafka has acknowledged."""
+"""Write the input of a run at a steady rate, and count what Kafka has acknowledged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides which fault comes when, and remembers what was done."""
+"""Choose which fault happens when, and remember what was done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Becomes a command that dies with the test and, if asked for, has a /tmp of its own.
+"""Run a command that dies with the test and, on request, has a /tmp of its own.
 
 Run by path, so it may import the standard library only:
 ``python launch.py OWNER_PID HOST_FOLDER COMMAND...``. It replaces itself by the command, so the

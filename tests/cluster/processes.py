@@ -1,4 +1,4 @@
-"""Finds the processes of a run: executors, slots, the driver's JVM. Reads /proc only."""
+"""Find the processes of a run in /proc: executors, slots, the driver's JVM."""
 
 from __future__ import annotations
 

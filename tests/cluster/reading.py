@@ -1,4 +1,4 @@
-"""Reads what a run has left in Kafka: committed records, offsets and the application's lag."""
+"""Read the results of a run from Kafka: committed records, offsets and the application's lag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watches the application's commits, and finds the longest time without one."""
+"""Watch the application's commits, and find the longest time without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lets tests import the examples as ``python examples/x.py`` would see each other."""
+"""Let tests import the examples as ``python examples/x.py`` does."""
 
 import sys
 from pathlib import Path

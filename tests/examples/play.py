@@ -1,4 +1,4 @@
-"""Plays an example's sample data into the test driver."""
+"""Pipe an example's sample data into the test driver."""
 
 from examples.samples import Sample
 from penstock.testing import TopologyTestDriver

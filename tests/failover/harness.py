@@ -1,4 +1,4 @@
-"""Starts instances, finds and kills the one that leads, and measures how long nothing came."""
+"""Start instances, kill the one that leads, and measure the time without output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes every golden text of this folder that Python makes."""
+"""Write every golden text of this folder that Python generates."""
 
 from tests.architecture.public_api import API_TEXT, public_api
 from tests.unit.errors.texts import ERROR_TEXTS, error_texts

@@ -1,4 +1,4 @@
-"""One face for every engine that runs operators, so that one test says it for all of them."""
+"""One interface for every engine that runs operators, so that one test checks all of them."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal

@@ -1,4 +1,4 @@
-"""A proxy before one broker that loses, delays or cuts what tests tell it to.
+"""A proxy in front of one broker that loses, delays or cuts the messages that a test chooses.
 
 The broker advertises the proxy's port, so every connection of a client passes here::
 

@@ -1,4 +1,4 @@
-"""Writes and reads records as any client would, for tests of brokers."""
+"""Write and read records as any client would, for tests of brokers."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Starts applications as processes of their own, and knows every process that belongs to one."""
+"""Start applications as processes, and find every process that belongs to one."""
 
 from __future__ import annotations
 
