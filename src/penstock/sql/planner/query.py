@@ -27,7 +27,7 @@ from penstock.sql.planner.clauses.union import common_columns, united
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.grouping import GroupFormats, grouped
 from penstock.sql.planner.insertion import check_insertion, insertion_target
-from penstock.sql.planner.joins import joined
+from penstock.sql.planner.joining.joins import joined
 from penstock.sql.planner.key_order import ordered_key
 from penstock.sql.planner.partitioning import partitioned
 from penstock.sql.planner.plan import QueryPlan

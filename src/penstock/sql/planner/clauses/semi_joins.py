@@ -25,8 +25,8 @@ from penstock.sql.ast.queries import Join, Query, SelectColumn, Source, Subquery
 from penstock.sql.ast.walk import rewrite, walk
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.planner.analysis import Analysis
-from penstock.sql.planner.join_sides import is_key
-from penstock.sql.planner.joins import join_stages
+from penstock.sql.planner.joining.join_sides import is_key
+from penstock.sql.planner.joining.joins import join_stages
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import RekeyStep
 from penstock.sql.planner.subqueries import PlanSubquery, derived_stage

@@ -14,8 +14,12 @@ from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.expressions import Column
 from penstock.sql.planner.analysis import Analysis
 from penstock.sql.planner.clauses.clock import refuse_clock
-from penstock.sql.planner.join_conditions import split_condition, with_condition, without_nulls
-from penstock.sql.planner.join_sides import (
+from penstock.sql.planner.joining.join_conditions import (
+    split_condition,
+    with_condition,
+    without_nulls,
+)
+from penstock.sql.planner.joining.join_sides import (
     Sides,
     check_kinds,
     check_partitions,

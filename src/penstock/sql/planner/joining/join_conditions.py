@@ -21,7 +21,7 @@ from penstock.sql.ast.walk import walk
 from penstock.sql.expressions import compile_condition
 from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.filters import filtered
-from penstock.sql.planner.join_sides import Sides, is_key, is_key_column, pair_of
+from penstock.sql.planner.joining.join_sides import Sides, is_key, is_key_column, pair_of
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import ProjectStep, shape_of
 from penstock.sql.syntax.format_expression import format_expression
