@@ -1,0 +1,124 @@
+"""The batch log is followed as it grows: what is known, and when everything is."""
+
+import logging
+import threading
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from penstock.runtime.spark.exchange.batch_log import InstanceRecord
+from penstock.runtime.spark.replica import log_follower
+from penstock.runtime.spark.replica.log_follower import LogFollower
+
+PATIENCE_S = 30.0
+ONE = InstanceRecord(id="one", pid=1, host="h", port=2, server="h:80", started_ms=3)
+
+
+class Message:
+    def __init__(self, key: str = "", value: bytes | None = None, error: Any = None) -> None:
+        self._parts = key.encode(), value, error
+
+    def key(self) -> bytes:
+        return self._parts[0]
+
+    def value(self) -> bytes | None:
+        return self._parts[1]
+
+    def error(self) -> Any:
+        return self._parts[2]
+
+
+END = Message(error=KafkaError(KafkaError._PARTITION_EOF))
+
+
+class Consumer:
+    """Hands out what ``send`` gives it, an exception included."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+        self.assigned: list[tuple[str, int, int]] = []
+        self.is_closed = False
+        self._waiting: list[Any] = []
+        self._arrived = threading.Event()
+
+    def assign(self, parts: list[Any]) -> None:
+        self.assigned = [(part.topic, part.partition, part.offset) for part in parts]
+
+    def send(self, messages: Any) -> None:
+        self._waiting.append(messages)
+        self._arrived.set()
+
+    def consume(self, count: int, timeout: float) -> Any:
+        if not self._waiting:
+            self._arrived.wait(0.01)
+            self._arrived.clear()
+            return []
+        found = self._waiting.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Followed:
+    """A follower over a consumer that the test feeds."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.changed = threading.Event()
+        self.made: list[Consumer] = []
+        monkeypatch.setattr(log_follower, "new_consumer", self._consumer)
+        settings = {"group.id": "app", "group.instance.id": "one"}
+        self.follower = LogFollower("app-batches", settings, self.changed.set)
+        self.consumer = self.made[0]
+
+    def _consumer(self, settings: dict[str, Any]) -> Consumer:
+        self.made.append(Consumer(settings))
+        return self.made[-1]
+
+    def send(self, *messages: Message) -> None:
+        self.changed.clear()
+        self.consumer.send(list(messages))
+        assert self.changed.wait(PATIENCE_S)
+
+
+def test_records_change_the_state_and_the_caller_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An instance that registers is known; one that leaves is forgotten."""
+    followed = Followed(monkeypatch)
+    followed.send(Message("instance/one", ONE.to_json()))
+    assert followed.follower.state.instances == {"one": ONE}
+    assert not followed.follower.is_current.is_set()
+    followed.send(Message("instance/one", None), END)
+    assert followed.follower.state.instances == {}
+    assert followed.follower.is_current.is_set()
+    followed.follower.close()
+
+
+def test_the_log_is_read_from_its_beginning_committed_records_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The follower is not a member of the group: it must not take the instance's place in it."""
+    followed = Followed(monkeypatch)
+    followed.send(END)
+    followed.follower.close()
+    settings = followed.consumer.settings
+    assert followed.consumer.assigned == [("app-batches", 0, 0)]
+    assert settings["isolation.level"] == "read_committed"
+    assert "group.instance.id" not in settings
+    assert followed.consumer.is_closed
+
+
+def test_a_consumer_that_fails_for_good_is_closed_and_said_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The state stays as it was."""
+    followed = Followed(monkeypatch)
+    followed.send(Message("instance/one", ONE.to_json()))
+    with caplog.at_level(logging.ERROR, logger=log_follower.__name__):
+        followed.consumer.send(KafkaException(KafkaError(KafkaError._FATAL)))
+        followed.follower._thread.join(PATIENCE_S)
+    assert followed.consumer.is_closed
+    assert followed.follower.state.instances == {"one": ONE}
+    assert "app-batches is no longer followed" in caplog.text

@@ -1,0 +1,67 @@
+"""A topology as Mermaid text and as SVG: every node, topic and store is in it, safely."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import penstock as ps
+from penstock.topology.picture import to_mermaid, to_svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def program() -> ps.Topology:
+    builder = ps.StreamsBuilder()
+    builder.global_table("names", materialized="names")
+    words = builder.stream("words", key=str, value=str)
+    words.group_by(lambda key, word: word).count("counts").to_stream().to("<out>")
+    return builder.build()
+
+
+def test_mermaid_has_an_edge_for_every_parent_topic_and_store() -> None:
+    """A global store is a sub-topology that says so."""
+    graph = program().graph
+    lines = to_mermaid(graph).splitlines()
+    ids = {name: f"n{number}" for number, name in enumerate(graph.nodes)}
+    assert lines[0] == "flowchart TD"
+    for node in graph.nodes.values():
+        for parent in node.parents:
+            assert f"  {ids[parent]} --> {ids[node.name]}" in lines
+    assert sum(' -.- store_counts[("counts")]' in line for line in lines) == 1
+    assert any(line.startswith('  topic_words>"words"] --> ') for line in lines)
+    assert sum("(global store)" in line for line in lines) == 1
+
+
+def test_two_topics_never_share_a_mermaid_id() -> None:
+    """What is not a letter or digit is spelled as its number; quotes cannot end a text."""
+    builder = ps.StreamsBuilder()
+    builder.stream("a-b").to("a_b")
+    builder.stream("a.b").to('a"b')
+    text = to_mermaid(builder.build().graph)
+    assert len(set(re.findall(r"topic_\w+", text))) == 4
+    assert '"a#quot;b"' in text
+
+
+def test_svg_is_xml_with_a_cell_for_every_node() -> None:
+    """Names of users are escaped: the picture is shown in notebooks."""
+    graph = program().graph
+    picture = ET.fromstring(to_svg(graph))
+    titles = [title.text or "" for title in picture.iter(f"{SVG}title")]
+    texts = [text.text for text in picture.iter(f"{SVG}text")]
+    assert sorted(title.split(" at ")[0] for title in titles) == sorted(graph.nodes)
+    assert "writes <out>" in texts
+    assert "stores counts" in texts
+
+
+def test_no_two_cells_of_the_picture_overlap() -> None:
+    """Children are below their parents; nodes of one row stand side by side."""
+    builder = ps.StreamsBuilder()
+    words = builder.stream("words", key=str, value=str)
+    for number in range(3):
+        words.map_values(str.upper).to(f"out-{number}")
+    cells = [
+        (int(rect.get("x", "")), int(rect.get("y", "")))
+        for group in ET.fromstring(to_svg(builder.build().graph)).iter(f"{SVG}g")
+        for rect in group.iter(f"{SVG}rect")
+    ]
+    assert len(cells) == len(set(cells)) == 7
+    assert len({y for _, y in cells}) == 3
