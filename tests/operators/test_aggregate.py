@@ -1,4 +1,7 @@
-"""Count, reduce and aggregate without windows."""
+"""Count, reduce and aggregate without windows.
+
+Exercises ``aggregate_columns``.
+"""
 
 from typing import Any
 

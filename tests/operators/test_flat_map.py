@@ -1,4 +1,7 @@
-"""One record in, any number out."""
+"""One record in, any number out.
+
+Exercises ``flat_map_columns``.
+"""
 
 from penstock import StreamsBuilder
 from penstock.testing import rows

@@ -1,4 +1,7 @@
-"""One value in, any number out under the same key."""
+"""One value in, any number out under the same key.
+
+Exercises ``flat_map_values_columns``.
+"""
 
 from penstock import StreamsBuilder
 from penstock.testing import rows

@@ -1,4 +1,7 @@
-"""Looking a stream up in a table."""
+"""Looking a stream up in a table.
+
+Exercises ``lookup_columns``.
+"""
 
 from penstock import Joined, Materialized, Stores, StreamsBuilder, Topology
 from penstock.testing import rows

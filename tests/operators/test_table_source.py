@@ -1,4 +1,7 @@
-"""A topic as a table."""
+"""A topic as a table.
+
+Exercises ``table_source_columns``.
+"""
 
 from penstock import StreamsBuilder
 from penstock.testing import rows

@@ -1,4 +1,7 @@
-"""Tumbling and hopping windows: which records count where, and until when."""
+"""Tumbling and hopping windows: which records count where, and until when.
+
+Exercises ``sink_columns``.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Copies of stores: ``replica``, ``task_copy`` and ``task_databases`` over topics in memory."""
+"""Copies of stores: ``replica``, ``task_copy`` and ``task_databases`` over topics in memory.
+
+Exercises ``worker.queries``.
+"""
 
 from __future__ import annotations
 

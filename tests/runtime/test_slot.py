@@ -1,4 +1,7 @@
-"""A slot commits every stage once, also after failures and repeated requests."""
+"""A slot commits every stage once, also after failures and repeated requests.
+
+Exercises ``task_output``.
+"""
 
 from __future__ import annotations
 

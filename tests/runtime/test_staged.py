@@ -1,4 +1,7 @@
-"""Batches, slots, restarts and replays over topics in memory: nothing is lost or doubled."""
+"""Batches, slots, restarts and replays over topics in memory: nothing is lost or doubled.
+
+Exercises ``cogroup_windows``, ``global_copy``, ``task_state`` and ``java_order``.
+"""
 
 from __future__ import annotations
 

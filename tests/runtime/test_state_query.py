@@ -1,4 +1,7 @@
-"""``streams.query``: what partitions answer, and why they do not."""
+"""``streams.query``: what partitions answer, and why they do not.
+
+Exercises ``query.position``, ``query.queries``, ``query.request`` and ``query.result``.
+"""
 
 from __future__ import annotations
 

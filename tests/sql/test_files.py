@@ -1,4 +1,8 @@
-"""The SQL tests in this folder, as ``penstock sql test`` runs them."""
+"""The SQL tests in this folder, as ``penstock sql test`` runs them.
+
+Exercises ``row_fold``, ``aggregates.distinct``, ``join_conditions``, ``lowering.column_forms`` and
+``kafka_columns``.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""``Topology.explain`` says how each part will run, and runs nothing to find out."""
+"""``Topology.explain`` says how each part will run, and runs nothing to find out.
+
+Exercises ``local.column_forms`` and ``topology.explanation``.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any

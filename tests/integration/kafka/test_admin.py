@@ -1,3 +1,8 @@
+"""Topics, groups and offsets of a real cluster, and what is said when a call fails.
+
+Exercises ``admin_calls``.
+"""
+
 from collections.abc import Callable
 
 import pytest

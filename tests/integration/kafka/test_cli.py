@@ -1,4 +1,7 @@
-"""The commands that talk to a broker, against a real one."""
+"""The commands that talk to a broker, against a real one.
+
+Exercises ``cli.broker``, ``cli.consume``, ``cli.produce`` and ``cli.topics``.
+"""
 
 import json
 from collections.abc import Callable

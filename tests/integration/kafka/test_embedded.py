@@ -1,4 +1,7 @@
-"""The private broker: what it keeps, what it refuses, and when it ends."""
+"""The private broker: what it keeps, what it refuses, and when it ends.
+
+Exercises ``broker_process``, ``kafka.installation`` and ``kafka.watchdog``.
+"""
 
 import os
 import signal

@@ -1,4 +1,7 @@
-"""Brokers with logins, ACLs or TLS: what works, and the error messages when it does not."""
+"""Brokers with logins, ACLs or TLS: what works, and the error messages when it does not.
+
+Exercises ``broker_listener``.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any

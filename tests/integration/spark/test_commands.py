@@ -1,4 +1,7 @@
-"""``penstock run`` and ``penstock demo`` as a user calls them: processes of their own."""
+"""``penstock run`` and ``penstock demo`` as a user calls them: processes of their own.
+
+Exercises ``private_broker``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Records that a real broker refuses, in a transaction and without one."""
+"""Records that a real broker refuses, in a transaction and without one.
+
+Exercises ``worker.writer``.
+"""
 
 from __future__ import annotations
 

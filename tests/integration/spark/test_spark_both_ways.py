@@ -1,4 +1,7 @@
-"""Leaving for Spark and coming back: to_spark, stores and topics as DataFrames."""
+"""Leaving for Spark and coming back: to_spark, stores and topics as DataFrames.
+
+Exercises ``data_source`` and ``stores.snapshot``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whole applications on real Spark and real Kafka."""
+"""Whole applications on real Spark and real Kafka.
+
+Exercises ``driver.session`` and ``worker.clients``.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,8 @@
+"""What every command has in common: versions, help, and errors before a broker is asked.
+
+Exercises ``cli.connection``.
+"""
+
 import pytest
 from typer.testing import CliRunner, Result
 

@@ -1,4 +1,7 @@
-"""``penstock sql`` as a user calls it; runs on Spark are in ``tests/integration/spark``."""
+"""``penstock sql`` as a user calls it; runs on Spark are in ``tests/integration/spark``.
+
+Exercises ``cli.output``, ``sql.test``, ``sql.assertions``, ``sql.records`` and ``sql.script``.
+"""
 
 import json
 from pathlib import Path

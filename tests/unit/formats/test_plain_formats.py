@@ -1,4 +1,7 @@
-"""JSON, DELIMITED, KAFKA and NONE: bytes as they are, conversions, errors."""
+"""JSON, DELIMITED, KAFKA and NONE: bytes as they are, conversions, errors.
+
+Exercises ``json_read``, ``kafka_codec`` and ``text_numbers``.
+"""
 
 import pickle
 from decimal import Decimal

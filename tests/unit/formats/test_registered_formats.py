@@ -1,4 +1,9 @@
-"""AVRO, JSON_SR, PROTOBUF and PROTOBUF_NOSR: bytes, schemas, reading what others wrote."""
+"""AVRO, JSON_SR, PROTOBUF and PROTOBUF_NOSR: bytes, schemas, reading what others wrote.
+
+Exercises ``avro_codec``, ``avro_language``, ``avro_schema``, ``json_language``, ``json_schema``,
+``json_schema_codec``, ``formats.language``, ``protobuf_language``, ``protobuf_read``,
+``protobuf_schema``, ``protobuf_write``, ``formats.registered`` and ``formats.wire``.
+"""
 
 import json
 import pickle

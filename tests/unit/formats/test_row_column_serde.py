@@ -1,4 +1,7 @@
-"""Rows as columns, and which columns are left to single rows instead."""
+"""Rows as columns, and which columns are left to single rows instead.
+
+Exercises ``dictionary_column``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Serdes with a schema registry: bytes, subjects, settings, errors, pickling."""
+"""Serdes with a schema registry: bytes, subjects, settings, errors, pickling.
+
+Exercises ``formats.subjects`` and ``schema_registry``.
+"""
 
 import pickle
 from itertools import count

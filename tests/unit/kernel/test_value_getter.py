@@ -1,4 +1,7 @@
-"""Reading rows of tables whose store is not a key-value store, or that have none."""
+"""Reading rows of tables whose store is not a key-value store, or that have none.
+
+Exercises ``table_store``.
+"""
 
 from typing import Any
 

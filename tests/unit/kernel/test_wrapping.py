@@ -1,4 +1,7 @@
-"""A wrapper around every node: what it sees, and what it may change."""
+"""A wrapper around every node: what it sees, and what it may change.
+
+Exercises ``kernel.executor``, ``kernel.wiring`` and ``processor.wrapper``.
+"""
 
 from __future__ import annotations
 

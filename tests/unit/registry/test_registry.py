@@ -1,4 +1,7 @@
-"""The registry: what its log says, and what its HTTP interface answers."""
+"""The registry: what its log says, and what its HTTP interface answers.
+
+Exercises ``registry_state``.
+"""
 
 import json
 import pickle

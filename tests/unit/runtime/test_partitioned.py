@@ -1,4 +1,7 @@
-"""The test driver over topics with several partitions."""
+"""The test driver over topics with several partitions.
+
+Exercises ``topic_serdes`` and ``testing.topics``.
+"""
 
 from __future__ import annotations
 

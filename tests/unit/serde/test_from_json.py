@@ -1,4 +1,7 @@
-"""JSON into declared types: what is taken, what is refused, and where it says so."""
+"""JSON into declared types: what is taken, what is refused, and where it says so.
+
+Exercises ``json_readers``.
+"""
 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime

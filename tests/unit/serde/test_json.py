@@ -1,4 +1,7 @@
-"""JSON: compact text, any size of integer, errors with a position."""
+"""JSON: compact text, any size of integer, errors with a position.
+
+Exercises ``to_json``.
+"""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Change feeds over real connections: server-sent events and websockets."""
+"""Change feeds over real connections: server-sent events and websockets.
+
+Exercises ``feed_routes``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the server does is what its OpenAPI document says: hundreds of requests compare them."""
+"""What the server does is what its OpenAPI document says: hundreds of requests compare them.
+
+Exercises ``wire.models``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A real server on loopback, asked over a real socket."""
+"""A real server on loopback, asked over a real socket.
+
+Exercises ``status_routes`` and ``store_routes``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Every aggregate function: fold, merge, undo."""
+"""Every aggregate function: fold, merge, undo.
+
+Exercises ``aggregates.basic``, ``by_offset``, ``aggregates.statistics`` and ``aggregates.top``.
+"""
 
 import math
 from collections.abc import Iterable

@@ -1,4 +1,8 @@
-"""Statements change the catalog as a whole or not at all."""
+"""Statements change the catalog as a whole or not at all.
+
+Exercises ``catalog.catalog``, ``ddl_changes``, ``queries.push``, ``statements.assertions`` and
+``statements.session``.
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""EXPLAIN tells what each step does, which operators that becomes, and how they run."""
+"""EXPLAIN tells what each step does, which operators that becomes, and how they run.
+
+Exercises ``planner.query`` and ``statements.explaining``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Expressions: types, NULLs, Java's arithmetic, access to parts, errors with their place."""
+"""Expressions: types, NULLs, Java's arithmetic, access to parts, errors with their place.
+
+Exercises ``expressions.access``, ``expressions.arithmetic``, ``expressions.cases``,
+``expressions.coercion``, ``expressions.comparison``, ``expressions.compiler``,
+``expressions.literals``, ``expressions.predicates``, ``expressions.scope``, ``ast.chains`` and
+``format_expression``.
+"""
 
 import math
 from decimal import Decimal

@@ -1,4 +1,10 @@
-"""Every built-in scalar and table function, by family: SQL text and the value it has."""
+"""Every built-in scalar and table function, by family: SQL text and the value it has.
+
+Exercises ``expressions.calls``, ``expressions.constructors``, ``functions.collections``,
+``dates.patterns``, ``dates.reading``, ``dates.simple``, ``dates.writing``, ``functions.declare``,
+``functions.encodings``, ``java_regex``, ``json_text``, ``functions.numbers``,
+``functions.patterns``, ``functions.strings``, ``functions.trigonometry`` and ``functions.urls``.
+"""
 
 import math
 import re

@@ -1,4 +1,7 @@
-"""GROUP BY, HAVING, WINDOW and PARTITION BY."""
+"""GROUP BY, HAVING, WINDOW and PARTITION BY.
+
+Exercises ``group_checks``, ``lowering.records`` and ``planner.windows``.
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""Joins: which are possible, what their key is, what comes out."""
+"""Joins: which are possible, what their key is, what comes out.
+
+Exercises ``planner.analysis``, ``join_sides`` and ``planner.names``.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""SHOW and LIST: what there is, as rows."""
+"""SHOW and LIST: what there is, as rows.
+
+Exercises ``property_rows``.
+"""
 
 import pytest
 

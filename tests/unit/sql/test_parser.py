@@ -1,4 +1,7 @@
-"""What the parser builds, statement by statement. Round trips: tests/properties/test_sql_format."""
+"""What the parser builds, statement by statement. Round trips: tests/properties/test_sql_format.
+
+Exercises ``builders.queries``, ``builders.rules`` and ``builders.statements``.
+"""
 
 import pickle
 from decimal import Decimal

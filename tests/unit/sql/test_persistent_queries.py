@@ -1,4 +1,7 @@
-"""A persistent query is planned and lowered once, and keeps the meaning it had then."""
+"""A persistent query is planned and lowered once, and keeps the meaning it had then.
+
+Exercises ``lowering.build``.
+"""
 
 import pytest
 

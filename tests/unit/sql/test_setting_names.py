@@ -1,4 +1,7 @@
-"""SET takes the names that ksqlDB takes, and refuses others where they stand."""
+"""SET takes the names that ksqlDB takes, and refuses others where they stand.
+
+Exercises ``ksql_settings``.
+"""
 
 from __future__ import annotations
 

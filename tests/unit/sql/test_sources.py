@@ -1,4 +1,7 @@
-"""CREATE STREAM and CREATE TABLE: properties, columns, windows, headers and schemas."""
+"""CREATE STREAM and CREATE TABLE: properties, columns, windows, headers and schemas.
+
+Exercises ``catalog.ddl``, ``catalog.properties`` and ``schema_inference``.
+"""
 
 from typing import Any
 

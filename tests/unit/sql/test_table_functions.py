@@ -1,4 +1,7 @@
-"""EXPLODE and its kin in SELECT."""
+"""EXPLODE and its kin in SELECT.
+
+Exercises ``lowering.explode`` and ``planner.steps``.
+"""
 
 import pytest
 

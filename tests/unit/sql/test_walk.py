@@ -1,4 +1,7 @@
-"""Walks over trees."""
+"""Walks over trees.
+
+Exercises ``format_query``.
+"""
 
 from penstock.sql.ast.expressions import ColumnRef, FunctionCall
 from penstock.sql.ast.node import Node

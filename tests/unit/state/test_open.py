@@ -1,4 +1,7 @@
-"""Every kind of store opens from its spec, with the layers that the spec asks for."""
+"""Every kind of store opens from its spec, with the layers that the spec asks for.
+
+Exercises ``state.environment`` and ``state.protocols``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The test driver over columns: what it takes together, what it reports, what it refuses."""
+"""The test driver over columns: what it takes together, what it reports, what it refuses.
+
+Exercises ``batch_run``, ``kernel.settings``, ``column_batches``, ``testing.driver`` and
+``topology.subtopology``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Programs that cannot be built, and what the builder says about them."""
+"""Programs that cannot be built, and what the builder says about them.
+
+Exercises ``plan.build``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which nodes, stores and topics joins become, and what they refuse."""
+"""Which nodes, stores and topics joins become, and what they refuse.
+
+Exercises ``stream_join_stores`` and ``stream_joins``.
+"""
 
 from __future__ import annotations
 

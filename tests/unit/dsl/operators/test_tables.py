@@ -1,4 +1,7 @@
-"""Which nodes and stores table operators become, and what they refuse."""
+"""Which nodes and stores table operators become, and what they refuse.
+
+Exercises ``kgrouped_table``, ``global_store``, ``table_derivation`` and ``plan.table``.
+"""
 
 from __future__ import annotations
 

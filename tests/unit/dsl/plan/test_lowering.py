@@ -1,4 +1,8 @@
-"""Which nodes typical programs become, in which order and under which names."""
+"""Which nodes typical programs become, in which order and under which names.
+
+Exercises ``cogrouped_kstream``, ``aggregations.cogroup``, ``group_by``, ``topics.repartition``,
+``plan.logical`` and ``plan.stream``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The stores of aggregations: Kafka Streams' kinds, sizes, retentions and layers."""
+"""The stores of aggregations: Kafka Streams' kinds, sizes, retentions and layers.
+
+Exercises ``kgrouped_stream``, ``windowed_kstream`` and ``aggregations.folds``.
+"""
 
 from __future__ import annotations
 

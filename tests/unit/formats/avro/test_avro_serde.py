@@ -1,4 +1,7 @@
-"""Avro for programs of the DSL: values, classes, evolution."""
+"""Avro for programs of the DSL: values, classes, evolution.
+
+Exercises ``avro_values``.
+"""
 
 import json
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""JSON as columns has the same results as record by record, decoded or only checked."""
+"""JSON as columns has the same results as record by record, decoded or only checked.
+
+Exercises ``json_check``.
+"""
 
 from __future__ import annotations
 

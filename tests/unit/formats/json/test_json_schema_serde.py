@@ -1,4 +1,7 @@
-"""JSON with a registered JSON Schema for programs of the DSL."""
+"""JSON with a registered JSON Schema for programs of the DSL.
+
+Exercises ``json_schema_values``.
+"""
 
 from dataclasses import dataclass
 from decimal import Decimal

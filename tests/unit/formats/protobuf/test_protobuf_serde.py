@@ -1,4 +1,7 @@
-"""Protobuf for programs of the DSL: messages of generated classes, and dicts."""
+"""Protobuf for programs of the DSL: messages of generated classes, and dicts.
+
+Exercises ``message_path``, ``protobuf_codec``, ``protobuf_text`` and ``protobuf_values``.
+"""
 
 import pickle
 from datetime import UTC, datetime, timedelta

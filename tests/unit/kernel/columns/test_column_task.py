@@ -1,4 +1,7 @@
-"""When a batch over columns ends early or is not tried at all, and what becomes of its errors."""
+"""When a batch over columns ends early or is not tried at all, and what becomes of its errors.
+
+Exercises ``window_aggregate_columns`` and ``layers.bulk``.
+"""
 
 from __future__ import annotations
 

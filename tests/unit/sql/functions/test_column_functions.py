@@ -1,4 +1,7 @@
-"""Functions over Arrow arrays: rows and columns give the same, results are checked."""
+"""Functions over Arrow arrays: rows and columns give the same, results are checked.
+
+Exercises ``expressions.kernels``.
+"""
 
 from typing import Any
 

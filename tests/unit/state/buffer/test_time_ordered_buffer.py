@@ -1,4 +1,7 @@
-"""Time-ordered buffers: Java's bytes and sizes, order, prior values, late records."""
+"""Time-ordered buffers: Java's bytes and sizes, order, prior values, late records.
+
+Exercises ``change_buffer`` and ``join_buffer``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Typed key-value stores: serdes, errors and what Python's map syntax means."""
+"""Typed key-value stores: serdes, errors and what Python's map syntax means.
+
+Exercises ``state.codec`` and ``engine.closed``.
+"""
 
 from __future__ import annotations
 

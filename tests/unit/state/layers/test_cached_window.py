@@ -1,4 +1,7 @@
-"""Cached window stores: one update per window and flush, with the context of its last record."""
+"""Cached window stores: one update per window and flush, with the context of its last record.
+
+Exercises ``cached_segments`` and ``time_ordered_window``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Session stores as processors see them: the commands and results of recorded Java runs."""
+"""Session stores as processors see them: the commands and results of recorded Java runs.
+
+Exercises ``memory_session``, ``segmented_session``, ``session_bytes`` and ``time_ordered_session``.
+"""
 
 from __future__ import annotations
 

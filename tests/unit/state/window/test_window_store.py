@@ -1,4 +1,7 @@
-"""Window stores as processors see them: the commands and results of recorded Java runs."""
+"""Window stores as processors see them: the commands and results of recorded Java runs.
+
+Exercises ``memory_window``, ``segmented_window`` and ``window_bytes``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Joining two streams within a window of time."""
+"""Joining two streams within a window of time.
+
+Exercises ``kernel.services``.
+"""
 
 from typing import Any
 

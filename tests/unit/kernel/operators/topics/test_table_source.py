@@ -1,4 +1,7 @@
-"""Turning records into a table."""
+"""Turning records into a table.
+
+Exercises ``table_forwarder``.
+"""
 
 from penstock.model.change import Change
 from penstock.model.versioned import ValueAndTimestamp
