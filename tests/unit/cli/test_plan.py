@@ -1,4 +1,7 @@
-"""``penstock plan`` as a user calls it, over what a cluster in memory says."""
+"""``penstock plan`` as a user calls it, over what a cluster in memory says.
+
+Exercises ``plan.report`` and ``plan.script``.
+"""
 
 from __future__ import annotations
 
