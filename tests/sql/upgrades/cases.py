@@ -186,6 +186,10 @@ CASES = [
         told=("+ HAVING COUNT(*) > 1", "CREATE OR REPLACE"),
     ),
     changed(
+        "HAVING that rows no longer pass", "GROUP BY item", "GROUP BY item HAVING COUNT(*) > 4",
+        "replace", spec=replace(COUNTED, having=lambda os: len(os) > 4),
+    ),
+    changed(
         "HAVING over an aggregate of its own", "GROUP BY item",
         "GROUP BY item HAVING MAX(price) > 5",
         spec=replace(COUNTED, having=lambda os: most(os) > 5),

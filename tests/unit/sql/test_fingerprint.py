@@ -40,6 +40,33 @@ def test_state_is_fixed_and_what_follows_depends_on_the_kind_of_the_result() -> 
     assert stream["SELECT PRICE + 1"] is Rule.FREE
 
 
+def test_filter_over_a_table_is_fixed_where_old_rows_are_taken_back() -> None:
+    """A plain table is only shown, and a stream looks rows up; an aggregate has folded them."""
+    counted = lines("CREATE TABLE x AS SELECT kind, COUNT(*) AS n FROM items WHERE kind > 'a'"
+                    " GROUP BY kind;")  # fmt: skip
+    assert counted["WHERE KIND > 'a'"] is Rule.FIXED
+    shown = lines("CREATE TABLE x AS SELECT name, kind FROM items WHERE kind > 'a';")
+    assert shown["WHERE KIND > 'a'"] is Rule.REPLACE
+    looked_up = lines(
+        "CREATE TABLE x AS SELECT o.item AS item, COUNT(*) AS n FROM orders o"
+        " JOIN (SELECT * FROM items WHERE kind > 'a') AS i ON o.item = i.name GROUP BY o.item;"
+    )
+    assert [rule for text, rule in looked_up.items() if "> 'a'" in text] == [Rule.REPLACE]
+
+
+def test_clauses_beyond_ksqldb_are_lines() -> None:
+    """Each of them has a line of its own, so that a change of it is seen."""
+    union = lines("CREATE STREAM x AS SELECT id, item FROM orders WHERE price > 1"
+                  " UNION ALL SELECT id, item FROM orders;")  # fmt: skip
+    assert union["UNION ALL of 2"] is Rule.FIXED
+    assert union["WHERE PRICE > 1"] is Rule.FREE
+    assert lines("CREATE STREAM x AS SELECT name, kind FROM CHANGES(items);")["CHANGES"]
+    ttl = ITEMS.replace("TABLE items", "TABLE short").replace("WITH (", "WITH (ROW_TTL='1 DAY', ")
+    assert lines("CREATE TABLE x AS SELECT name, kind FROM short;", ttl)["ROW_TTL 1 DAYS"] is (
+        Rule.REPLACE
+    )
+
+
 def test_join_of_streams_keeps_whole_rows() -> None:
     """A column that no expression uses is in the store all the same."""
     others = ORDERS.replace("orders", "others")

@@ -8,6 +8,7 @@ FIRST = "CREATE STREAM x AS SELECT id, price FROM orders;"
 DISTINCT = "CREATE STREAM x AS SELECT DISTINCT id, price FROM orders;"
 LAG = "CREATE STREAM x AS SELECT id, LAG(price) OVER (PARTITION BY id) AS p FROM orders;"
 COUNTS = "CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item;"
+ROWS = "CREATE TABLE t AS SELECT kind, COUNT(*) AS n FROM items WHERE kind > 'a' GROUP BY kind;"
 
 
 def replaced(statement: str) -> str:
@@ -32,6 +33,8 @@ def test_filter_and_new_columns_keep_the_query() -> None:
         (FIRST, "CREATE STREAM x AS SELECT price, id FROM orders PARTITION BY price;"),
         (FIRST, "CREATE STREAM x AS SELECT id, price FROM others;"),
         (COUNTS, COUNTS.replace("COUNT(*)", "SUM(price)")),
+        (ROWS, ROWS.replace("'a'", "'b'")),
+        (ROWS, ROWS.replace(" WHERE kind > 'a'", "")),
         (FIRST, DISTINCT),
         (DISTINCT, DISTINCT.replace("price", "price, item")),
         (LAG, LAG.replace("(PARTITION BY id)", "(PARTITION BY item)")),
@@ -77,6 +80,18 @@ def test_definition_may_grow_at_its_end() -> None:
 def test_definition_that_changes_otherwise_is_refused(old: str, new: str) -> None:
     """Queries that read the stream were planned for the columns and formats it has."""
     assert refusal(DEFINED, replaced(DEFINED.replace(old, new))).code == "cannot-upgrade"
+
+
+def test_definition_keeps_its_row_ttl() -> None:
+    """Running queries have deadlines for the rows that are there."""
+    table = (
+        "CREATE TABLE s (k INT PRIMARY KEY, a INT) WITH (KAFKA_TOPIC='s', FORMAT='JSON',"
+        " ROW_TTL='{}');"
+    )
+    error = refusal(table.format("1 HOUR"), replaced(table.format("2 HOURS")))
+    assert error.code == "cannot-upgrade"
+    assert "ROW_TTL" in error.message
+    assert engine_of(table.format("1 HOUR"), replaced(table.format("60 MINUTES")))
 
 
 def test_definition_does_not_replace_a_query() -> None:

@@ -1,7 +1,9 @@
 """A query in words: what its state and its output mean, and which changes they survive.
 
 The state of a query is everything up to its last join, aggregate or table. A change there is
-refused. A changed WHERE can be accepted with CREATE OR REPLACE, as ksqlDB does it. What comes
+refused. A changed WHERE over a stream can be accepted with CREATE OR REPLACE, as ksqlDB does it.
+Over a table it cannot: an aggregate takes the old row of a change back, and the new condition does
+not say whether the old one let that row in. What comes
 after the state is free for a stream, whose rows are history. A table shows rows of long ago, too,
 so that a plain CREATE has to be the same table.
 """
@@ -18,9 +20,10 @@ from penstock.sql.ast.queries import UNIT_MS, TimeSpan, Within
 from penstock.sql.ast.walk import rewrite, walk
 from penstock.sql.catalog.catalog import DataSource, FormatSpec
 from penstock.sql.catalog.schema import SYSTEM_COLUMNS
-from penstock.sql.planner.plan import QueryPlan, expressions_of, steps_of
+from penstock.sql.planner.plan import QueryPlan, expressions_of, inputs, steps_of
 from penstock.sql.planner.steps import (
     AggregateStep,
+    ChangesStep,
     DerivedStep,
     ExplodeStep,
     FilterStep,
@@ -30,6 +33,7 @@ from penstock.sql.planner.steps import (
     RekeyStep,
     SourceStep,
     Step,
+    UnionStep,
 )
 from penstock.sql.syntax.format_expression import format_expression, identifier
 from penstock.sql.syntax.format_query import format_window, format_within
@@ -39,6 +43,8 @@ from penstock.topology.upgrades.fingerprint import Line, Rule, Section, Statemen
 _SHAPE = frozenset(member.name for member in fields(Step))
 #: Formats that find a column by its name: rows with fewer columns stay readable.
 _BY_NAME = ("JSON", "JSON_SR", "AVRO", "PROTOBUF")
+#: Steps that make each row from the row before them alone.
+_STATELESS = (DerivedStep, ExplodeStep, FilterStep, ProjectStep, UnionStep)
 
 
 def statement_of(plan: QueryPlan) -> Statement:
@@ -63,6 +69,7 @@ class _Words:
 
     def __init__(self, steps: Sequence[Step], *, is_table: bool) -> None:
         self._before_state = {id(b) for s in steps if _has_state(s) for b in steps_of(s)}
+        self._taken_back = {id(b) for s in steps if _takes_back(s) for b in _tables_before(s)}
         self._joined = {id(b) for s in steps if _is_stream_join(s) for b in steps_of(s)}
         self._after = Rule.REPLACE if is_table else Rule.FREE
         self._aliases = dict(_aliases(steps))
@@ -76,6 +83,8 @@ class _Words:
 
     def _rule(self, step: Step) -> Rule:
         """What a changed expression of a step does to state; CREATE OR REPLACE takes a WHERE."""
+        if isinstance(step, FilterStep) and id(step) in self._taken_back:
+            return Rule.FIXED
         if id(step) not in self._before_state:
             return self._after
         return Rule.REPLACE if isinstance(step, FilterStep) else Rule.FIXED
@@ -101,6 +110,10 @@ class _Words:
             case ProjectStep():
                 for expression in step.expressions:
                     yield Line(f"SELECT {self.sql(expression)}", rule)
+            case UnionStep():
+                yield Line(f"UNION ALL of {len(step.inputs)}")
+            case ChangesStep():
+                yield Line("CHANGES")
             case DerivedStep():
                 pass
             case _:
@@ -115,6 +128,9 @@ class _Words:
             f"FROM {source.kind} in topic {source.topic!r}, key {_format(source.key_format)},"
             f" value {_format(source.value_format)}{time}{window}"
         )
+        if source.ttl_ms is not None:
+            # The store has the deadlines of the rows that are there: they keep theirs.
+            yield Line(f"ROW_TTL {_duration(source.ttl_ms)}", Rule.REPLACE)
         alias = step.columns[0].source
         is_whole = id(step) in self._joined or source.is_table
         for column in source.schema.columns:
@@ -180,7 +196,22 @@ def _has_state(step: Step) -> bool:
         return step.is_table
     if isinstance(step, JoinStep):
         return _is_stream_join(step)
-    return not isinstance(step, DerivedStep | ExplodeStep | FilterStep | ProjectStep)
+    return not isinstance(step, _STATELESS)
+
+
+def _takes_back(step: Step) -> bool:
+    """Whether a step needs the old row of a change; a join with a stream only looks rows up."""
+    if isinstance(step, JoinStep):
+        return step.is_table
+    return not isinstance(step, _STATELESS)
+
+
+def _tables_before(step: Step) -> Iterator[Step]:
+    """Yield the steps whose changes reach a step as changes of a table."""
+    for before in inputs(step):
+        if before.is_table:
+            yield before
+            yield from _tables_before(before)
 
 
 def _is_step(value: Any) -> bool:
@@ -217,6 +248,12 @@ def _aliases(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
 
 def _within(within: Within) -> str:
     return format_within(rewrite(within, _in_largest_unit))
+
+
+def _duration(ms: int) -> str:
+    span = _in_largest_unit(TimeSpan(ms, "MILLISECONDS"))
+    assert isinstance(span, TimeSpan)
+    return f"{span.count} {span.unit}"
 
 
 def _in_largest_unit(node: Node) -> Node | None:

@@ -17,7 +17,8 @@ def check_upgrade(
     """Refuses a change that the state or the output of the running query would not survive.
 
     Filters may come, go and change, and columns may be added at the end; sources, keys, joins,
-    windows and aggregates stay.
+    windows and aggregates stay. So does a filter over a table in front of a join or an aggregate:
+    these take old rows back, and could not tell which of them the old filter had let in.
     """
     new = new_plan.sink
     assert new is not None
@@ -38,6 +39,8 @@ def check_redefinition(
     reason = "a query makes it" if is_made_by_query else _schema_change(old, new)
     if reason is None and old.timestamp != new.timestamp:
         reason = "its TIMESTAMP column changes"
+    if reason is None and old.ttl_ms != new.ttl_ms:
+        reason = "its ROW_TTL changes"
     if reason is not None:
         raise _refusal(statement, old, reason)
 
@@ -48,7 +51,7 @@ def _refusal(
     return AnalysisError(
         "cannot-upgrade",
         f"{statement.name} cannot be replaced: {reason}",
-        fix=f"DROP {old.kind} {statement.name} and create it anew",
+        fix=f"DROP {old.kind} {statement.name} and create it anew, or choose another name",
         span=statement.span,
     )
 
