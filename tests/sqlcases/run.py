@@ -10,6 +10,7 @@ from penstock.sql import SqlEngine
 from penstock.testing import BatchReport
 from penstock.testing.sql.script import ScriptTopics
 from tests.sqlcases.cases import Case
+from tests.sqlcases.exceptions import ACCEPTED
 from tests.sqlcases.functions import functions
 from tests.sqlcases.post import post_differences
 from tests.sqlcases.schemas import register_schemas
@@ -65,7 +66,7 @@ class _Run:
             self._execute_and_feed()
         except PenstockError as error:
             return [] if error.message else ["refused without a message"]
-        return ["the statements are accepted, but must be refused"]
+        return [ACCEPTED]
 
     def _execute_and_feed(self) -> None:
         for statement in self._case.statements:

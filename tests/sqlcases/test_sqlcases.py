@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.sqlcases.__main__ import main
 from tests.sqlcases.cases import Case, cases_in
+from tests.sqlcases.exceptions import EXCEPTED
 from tests.sqlcases.run import ENGINES, check, check_over_columns
 
 OWN = Path(__file__).parent / "own"
@@ -73,6 +75,35 @@ def test_command_counts_what_agrees(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(OWN), "--only", "capitals - AVRO"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "sql cases: 1 of 1 agree"
     assert main(["/no/such/folder"]) == 2
+
+
+def test_excepted_case_is_counted_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An exception is for a case that is accepted; the same name excuses nothing else."""
+    file, name = "joins.json", "self join"
+    orders = "CREATE STREAM orders (id INT KEY, n INT) WITH (KAFKA_TOPIC='o', FORMAT='JSON');"
+    case = {"name": name, "statements": [orders], "expectedException": {}}
+    (tmp_path / file).write_text(json.dumps({"tests": [case]}))
+    assert main([str(tmp_path), "--engine", "records"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert f"excepted {file}: {name}: {EXCEPTED[file, name]}" in told
+    assert told[-1] == "sql cases: 0 of 1 agree, 1 are excepted"
+    wrong = {"name": name, "statements": [orders, "CREATE STREAM;"]}
+    (tmp_path / file).write_text(json.dumps({"tests": [wrong]}))
+    assert main([str(tmp_path), "--engine", "records"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "sql cases: 0 of 1 agree"
+
+
+def test_every_exception_is_needed() -> None:
+    """A case that agrees again, or that has another name now, must leave the list."""
+    if not SHARED.is_dir():
+        pytest.skip(f"the cases of the SQL dialect are not at {SHARED}")
+    files = {file for file, _ in EXCEPTED}
+    cases = [case for file in sorted(files) for case in cases_in(SHARED / file)]
+    named = [case for case in cases if (case.file, case.name) in EXCEPTED]
+    assert [(case.file, case.name) for case in named] == sorted(EXCEPTED)
+    assert all(check(case).reason for case in named)
 
 
 def test_some_shared_cases_are_the_same_over_columns() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from penstock.errors import PenstockError
 from tests.sqlcases.cases import Case
+from tests.sqlcases.exceptions import reason_for
 
 
 @dataclass(slots=True)
@@ -23,6 +24,11 @@ class Verdict:
     @property
     def agrees(self) -> bool:
         return not self.problems
+
+    @property
+    def reason(self) -> str | None:
+        """Why the case may disagree; None if it agrees or must not."""
+        return reason_for(self.file, self.name, self.problems)
 
 
 def guarded(case: Case, problems: Callable[[], list[str]]) -> Verdict:
