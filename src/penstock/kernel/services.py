@@ -68,6 +68,9 @@ class TaskServices(Protocol):
     def join_clock(self, name: str) -> JoinClock:
         """Return the clock of this name: both sides of a join ask for the same one."""
 
+    def unsettled(self, name: str) -> set[bytes]:
+        """Return the set of this name, which the task empties when no message is on its way."""
+
     def operator_clock(self, node: str) -> OperatorClock:
         """Return the clock of a node that has one."""
 

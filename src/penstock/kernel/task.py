@@ -89,6 +89,7 @@ class StreamTask:
         self._stream_punctuations = PunctuationQueue()
         self._wall_punctuations = PunctuationQueue()
         self._join_clocks: dict[str, JoinClock] = {}
+        self._unsettled: dict[str, set[bytes]] = {}
         self._executors: dict[str, Executor[Any]] = {}
         self._edges: dict[str, Forward] = {}
         #: The column executors of the same nodes, if the caller has planned them.
@@ -241,6 +242,11 @@ class StreamTask:
         self.commit_was_requested = self.commit_requested
         self.commit_requested = False
 
+    def settle(self) -> None:
+        """Tell the executors that no message of the application is on its way between tasks."""
+        for keys in self._unsettled.values():
+            keys.clear()
+
     def clocks(self) -> Clocks:
         """Return every clock and schedule, to be committed together with the stores."""
         return read_clocks(*self._timekeepers())
@@ -319,6 +325,9 @@ class StreamTask:
 
     def join_clock(self, name: str) -> JoinClock:
         return self._join_clocks.setdefault(name, JoinClock())
+
+    def unsettled(self, name: str) -> set[bytes]:
+        return self._unsettled.setdefault(name, set())
 
     def operator_clock(self, node: str) -> OperatorClock:
         clock: OperatorClock = self._executors[node].clock  # type: ignore[attr-defined]

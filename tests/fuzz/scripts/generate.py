@@ -318,8 +318,6 @@ class Generator:
                 events.append(self.event(self.random.choice(chosen), now))
             if is_mixed:
                 events = _without_ties(events)
-            if first.join is not None and _is_foreign(first.join) and first.join.kind == "INNER":
-                events = _once_each(events, first.source)
             restarts = number > 0 and self.random.random() < 0.4
             change = None
             if number > 0 and changes and self.random.random() < 0.3:
@@ -391,21 +389,6 @@ def _has_column(node: Expression) -> bool:
             return any(_has_column(operand) for operand in operands)
         case _:
             return False
-
-
-def _once_each(events: list[Event], topic: str) -> list[Event]:
-    """Leave out all but the first record of each key of a topic.
-
-    An answer to a row that has changed since is thrown away, as in Kafka Streams. If the newer row
-    has no partner, an INNER JOIN on a foreign key may keep the result of the older one.
-    """
-    keys: set[Any] = set()
-    found = []
-    for event in events:
-        if event.topic != topic or event.key not in keys:
-            found.append(event)
-            keys.add(event.key if event.topic == topic else None)
-    return found
 
 
 def _without_ties(events: list[Event]) -> list[Event]:

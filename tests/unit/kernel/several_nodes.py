@@ -60,6 +60,7 @@ class SeveralNodes:
         self.headers: list[Headers] = []
         self.drops: list[str] = []
         self._clocks: dict[str, JoinClock] = {}
+        self._unsettled: dict[str, set[bytes]] = {}
         environment = StoreEnvironment(
             context=self.context,
             defaults=self.defaults,
@@ -129,6 +130,13 @@ class SeveralNodes:
 
     def join_clock(self, name: str) -> JoinClock:
         return self._clocks.setdefault(name, JoinClock())
+
+    def unsettled(self, name: str) -> set[bytes]:
+        return self._unsettled.setdefault(name, set())
+
+    def settle(self) -> None:
+        for keys in self._unsettled.values():
+            keys.clear()
 
     def dropped(self, node: str, reason: str) -> None:
         assert node in self._nodes

@@ -144,6 +144,9 @@ class SingleNode:
     def join_clock(self, name: str) -> JoinClock:
         raise NotImplementedError
 
+    def unsettled(self, name: str) -> set[bytes]:
+        raise NotImplementedError
+
     def dropped(self, node: str, reason: str) -> None:
         assert node == self.executor.node.name
         self.drops.append(reason)

@@ -165,14 +165,16 @@ class LocalApplication:
     def _run(self, commit_every: int = 1) -> None:
         """Process until no records are left, including those that a commit flushes from caches."""
         self._capture()
+        task = self._task
+        if task is None:
+            return
         if self._columns is not None:
             self._run_columns(self._columns, commit_every)
-            return
-        task = self._task
-        while task is not None and task.has_records:
+        while task.has_records:
             self._process(task, commit_every)
             task.flush()
             self._capture()
+        task.settle()
 
     def _run_columns(self, columns: ColumnBatches, commit_every: int) -> None:
         """Process until no records are left, in batches over columns, each with its commit."""

@@ -196,6 +196,8 @@ class PartitionedApplication:
                 self._process(task, commit_every)
                 task.flush()
                 self._capture()
+        for task in self.tasks.values():
+            task.settle()
 
     def _process(self, task: StreamTask, most: int) -> None:
         for _ in range(most):

@@ -210,6 +210,7 @@ class StagedApplication:
             skips=self._internal.skips,
             table_positions={part: at for part, at in plan.start.items() if part[0] in sources},
             is_rerun=is_rerun,
+            has_leftover=self._internal.has_leftover,
             global_ends=plan.global_ends,
             global_start=plan.global_start,
             limits=self._limits,

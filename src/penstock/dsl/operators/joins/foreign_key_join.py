@@ -162,6 +162,7 @@ class _Join:
                 foreign_key_serde=self.right.key_serde,
                 value_serde=self.left.value_serde,
                 foreign_key_topic=f"{self.topic}-fk",
+                primary_key_topic=f"{self.topic}-pk",
                 hash_topic=f"{self.topic}-vh",
             ),
         )

@@ -3,11 +3,17 @@
 A left row sends a subscription to the right row of its foreign key. The right side keeps the
 subscription, answers it, and answers again whenever the right row changes. An answer has the hash
 of the left value that asked. If the left value has changed meanwhile, the answer is dropped.
+
+A batch runs one side before the other, so a left row may change several times before the first
+answer comes back. A dropped answer may be the one that would have deleted the result. So both sides
+of an inner join remember what such answers are about until no message is on its way. Until then,
+the next change of the same left row is answered in any case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -54,12 +60,17 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
 
     In a left join, a null foreign key subscribes, too. Its answer is ``None`` and makes the result.
     An inner join drops a row that neither had nor has a foreign key.
+
+    If a row gives up a foreign key, an answer deletes its result. If the row changes again before
+    that answer is back, the answer will be dropped. So later changes are then always answered.
     """
 
     def init(self) -> None:
         node = self.node
         self._key_bytes = _writer(self, node.foreign_key_serde, "key", node.foreign_key_topic)
         self._value_bytes = _writer(self, node.value_serde, "value", node.hash_topic)
+        self._primary_key = _writer(self, node.primary_key_serde, "key", node.primary_key_topic)
+        self._moved = self.task.unsettled(node.name)
         self._extract = node.foreign_key
         self._with_key = node.with_key
         self._messages = self._left_join if node.is_left_join else self._inner_join
@@ -89,17 +100,17 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
         if change.old is None and change.new is None:
             return []
         old, new = self._foreign_key(key, change.old), self._foreign_key(key, change.new)
-        if old is None and new is None:
-            self.task.dropped(self.node.name, NULL_FOREIGN_KEY)
-            return []
-        if old is None:
-            return [(new, _ANSWER_IF_FOUND)]
-        if new is None:
-            return [(old, _DELETE)]
-        if not self._is_same(old, new):
+        if old is not None and not self._is_same(old, new):
+            self._moved.add(self._primary_key(key))
+            if new is None:
+                return [(old, _DELETE)]
             # The result of the old foreign key has to be deleted even if the new one finds no row.
             return [(old, _DELETE_SILENTLY), (new, _ANSWER_ALWAYS)]
-        return [(new, _ANSWER_IF_FOUND)]
+        may_have_result = bool(self._moved) and self._primary_key(key) in self._moved
+        if new is None:
+            self.task.dropped(self.node.name, NULL_FOREIGN_KEY)
+            return [(None, _ANSWER_ALWAYS)] if may_have_result else []
+        return [(new, _ANSWER_ALWAYS if may_have_result else _ANSWER_IF_FOUND)]
 
     def _foreign_key(self, key: Any, value: Any) -> Any:
         if value is None:
@@ -115,13 +126,17 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
 class ForeignKeyReceiveExecutor(Executor[ForeignKeyReceive]):
     """Keeps or ends a subscription, and forwards it to be answered.
 
-    A null foreign key has no row to wait for, so its subscription is not kept. Only a left join
-    answers it.
+    A null foreign key has no row to wait for, so its subscription is not kept. It is answered only
+    if it says so.
+
+    If the right row was deleted in the same batch, the subscriber has been told under the hash of
+    its older value. It may drop that answer, so it gets another one.
     """
 
     def init(self) -> None:
         node = self.node
         self._store = self.task.store(node.store)
+        self._told_deleted = self.task.unsettled(node.store)
         self._foreign_key = _writer(self, node.foreign_key_serde, "key", node.foreign_key_topic)
         self._primary_key = _writer(self, node.primary_key_serde, "key", node.primary_key_topic)
 
@@ -135,6 +150,8 @@ class ForeignKeyReceiveExecutor(Executor[ForeignKeyReceive]):
                 self._store.delete(subscribed)
             else:
                 self._store.put(subscribed, ValueAndTimestamp(value, timestamp))
+                if instruction is _ANSWER_IF_FOUND and subscribed in self._told_deleted:
+                    value = replace(value, instruction=_ANSWER_ALWAYS)
         elif instruction is not _ANSWER_ALWAYS:
             self.task.dropped(self.node.name, NULL_FOREIGN_KEY)
             return
@@ -175,6 +192,7 @@ class ForeignKeyUpdateExecutor(Executor[ForeignKeyUpdate]):
     def init(self) -> None:
         node = self.node
         self._store = self.task.store(node.store)
+        self._told_deleted = self.task.unsettled(node.store)
         self._foreign_key = _writer(self, node.foreign_key_serde, "key", node.foreign_key_topic)
         self._versioned = node.versioned
 
@@ -184,7 +202,9 @@ class ForeignKeyUpdateExecutor(Executor[ForeignKeyUpdate]):
             return
         prefix = combined_key_prefix(self._foreign_key(key))
         with self._store.prefix_scan(prefix, bytes) as subscriptions:
-            for _, (subscription, _) in subscriptions:
+            for subscribed, (subscription, _) in subscriptions:
+                if value.new is None:
+                    self._told_deleted.add(subscribed)
                 answer = SubscriptionResponseWrapper(
                     subscription.hash,
                     value.new,

@@ -72,6 +72,8 @@ class StageRequest:
     table_positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: Whether the stage may have run before. Then the batch log says which tasks are done.
     is_rerun: bool = False
+    #: Whether repartition topics have records that no stage has processed yet.
+    has_leftover: bool = False
     global_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: Dead letters of global records before these offsets were written by earlier batches.
     global_start: Mapping[TopicPartition, int] = field(default_factory=dict)

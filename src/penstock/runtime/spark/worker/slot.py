@@ -254,6 +254,9 @@ class Slot:
     def _run(self, request: StageRequest) -> list[Report]:
         everything = self._work(request.stage, request.slots)
         done = self._make_ready(request, everything)
+        if request.stage == 0 and not request.has_leftover:
+            for state in self._tasks.values():
+                state.settle()
         work = [(run, task) for run, task in everything if task not in done]
         fault_point("prepared", request)
         found = self._read(work, request)

@@ -220,6 +220,11 @@ class TaskState:
         self.output.write_repartitioned()
         return consumed
 
+    def settle(self) -> None:
+        """Tell the kernel that earlier batches have left no message on its way."""
+        if self.kernel is not None:
+            self.kernel.settle()
+
     def write_changelogs(self) -> int:
         return self.output.write_changelogs(self.databases.ends)
 

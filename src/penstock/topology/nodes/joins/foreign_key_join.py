@@ -26,6 +26,7 @@ class ForeignKeySubscribe(TableNode):
     foreign_key_serde: Serde[Any] | None = None
     value_serde: Serde[Any] | None = None
     foreign_key_topic: str = ""
+    primary_key_topic: str = ""
     hash_topic: str = ""
 
 

@@ -100,6 +100,28 @@ def test_left_join_subscribes(new: Any, old: Any, expected: list[Any]) -> None:
     assert sent(subscribing(is_left_join=True), new, old) == expected
 
 
+@pytest.mark.parametrize("given_up", [None, "none", "y:1"])
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        ("z:1", None, [("z", ALWAYS)]),
+        ("y:2", "y:1", [("y", ALWAYS)]),
+        ("none", "nothing", [(None, ALWAYS)]),
+        (None, "none", [(None, ALWAYS)]),
+        (None, "y:1", [("y", DELETE)]),
+    ],
+)
+def test_inner_join_answers_a_row_that_has_just_given_up_a_foreign_key(
+    given_up: Any, new: Any, old: Any, expected: list[Any]
+) -> None:
+    """The answer that deletes the result will be dropped, until no message is on its way."""
+    task = subscribing(is_left_join=False)
+    sent(task, given_up, "x:1")
+    assert sent(task, new, old) == expected
+    task.settle()
+    assert (None, ALWAYS) not in sent(task, "none", None)
+
+
 def test_row_without_foreign_key_is_counted_as_dropped_by_an_inner_join() -> None:
     """It can have no result."""
     task = subscribing(is_left_join=False)
@@ -173,6 +195,18 @@ def test_changed_row_answers_all_its_subscribers_in_key_order() -> None:
     assert answers(task.pipe("t", "x", "row", 4)) == [("k1", "row", 4), ("k2", "row", 4)]
     subscribe(task, "x", "k1", DELETE_SILENTLY)
     assert answers(task.pipe("t", "x", None, 5)) == [("k2", None, 5)]
+
+
+def test_subscriber_of_a_row_that_was_just_deleted_is_answered() -> None:
+    """It may have changed before the answer about the deletion reached it."""
+    task = right_side()
+    task.pipe("t", "x", "row", 1)
+    subscribe(task, "x", "k", IF_FOUND)
+    task.pipe("t", "x", None, 2)
+    assert subscribe(task, "x", "k", IF_FOUND, 3) == [("k", None, 3)]
+    assert subscribe(task, "x", "other", IF_FOUND, 3) == []
+    task.settle()
+    assert subscribe(task, "x", "k", IF_FOUND, 4) == []
 
 
 def test_null_foreign_key_is_answered_but_not_kept() -> None:
