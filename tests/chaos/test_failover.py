@@ -15,7 +15,6 @@ _PROMISED_S = 15.0
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(1800)
 def test_the_leader_is_killed_twenty_times(tmp_path: Path) -> None:
     """Nothing is lost or doubled, and the next commit comes in time, but for a busy machine."""
     with Instances(tmp_path, **{"num.standby.replicas": 1}) as instances:

@@ -91,7 +91,8 @@ def members(state: dict[str, Rows]) -> Iterable[Any]:
 
 
 def without(state: dict[str, Rows]) -> Iterable[Any]:
-    known = {(c["ID"], c["T"]) for c in rows_of("c", state["c"])}
+    # A NULL equals nothing, not even another NULL.
+    known = {(c["ID"], c["T"]) for c in rows_of("c", state["c"]) if c["T"] is not None}
     ids = {key for (key,) in state["c"]}
     for a in rows_of("a", state["a"]):
         if (a["V"], a["W"]) not in known and (a["X"] in ids or a["W"] == 1):

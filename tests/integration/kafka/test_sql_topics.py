@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from uuid import uuid4
@@ -67,7 +68,14 @@ def test_row_at_time_0_is_not_a_row_of_now(
 ) -> None:
     """A row at time 0 must not move stream time to the present; its key goes where Java puts it."""
     engine, name = connected(), name_of(stream)
-    engine.execute(f"{stream} INSERT INTO {name} (id, n, rowtime) VALUES ('ann', 1, 0);")
+    # Whatever other tests of this process have done to logging.
+    logger = logging.getLogger("penstock.sql.queries.spark_queries")
+    logger.addHandler(caplog.handler)
+    try:
+        with caplog.at_level(logging.WARNING, logger.name):
+            engine.execute(f"{stream} INSERT INTO {name} (id, n, rowtime) VALUES ('ann', 1, 0);")
+    finally:
+        logger.removeHandler(caplog.handler)
     assert times(kafka_broker, f"{name}-Orders") == [(partition_for(b"ann", 3), 1)]
     assert "cannot write" in caplog.text
 
