@@ -10,7 +10,6 @@ import argparse
 import http.client
 import json
 import random
-import socket
 import tempfile
 import threading
 import time
@@ -18,14 +17,9 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+from penstock.kafka.broker_folder import free_port
 from tests.failover.app import STORE
 from tests.failover.harness import Instances
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as opened:
-        port: int = opened.getsockname()[1]
-        return port
 
 
 class Asker(threading.Thread):

@@ -6,15 +6,7 @@ import time
 from pathlib import Path
 
 from tests.failover.harness import Instances
-
-
-def until(condition: object, within_s: float) -> None:
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        if condition():  # type: ignore[operator]
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"not within {within_s:.0f} s")
+from tests.runtime.slot_processes import happens
 
 
 def test_a_standby_answers_and_takes_over(tmp_path: Path) -> None:
@@ -23,12 +15,12 @@ def test_a_standby_answers_and_takes_over(tmp_path: Path) -> None:
         instances.start(0)
         instances.wait_for_output(0.0)
         instances.start(1)
-        until(lambda: instances.is_standing_by(1), 120)
+        assert happens(lambda: instances.is_standing_by(1), 120)
         assert instances.leader() == 0
-        until(lambda: "value" in instances.ask(1, "k1"), 30)
+        assert happens(lambda: "value" in instances.ask(1, "k1"), 30)
         assert instances.ask(0, "k1")["value"] > 0
         before = instances.output.counts["k1"]
-        until(lambda: (instances.ask(1, "k1").get("value") or 0) >= before, 30)
+        assert happens(lambda: (instances.ask(1, "k1").get("value") or 0) >= before, 30)
 
         killed = time.monotonic()
         instances.kill(0)
@@ -36,8 +28,8 @@ def test_a_standby_answers_and_takes_over(tmp_path: Path) -> None:
         # It may be on its way to lead already; then it says so.
         assert stale.get("value", before) >= before or "error" in stale
         instances.wait_for_output(killed + 0.5)
-        until(lambda: instances.leader() == 1, 30)
+        assert happens(lambda: instances.leader() == 1, 30)
         instances.stop_input()
         instances.wait_for_all()
         assert instances.output.faults == []
-        until(lambda: instances.ask(1, "k1").get("value") == instances.sent["k1"], 30)
+        assert happens(lambda: instances.ask(1, "k1").get("value") == instances.sent["k1"], 30)

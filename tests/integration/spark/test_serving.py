@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 pytest.importorskip("granian", reason="needs penstock[server]")
 
 import penstock as ps
+from penstock.kafka.broker_folder import free_port
 
 parser = pytest.importorskip("prometheus_client.parser", reason="a development dependency")
 
@@ -32,11 +32,6 @@ def topology(source: str, names: str) -> ps.Topology:
     grouped.windowed_by(ps.SessionWindows.of_inactivity_gap_and_grace("5s", "1m")).count("sessions")
     builder.global_table(names, materialized=ps.Materialized.as_("names"))
     return builder.build()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 class Server:

@@ -64,11 +64,10 @@ def stores(*, runner: Runner | None = None, copies: Copies | None = None) -> Ins
     instance = SimpleNamespace(
         leader="one",
         instances={"one": record("one"), "two": record("two", has_copies=True)},
-        copies=copies,
         cut=Cut(1, 9, {(CHANGELOG, 1): 45}),
     )
     run: Any = SimpleNamespace(
-        plan=plan, runner=runner, instance=instance, config=CONFIG,
+        plan=plan, runner=runner, instance=instance, copies=copies, config=CONFIG,
         changelog_topic=lambda name: f"app-{name}-changelog",
     )  # fmt: skip
     return InstanceStores(run, None)

@@ -13,8 +13,8 @@ from penstock.errors import ConfigError, StreamsError, UnknownStoreError
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.application_run import without_secrets
 from penstock.runtime.spark.driver.instances.beacon import Life
-from penstock.runtime.spark.driver.observing import serving
 from penstock.runtime.spark.driver.observing.serving import ServedStreams, start_server
+from penstock.runtime.spark.driver.stores import slot_answers
 from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord
 from penstock.runtime.spark.exchange.plan import make_plan
 from penstock.runtime.spark.exchange.stage_request import Restore
@@ -165,7 +165,7 @@ def test_a_leader_that_lost_the_lead_does_not_answer_as_the_owner(
             made.instance.leader = "two"
         return [Row("a", 1)], False, {1: 42}
 
-    monkeypatch.setattr(serving, "ask", ask)
+    monkeypatch.setattr(slot_answers, "ask", ask)
     with pytest.raises(NotAvailableError, match="does not lead"):
         made.served.read("counts", 1, KeyQuestion("a"))
     with pytest.raises(NotAvailableError, match="does not lead"):
@@ -224,7 +224,7 @@ def test_a_question_goes_to_the_slot_of_its_partition(monkeypatch: pytest.Monkey
         asked.append((endpoint, question[2:5]))
         return [Row("a", 1)], False, {1: 42}
 
-    monkeypatch.setattr(serving, "ask", ask)
+    monkeypatch.setattr(slot_answers, "ask", ask)
     made = Served()
     answer = made.served.read("counts", 1, KeyQuestion("a"))
     assert asked == [("slot-1", (1, "counts", 1))]
@@ -250,7 +250,7 @@ def test_a_slot_that_is_being_started_is_not_an_error_of_the_caller(
     def lost(*arguments: Any, **more: Any) -> Any:
         raise StreamsError("worker-lost", "gone")
 
-    monkeypatch.setattr(serving, "ask", lost)
+    monkeypatch.setattr(slot_answers, "ask", lost)
     made.runner.placement.endpoints[1] = "slot-1"
     with pytest.raises(NotAvailableError, match="is being started"):
         made.served.read("counts", 1, KeyQuestion("a"))

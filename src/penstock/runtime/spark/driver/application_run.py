@@ -65,6 +65,7 @@ from penstock.runtime.spark.driver.topics import (
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState, read_log
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.spark.exchange.stage_request import Application
+from penstock.runtime.spark.replica.replica import Replica
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink
 from penstock.topology.upgrades.settle import Settlement, check, settle
@@ -114,6 +115,11 @@ class ApplicationRun:
     def plan(self) -> Plan | None:
         """How the topology is laid out over the partitions; None before ``prepare``."""
         return self._plan
+
+    @property
+    def copies(self) -> Replica | None:
+        """The copies of stores that this instance keeps while it does not lead."""
+        return None if self.instance is None else self.instance.copies
 
     def changelog_topic(self, store: str) -> str:
         return task_settings(self._config).changelog_topic(store)

@@ -105,7 +105,7 @@ class QueryInstance(Asking):
     def waiting_for(self) -> str | None:
         """What keeps it from answering; None if nothing does."""
         run = self._run
-        copies = None if run is None or run.instance is None else run.instance.copies
+        copies = None if run is None else run.copies
         if copies is None or copies.target is None:
             return "the application has not completed a batch yet"
         return "copies are catching up" if copies.cut is None else None
@@ -113,7 +113,7 @@ class QueryInstance(Asking):
     def restoring(self) -> list[Restore]:
         """The stores that are being read, and how far they are."""
         run = self._run
-        copies = None if run is None or run.instance is None else run.instance.copies
+        copies = None if run is None else run.copies
         return [] if copies is None else copies.restoring()
 
     def _stores(self) -> InstanceStores:

@@ -301,8 +301,7 @@ class KafkaStreams(Asking):
         run = self._run
         if run is None or run.runner is not None:
             return [] if run is None or run.runner is None else run.runner.restoring()
-        copies = None if run.instance is None else run.instance.copies
-        return [] if copies is None else copies.restoring()
+        return [] if run.copies is None else run.copies.restoring()
 
     @property
     def waiting_for(self) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.errors import TopologyError
+from penstock.model.task_id import TaskId
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import MAY_SCHEDULE, Sink, Source, TableSource
 from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC
@@ -77,6 +78,11 @@ class Plan:
     def task_count(self) -> int:
         """Return the number of all tasks; 1 if the topology has only global tables."""
         return sum(self.tasks(part) for part in {run.subtopology for run in self.runs}) or 1
+
+    def task_ids(self) -> list[TaskId]:
+        """Return the ids of all tasks, in order."""
+        parts = {run.subtopology for run in self.runs}
+        return sorted(TaskId(part, number) for part in parts for number in range(self.tasks(part)))
 
     def consumer_of(self, topic: str) -> tuple[int, int]:
         """Return the stage and the sub-topology that read an internal topic."""

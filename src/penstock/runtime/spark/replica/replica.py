@@ -117,12 +117,7 @@ class Replica:
 
     def _open(self, cut: Cut) -> None:
         plan = self._plan
-        tasks = {
-            TaskId(run.subtopology, number)
-            for run in plan.runs
-            for number in range(plan.tasks(run.subtopology))
-        }
-        for task in sorted(tasks):
+        for task in plan.task_ids():
             copy = TaskCopy(task, plan, self._settings, self._directory, self._open_engine)
             self._copies[task] = copy
         self._followed = [each for copy in self._copies.values() for each in copy.followed()]

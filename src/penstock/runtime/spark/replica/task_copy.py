@@ -9,14 +9,13 @@ from typing import Any, cast
 
 from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.raw_columns import RawColumns
-from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.plan import Plan
-from penstock.runtime.spark.worker.task_databases import AsRead, TaskDatabases
+from penstock.runtime.spark.worker.task_databases import AsRead, TaskDatabases, seen_by
 from penstock.state.engine.pending import Checkpoint
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.topology.nodes import Source
@@ -101,10 +100,6 @@ class TaskCopy:
         self.databases.close()
 
     def _seen_by_source(self, topic: str) -> AsRead | None:
-        """Return a function that turns records of a source topic into what its source node saw.
-
-        This is for source topics that serve as changelogs.
-        """
         source = next(
             node
             for node in self._plan.graph.nodes.values()
@@ -112,17 +107,4 @@ class TaskCopy:
         )
         # To decode records that were read before, a decoder needs only the settings of its task.
         task = SimpleNamespace(settings=self._settings, defaults=self._settings.defaults)
-        decoder = SourceDecoder(source, cast(StreamTask, task))
-        if decoder.keeps_all:
-            return None
-        partition_time = -1
-
-        def as_read(raw: RawRecord) -> RawRecord | None:
-            nonlocal partition_time
-            timestamp = decoder.restored(raw, partition_time)
-            if timestamp is None:
-                return None
-            partition_time = max(partition_time, timestamp)
-            return raw._replace(timestamp=timestamp)
-
-        return as_read
+        return seen_by(SourceDecoder(source, cast(StreamTask, task)))

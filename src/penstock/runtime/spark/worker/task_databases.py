@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import StoreError
+from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
@@ -206,6 +207,28 @@ class TaskDatabases:
                 log.error("task %s: store %r could not be saved: %s", self._task_id, name, error)
         self.engines.clear()
         self.lock.release()
+
+
+def seen_by(decoder: SourceDecoder) -> AsRead | None:
+    """Return a function that turns a record of a source topic into what the source node saw.
+
+    This is for source topics that serve as changelogs. The function sets the timestamp that the
+    source node extracted, and returns None for a record that was skipped. The result is None
+    instead of a function if the records need no change.
+    """
+    if decoder.keeps_all:
+        return None
+    partition_time = -1
+
+    def as_read(raw: RawRecord) -> RawRecord | None:
+        nonlocal partition_time
+        timestamp = decoder.restored(raw, partition_time)
+        if timestamp is None:
+            return None
+        partition_time = max(partition_time, timestamp)
+        return raw._replace(timestamp=timestamp)
+
+    return as_read
 
 
 def restorable(

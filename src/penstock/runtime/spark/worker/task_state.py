@@ -13,7 +13,6 @@ from penstock.kernel.clocks import Clocks, fitting
 from penstock.kernel.columns.column_task import column_task
 from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.raw_columns import RawColumns
-from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores, open_cache, task_store_specs
 from penstock.kernel.task import StreamTask
@@ -23,7 +22,7 @@ from penstock.runtime.spark.exchange.bundles import Sent
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.exchange.stage_request import StageRequest
 from penstock.runtime.spark.worker.reader import Reader
-from penstock.runtime.spark.worker.task_databases import AsRead, TaskDatabases
+from penstock.runtime.spark.worker.task_databases import AsRead, TaskDatabases, seen_by
 from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.state.layers.cache import RecordCache
@@ -163,28 +162,10 @@ class TaskState:
         self.output.forget_changelogs()
 
     def _as_read(self, topic: str) -> AsRead | None:
-        """Return a function that turns a record of a source topic into what the source node saw.
-
-        It sets the timestamp that the source node extracted, and returns None for a record that
-        was skipped. The result is None instead of a function if the records need no change.
-        """
         node = self._plan.graph.nodes[self._sources[topic]]
         assert isinstance(node, Source)
         assert self.kernel is not None
-        decoder = SourceDecoder(node, self.kernel)
-        if decoder.keeps_all:
-            return None
-        partition_time = -1
-
-        def as_read(raw: RawRecord) -> RawRecord | None:
-            nonlocal partition_time
-            timestamp = decoder.restored(raw, partition_time)
-            if timestamp is None:
-                return None
-            partition_time = max(partition_time, timestamp)
-            return raw._replace(timestamp=timestamp)
-
-        return as_read
+        return seen_by(SourceDecoder(node, self.kernel))
 
     # Running
 

@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 from enum import Enum
 
+from penstock.runtime.spark.exchange.channel import listen
+
 log = logging.getLogger(__name__)
 
 _BEAT_S = 0.5
@@ -37,11 +39,7 @@ class Beacon:
         self._instance = instance
         self._leads = leads
         self._closing = threading.Event()
-        try:
-            self._socket = socket.create_server((host, 0), backlog=64)
-        except OSError:
-            # The name by which other machines know this one need not be an address of its own.
-            self._socket = socket.create_server(("", 0), backlog=64)
+        self._socket = listen(host)
         self.host, self.port = host, self._socket.getsockname()[1]
         threading.Thread(target=self._accept, name="penstock-beacon", daemon=True).start()
 

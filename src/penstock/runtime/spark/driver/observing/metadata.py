@@ -151,14 +151,7 @@ def column_errors(run: ApplicationRun | None) -> dict[str, int]:
 def thread_metadata(run: ApplicationRun, threads: int) -> list[ThreadMetadata]:
     application = run.application
     assert application is not None
-    plan = application.plan
-    tasks = sorted(
-        {
-            TaskId(run.subtopology, number)
-            for run in plan.runs
-            for number in range(plan.tasks(run.subtopology))
-        }
-    )
+    tasks = application.plan.task_ids()
     return [
         ThreadMetadata(
             f"{application.id}-StreamThread-{slot + 1}",

@@ -24,7 +24,7 @@ from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.observing.change_feed import ChangeFeed
 from penstock.runtime.spark.driver.observing.metadata import collected
 from penstock.runtime.spark.driver.observing.metrics import standby_metrics
-from penstock.runtime.spark.exchange.channel import ask
+from penstock.runtime.spark.driver.stores.slot_answers import SlotAnswers
 from penstock.runtime.states import State
 from penstock.serving.application import (
     Answer,
@@ -394,20 +394,15 @@ def _asked(
     runner: BatchRunner, info: StoreInfo, partition: int, question: Question
 ) -> tuple[list[Row], bool, dict[int, int]]:
     """Ask the slot that has a partition."""
-    slot = partition % runner.slots
-    endpoint = runner.placement.endpoints.get(slot)
-    asked = (
-        "query", runner.application.key, slot, info.name, partition, "answer", (question,),
-    )  # fmt: skip
+    # The caller asks again: over HTTP nothing is waited for here.
+    slots = SlotAnswers(runner, patience_s=0.0, silence_s=_SILENCE_S)
     try:
-        if endpoint is None:
-            raise _not_ready(slot, info.name)
-        found: tuple[list[Row], bool, dict[int, int]] = ask(
-            endpoint, runner.secret, asked, silence_s=_SILENCE_S
+        found: tuple[list[Row], bool, dict[int, int]] = slots.query(
+            info.name, partition, "answer", (question,)
         )
     except PenstockError as error:
         if error.code in _PASSING:
-            raise _not_ready(slot, info.name) from error
+            raise _not_ready(partition % runner.slots, info.name) from error
         raise
     return found
 

@@ -43,8 +43,7 @@ class InstanceStores:
 
     @property
     def _copies(self) -> Replica | None:
-        instance = self._run.instance
-        return None if instance is None else instance.copies
+        return self._run.copies
 
     # Reading
 
@@ -58,12 +57,7 @@ class InstanceStores:
             return SlotAnswers(runner)
         if copies is not None:
             return copies
-        raise InvalidStateError(
-            "store-elsewhere",
-            f"another instance leads the application, and this one has no copy of {name!r}",
-            fix="set num.standby.replicas=1 to keep copies here, or ask the leader over HTTP"
-            " (application.server)",
-        )
+        raise _elsewhere(name)
 
     def dataframe(self, name: str) -> DataFrame:
         """Return a store as a DataFrame of its rows."""
@@ -116,7 +110,7 @@ class InstanceStores:
 
     def clients_with(self, store: str) -> list[StreamsMetadata]:
         """Return the instances that have a store; raise if the topology has none of that name."""
-        StoreView.open(store, self._plan, self._run.config, _NoAnswers())
+        StoreView.open(store, self._plan, self._run.config, _Elsewhere())
         return [
             each
             for each in self.clients()
@@ -124,7 +118,7 @@ class InstanceStores:
         ]
 
     def key_metadata(self, store: str, key: object) -> KeyQueryMetadata:
-        view = StoreView.open(store, self._plan, self._run.config, _NoAnswers())
+        view = StoreView.open(store, self._plan, self._run.config, _Elsewhere())
         known = self.clients_with(store)
         active = next((each.host_info for each in known if each.is_leader), HostInfo("", 0))
         standbys = tuple(each.host_info for each in known if not each.is_leader)
@@ -146,8 +140,17 @@ class InstanceStores:
         return found
 
 
-class _NoAnswers:
-    """For questions about a store that need nothing of what is in it."""
+class _Elsewhere:
+    """The contents of a store of which only the place is wanted here."""
 
     def query(self, store: str, partition: int, method: str, arguments: tuple[object, ...]) -> None:
-        raise NotImplementedError
+        raise _elsewhere(store)
+
+
+def _elsewhere(store: str) -> InvalidStateError:
+    return InvalidStateError(
+        "store-elsewhere",
+        f"another instance leads the application, and this one has no copy of {store!r}",
+        fix="set num.standby.replicas=1 to keep copies here, or ask the leader over HTTP"
+        " (application.server)",
+    )

@@ -15,23 +15,36 @@ _PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost"})
 
 
 class SlotAnswers:
-    """Asks the slot that holds a partition; one that is being started again is waited for."""
+    """Asks the slot that holds a partition; one that is being started again is waited for.
 
-    def __init__(self, runner: BatchRunner) -> None:
+    Args:
+        patience_s: how long to wait for such a slot; 0 does not wait.
+        silence_s: after this time without a sign of life a slot counts as lost.
+    """
+
+    def __init__(
+        self,
+        runner: BatchRunner,
+        *,
+        patience_s: float = _PATIENCE_S,
+        silence_s: float = _PATIENCE_S,
+    ) -> None:
         self._runner = runner
+        self._patience_s = patience_s
+        self._silence_s = silence_s
 
     def query(self, store: str, partition: int, method: str, arguments: tuple[Any, ...]) -> Any:
         runner, slot = self._runner, partition % self._runner.slots
         question = ("query", runner.application.key, slot, store, partition, method, arguments)
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + self._patience_s
         while True:
             endpoint = runner.placement.endpoints.get(slot)
             try:
                 if endpoint is None:
                     raise _not_ready(slot, store)
-                return ask(endpoint, runner.secret, question, silence_s=_PATIENCE_S)
+                return ask(endpoint, runner.secret, question, silence_s=self._silence_s)
             except PenstockError as error:
-                if error.code not in _PASSING or time.monotonic() > deadline:
+                if error.code not in _PASSING or time.monotonic() >= deadline:
                     raise
                 time.sleep(0.1)
 
