@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
-from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, cap
+from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, Overhead, cap
 from penstock.runtime.spark.exchange.batch_log import BatchPlan
 
 parts = st.tuples(st.sampled_from("ab"), st.integers(0, 3))
@@ -174,11 +174,30 @@ def test_slow_batches_shrink_but_not_to_nothing() -> None:
 
 
 def test_what_a_batch_costs_without_records_makes_batches_longer() -> None:
-    """The fixed part is to take a quarter of the time, not all of it."""
+    """The fixed part is to take a tenth of the time."""
     plans = backlog()
-    plans.learn(5_000, 2.0, fixed_s=1.5)
-    # Four times the fixed time, of which the records get three quarters.
-    assert plans.most_records == min(int(4.5 / (0.5 / 5_000)), 20_000)
+    plans.learn(5_000, 2.0, overhead_s=0.3)
+    # Ten times the fixed time, of which the records get nine tenths.
+    assert plans.most_records == int(2.7 / (1.7 / 5_000))
+
+
+def test_no_fixed_cost_makes_a_batch_endless() -> None:
+    plans = backlog(max_records=10**9)
+    for _ in range(20):
+        records = plans.most_records
+        plans.learn(records, 5.0 + records / 10_000, overhead_s=5.0)
+    assert plans.most_records == pytest.approx(40_000, rel=0.01)
+
+
+def test_overhead_that_grows_with_the_records_is_not_fixed() -> None:
+    """Reading and committing take longer for more records; that is no reason for more records."""
+    overhead = Overhead()
+    fixed = [overhead.note(records, 0.2 + records / 50_000) for records in (5_000, 20_000, 80_000)]
+    assert fixed == pytest.approx([0.3, 0.2, 0.2])
+    # A row of equal batches does not make it forget what a record costs.
+    for _ in range(50):
+        fixed.append(overhead.note(80_000, 1.8))
+    assert fixed[-1] == pytest.approx(0.2)
 
 
 def test_the_next_batch_begins_where_a_cut_one_really_ended() -> None:

@@ -14,11 +14,15 @@ from penstock.runtime.spark.exchange.batch_log import BatchPlan
 
 _LATEST_MS = 1 << 43
 #: How long a batch of a backlog should take: long enough to be worth its overhead.
-_BATCH_S = 2.0
+_BATCH_S, _LONGEST_S = 2.0, 8.0
 _FIRST_RECORDS = 5_000
 _FEWEST_RECORDS = 200
 #: The part of a batch that does not depend on its records may take this share of its time.
-_FIXED_SHARE = 0.25
+_FIXED_SHARE = 0.1
+#: How much an earlier batch counts beside the next one, when the fixed part is estimated.
+_MEMORY = 0.8
+#: Batches whose sizes differ by less than this part of them do not show what a record costs.
+_ALIKE = 0.1
 #: A batch that is as full as this needs no further search for its end.
 _FULL = 0.8
 
@@ -42,6 +46,34 @@ class Inputs:
         return any(len(parts) > 1 for parts in self.tasks)
 
 
+class Overhead:
+    """What batches cost beside the work of their tasks: a fixed part and one per record.
+
+    Both come from a straight line through the batches so far, of which later ones count more.
+    Batches that are all of one size show no slope: then the last known one holds.
+    """
+
+    def __init__(self) -> None:
+        self._weight = self._x = self._y = self._xx = self._xy = 0.0
+        self._slope = 0.0
+
+    def note(self, records: int, seconds: float) -> float:
+        """Take in a batch; return the fixed part in seconds."""
+        for name in ("_weight", "_x", "_y", "_xx", "_xy"):
+            setattr(self, name, getattr(self, name) * _MEMORY)
+        self._weight += 1.0
+        self._x += records
+        self._y += seconds
+        self._xx += records * records
+        self._xy += records * seconds
+        mean_x, mean_y = self._x / self._weight, self._y / self._weight
+        spread = self._xx / self._weight - mean_x * mean_x
+        if spread > (_ALIKE * mean_x) ** 2:
+            slope = (self._xy / self._weight - mean_x * mean_y) / spread
+            self._slope = max(slope, 0.0)
+        return min(max(mean_y - self._slope * mean_x, 0.0), mean_y)
+
+
 class BatchPlanner:
     """Plans one batch after the other, each where the last one ended."""
 
@@ -53,6 +85,7 @@ class BatchPlanner:
         self._inputs = inputs
         self._last = last
         self._unfinished = unfinished
+        self._overhead = Overhead()
         self._idling = Idling(inputs.tasks, inputs.max_idle_ms)
         #: Where the first batch of this life begins.
         self.begins_at = last.end
@@ -118,18 +151,21 @@ class BatchPlanner:
             self.is_behind = True
         self._last = replace(self._last, end=ends)
 
-    def learn(self, records: int, seconds: float, fixed_s: float = 0.0) -> None:
+    def learn(self, records: int, seconds: float, overhead_s: float = 0.0) -> None:
         """Size the next full batch by the time that this one took.
 
+        Where the fixed part is long, as with many stages, batches are longer: it must not eat up
+        what they gain, nor what a second executor gains.
+
         Args:
-            fixed_s: the part of the time that does not depend on the records. Where it is long, as
-                with many stages, batches are longer: it must not eat up what they gain.
+            overhead_s: the part of the time in which no task was at work.
         """
         if records < self.most_records * _FULL or seconds <= 0:
             return
-        wanted_s = max(_BATCH_S, fixed_s / _FIXED_SHARE)
+        fixed_s = self._overhead.note(records, overhead_s)
+        wanted_s = min(max(_BATCH_S, fixed_s / _FIXED_SHARE), _LONGEST_S)
         per_record_s = max(seconds - fixed_s, seconds / 10) / records
-        fitting = int((wanted_s - fixed_s) / per_record_s)
+        fitting = int(max(wanted_s - fixed_s, wanted_s / 2) / per_record_s)
         # Not all at once: the first batches pay for much that comes only once.
         grown = min(fitting, 4 * self.most_records)
         self.most_records = max(min(grown, self._inputs.max_records), _FEWEST_RECORDS)
