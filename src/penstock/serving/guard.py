@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -24,6 +25,8 @@ class Guard:
         self._credentials = options.credentials
         self._most_bytes = options.limits.request_bytes
         self._names = options.names | {"localhost", options.host.lower()}
+        # Most clients send the same header with every request.
+        self._is_own_name = lru_cache(256)(self._goes_by)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -80,7 +83,7 @@ class Guard:
             return 413, "too-large", f"the body has more than {most} bytes", ()
         return None
 
-    def _is_own_name(self, host: bytes | None) -> bool:
+    def _goes_by(self, host: bytes | None) -> bool:
         if host is None:
             return True
         name = host.decode("latin-1").lower()
