@@ -30,6 +30,9 @@ from penstock.sql.syntax.parser import StatementText, parse_statement, split_sta
 from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.sql.catalog.schema import SourceColumn
     from penstock.sql.queries.local import LocalQueries
     from penstock.sql.queries.spark_queries import SparkQueries
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 # plans needs none of them, so they are loaded when something runs.
 _LOCAL = "penstock.sql.queries.local"
 _SPARK = "penstock.sql.queries.spark_queries"
+_AD_HOC = "penstock.sql.queries.ad_hoc"
 
 
 class SqlEngine:
@@ -277,6 +281,23 @@ class SqlEngine:
             return execution.pull_query(query)
         except SqlError as error:
             raise error.with_source(sql) from None
+
+    def ad_hoc(self, sql: str) -> pa.Table:
+        """Answer one SELECT in DuckDB's dialect over the present rows of streams and tables.
+
+        Window functions, CTEs, any join, and files such as Parquet beside the catalog: whatever
+        DuckDB can do. Streams are read to their present end. Needs the extra ``duckdb``.
+
+        Raises:
+            AnalysisError: ``ad-hoc-query``, with what DuckDB says about the query.
+        """
+        module: Any = importlib.import_module(_AD_HOC)
+        table: pa.Table = module.ad_hoc(sql, self.catalog.sources, self._present_rows)
+        return table
+
+    def _present_rows(self, name: str) -> tuple[tuple[SourceColumn, ...], list[Row]]:
+        query = self.pull(f"SELECT * FROM `{name}`;")
+        return query.columns, self._answer(query)
 
     def _select(self, sql: str) -> tuple[Execution, Query]:
         execution = self._execution(self.catalog.copy())
