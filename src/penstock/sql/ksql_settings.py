@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SERVICE_ID = "ksql.service.id"
+FINAL_IDLE = "ksql.emit.final.idle.ms"
 DEFAULT_SERVICE = "default_"
 
 
@@ -19,6 +20,7 @@ class KsqlSetting:
     name: str
     default: str
     doc: str
+    is_number: bool = False
 
 
 #: What has an effect.
@@ -34,6 +36,12 @@ KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
     KsqlSetting(
         "ksql.timestamp.throw.on.invalid", "false", "Whether a record without a time is an error."
     ),
+    KsqlSetting(
+        FINAL_IDLE,
+        "",
+        "EMIT FINAL: the wall clock closes windows after so long without a row.",
+        is_number=True,
+    ),
     KsqlSetting("ksql.new.query.planner.enabled", "false", "Keeps the order of columns in keys."),
     KsqlSetting(
         "ksql.functions.python.enabled", "false", "Whether CREATE FUNCTION may run Python code."
@@ -47,6 +55,9 @@ KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
         "ksql.assert.schema.default.timeout.ms", "1000", "How long ASSERT SCHEMA waits by default."
     ),
 )
+
+#: Settings that take a whole number from 1 on.
+NUMBERS = frozenset(setting.name for setting in KSQL_SETTINGS if setting.is_number)
 
 #: Families of names of which anybody may add to: functions, and the clients of registries.
 _FAMILIES = (

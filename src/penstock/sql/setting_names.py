@@ -9,7 +9,7 @@ from penstock.config import APPLICATION_ID, PREFIXES, SETTINGS, StreamsConfig
 from penstock.errors import ConfigError
 from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.span import Span
-from penstock.sql.ksql_settings import KSQL_NAMES, is_ksql_setting
+from penstock.sql.ksql_settings import KSQL_NAMES, NUMBERS, is_ksql_setting
 
 STREAMS_PREFIX = "ksql.streams."
 _KSQL_PREFIX = "ksql."
@@ -56,6 +56,8 @@ def check_setting(name: str, value: str | None, span: Span | None) -> None:
     if streams_name in CLIENT_SETTINGS or streams_name.startswith((*PREFIXES, _INTERNAL)):
         return
     if is_ksql_setting(name):
+        if name in NUMBERS and value:
+            _check_number(name, value, span)
         return
     close = _close(name, KSQL_NAMES, 0.8) or _close(
         streams_name, {*SETTINGS, *CLIENT_SETTINGS}, 0.6
@@ -73,6 +75,16 @@ def check_setting(name: str, value: str | None, span: Span | None) -> None:
 
 def _close(name: str, known: Iterable[str], likeness: float) -> str | None:
     return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=likeness)), None)
+
+
+def _check_number(name: str, value: str, span: Span | None) -> None:
+    if not (value.isdecimal() and int(value) > 0):
+        raise AnalysisError(
+            "bad-setting",
+            f"{name} is {value!r}, which is no whole number from 1 on",
+            fix=f"SET '{name}'='30000'; UNSET takes it back",
+            span=span,
+        )
 
 
 def _check_value(name: str, value: str, span: Span | None) -> None:

@@ -23,12 +23,13 @@ from penstock.dsl.operators.aggregations.group_by import Grouping
 from penstock.dsl.operators.aggregations.session_aggregate import session_aggregate_stream
 from penstock.dsl.operators.aggregations.sliding_aggregate import sliding_aggregate_stream
 from penstock.dsl.operators.aggregations.window_aggregate import window_aggregate_stream
-from penstock.dsl.options.emit_strategy import EmitStrategy
+from penstock.dsl.options.emit_strategy import EmitStrategy, idle_time
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.expr.aggregates import Aggregate
 from penstock.model.site import caller_site
+from penstock.model.time.duration import Duration
 from penstock.model.windows.definitions import (
     SessionWindows,
     SlidingWindows,
@@ -53,13 +54,23 @@ class TimeWindowedKStream(Generic[K, V]):
         grouping: Grouping,
         windows: TimeWindows | UnlimitedWindows | SlidingWindows,
         emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
+        idle_ms: int | None = None,
     ) -> None:
         self._grouping = grouping
         self._windows = windows
         self._emit = emit
+        self._idle_ms = idle_ms
 
-    def emit_strategy(self, strategy: EmitStrategy | str) -> TimeWindowedKStream[K, V]:
-        """Emit each window with every update (default), or once, when it closes."""
+    def emit_strategy(
+        self, strategy: EmitStrategy | str, *, idle: Duration | None = None
+    ) -> TimeWindowedKStream[K, V]:
+        """Emit each window with every update (default), or once, when it closes.
+
+        Args:
+            idle: With final results: once no record has moved stream time for so long, the wall
+                clock moves it on, so that windows of a quiet stream close, too. Records that come
+                later than that are late. Left out, only records close windows.
+        """
         strategy = EmitStrategy(strategy)
         if strategy.is_final and isinstance(self._windows, UnlimitedWindows):
             raise InvalidArgumentError(
@@ -68,7 +79,8 @@ class TimeWindowedKStream(Generic[K, V]):
                 fix="use on_window_update, or windows that end",
                 at=caller_site(),
             )
-        return TimeWindowedKStream(self._grouping, self._windows, strategy)
+        idle_ms = idle_time(strategy, idle)
+        return TimeWindowedKStream(self._grouping, self._windows, strategy, idle_ms)
 
     def count(
         self,
@@ -117,7 +129,7 @@ class TimeWindowedKStream(Generic[K, V]):
         return self._aggregated(folding(initializer, aggregator, aggregates), options, name)
 
     def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:
-        how = (self._emit, fold, options, name_of(name))
+        how = (self._emit, fold, options, name_of(name), self._idle_ms)
         if isinstance(self._windows, SlidingWindows):
             table = sliding_aggregate_stream(self._grouping, self._windows, *how)
         else:
@@ -136,14 +148,26 @@ class SessionWindowedKStream(Generic[K, V]):
         grouping: Grouping,
         windows: SessionWindows,
         emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
+        idle_ms: int | None = None,
     ) -> None:
         self._grouping = grouping
         self._windows = windows
         self._emit = emit
+        self._idle_ms = idle_ms
 
-    def emit_strategy(self, strategy: EmitStrategy | str) -> SessionWindowedKStream[K, V]:
-        """Emit each session with every update (default), or once, when it closes."""
-        return SessionWindowedKStream(self._grouping, self._windows, EmitStrategy(strategy))
+    def emit_strategy(
+        self, strategy: EmitStrategy | str, *, idle: Duration | None = None
+    ) -> SessionWindowedKStream[K, V]:
+        """Emit each session with every update (default), or once, when it closes.
+
+        Args:
+            idle: With final results: once no record has moved stream time for so long, the wall
+                clock moves it on, so that windows of a quiet stream close, too. Records that come
+                later than that are late. Left out, only records close windows.
+        """
+        strategy = EmitStrategy(strategy)
+        idle_ms = idle_time(strategy, idle)
+        return SessionWindowedKStream(self._grouping, self._windows, strategy, idle_ms)
 
     def count(
         self,
@@ -203,7 +227,7 @@ class SessionWindowedKStream(Generic[K, V]):
 
     def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:
         table = session_aggregate_stream(
-            self._grouping, self._windows, self._emit, fold, options, name_of(name)
+            self._grouping, self._windows, self._emit, fold, options, name_of(name), self._idle_ms
         )
         return self._grouping.graph.faces.table(table)
 

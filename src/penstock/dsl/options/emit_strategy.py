@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from penstock.errors import InvalidArgumentError
+from penstock.model.site import caller_site
+from penstock.model.time.duration import Duration, to_ms
+
 
 class EmitStrategy(StrEnum):
     """Chosen with ``emit_strategy`` on a windowed stream; the default is every update.
@@ -29,3 +33,25 @@ class EmitStrategy(StrEnum):
     @staticmethod
     def on_window_close() -> EmitStrategy:
         return EmitStrategy.ON_WINDOW_CLOSE
+
+
+def idle_time(strategy: EmitStrategy, idle: Duration | None) -> int | None:
+    """Return the milliseconds after which the wall clock closes windows; None for never."""
+    if idle is None:
+        return None
+    if not strategy.is_final:
+        raise InvalidArgumentError(
+            "idle-without-final",
+            "idle says when quiet windows close, and this strategy does not wait for that",
+            fix="use EmitStrategy.on_window_close(), or leave idle out",
+            at=caller_site(),
+        )
+    idle_ms = to_ms(idle)
+    if idle_ms <= 0:
+        raise InvalidArgumentError(
+            "bad-duration",
+            f"idle is {idle!r}; it must be longer than nothing",
+            fix='give it a time such as idle="30s"',
+            at=caller_site(),
+        )
+    return idle_ms

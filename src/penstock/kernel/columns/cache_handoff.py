@@ -19,7 +19,7 @@ from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import Groups
 from penstock.kernel.record_contexts import assign
 from penstock.model.record import Headers, RecordContext
-from penstock.topology.nodes import MAY_SCHEDULE, Sink
+from penstock.topology.nodes import Sink, may_schedule
 from penstock.topology.nodes.node import Node, TableNode
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def check_behind(fold: str, task: TaskServices) -> set[str]:
     """
     behind = nodes_behind(fold, task)
     for name, node in behind.items():
-        if isinstance(node, MAY_SCHEDULE):
+        if may_schedule(node):
             # A processor may schedule a punctuation, which runs between two records.
             raise NotVectorisableError(no_form(node))
         if not behind.keys() | {fold} >= set(node.parents):

@@ -18,7 +18,7 @@ from penstock.runtime.settings import task_settings
 from penstock.state.engine.memory import MemoryStore
 from penstock.topology.explanation import ColumnForm, Explanation
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import MAY_SCHEDULE, Node, Process
+from penstock.topology.nodes import Node, Process, may_schedule
 from penstock.topology.subtopology import SubTopology, subtopologies
 from penstock.topology.topology import Topology
 
@@ -70,7 +70,7 @@ def _may_schedule(node: Node) -> bool:
     A :class:`ColumnSupplier` is known not to schedule any.
     """
     is_known = isinstance(node, Process) and isinstance(node.supplier, ColumnSupplier)
-    return isinstance(node, MAY_SCHEDULE) and not is_known
+    return may_schedule(node) and not is_known
 
 
 def _global_stores(graph: Graph, settings: TaskSettings) -> Mapping[str, Any]:

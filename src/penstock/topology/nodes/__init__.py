@@ -44,10 +44,16 @@ from penstock.topology.nodes.topics.table_source import TableSource
 from penstock.topology.nodes.topics.to_spark import ToSpark
 
 #: Nodes that run the user's processors, which may schedule punctuations.
-MAY_SCHEDULE = (Process, TableTransformValues)
+_MAY_SCHEDULE = (Process, TableTransformValues)
+
+
+def may_schedule(node: Node) -> bool:
+    """Tell whether a node may schedule punctuations: user code, or windows that a clock closes."""
+    return isinstance(node, _MAY_SCHEDULE) or getattr(node, "idle_ms", None) is not None
+
 
 __all__ = [
-    "MAY_SCHEDULE",
+    "may_schedule",
     "Aggregate",
     "Branch",
     "Filter",

@@ -26,6 +26,7 @@ def session_aggregate_stream(
     fold: Fold,
     options: Materialized[Any, Any] | None,
     name: str | None,
+    idle_ms: int | None = None,
 ) -> Table:
     """Keep one aggregate per key and session."""
     assert fold.merger is not None
@@ -41,6 +42,7 @@ def session_aggregate_stream(
             merger=fold.merger,
             emit_final=emit.is_final,
             emits_first=emit is EmitStrategy.BEFORE_EXPIRY,
+            idle_ms=idle_ms,
         ),
         table=AggregatedTable(session_store(wanted, windows, emit)),
         # A session can also grow during the gap after its end.

@@ -26,6 +26,7 @@ def window_aggregate_stream(
     fold: Fold,
     options: Materialized[Any, Any] | None,
     name: str | None,
+    idle_ms: int | None = None,
 ) -> Table:
     """Keep one aggregate per key and window."""
     wanted = fold_materialization(grouping, fold, options)
@@ -39,6 +40,7 @@ def window_aggregate_stream(
             fn=fold.aggregator,
             emit_final=emit.is_final,
             emits_first=emit is EmitStrategy.BEFORE_EXPIRY,
+            idle_ms=idle_ms,
         ),
         table=AggregatedTable(window_store(wanted, windows, emit)),
         grace_ms=windows.grace_ms,

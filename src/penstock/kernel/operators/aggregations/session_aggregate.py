@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operator_clock import OperatorClock
+from penstock.kernel.operators.aggregations.idle_time import watch_idle
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
@@ -31,6 +32,8 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         self._is_silent = node.emit_final or self._store.set_flush_listener(
             self._flushed, send_old=node.sends_old
         )
+        if node.idle_ms is not None:
+            watch_idle(self.task, node.name, self.clock, node.idle_ms, self._close_idle)
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if not SESSION_NULLS.takes(key is not None, value is not None):
@@ -74,6 +77,9 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         self, session: Windowed[Any], new: Any, old: Any, timestamp: int, headers: Headers
     ) -> None:
         self.forward_at(session, Change(new, old), session.window.end, headers)
+
+    def _close_idle(self, stream_time: int) -> None:
+        self._emit_closed(self._rule.close_time(stream_time), ())
 
     def _emit_closed(self, close_time: int, headers: Headers) -> None:
         """Forward the sessions that have closed since the last time and are still in the store."""

@@ -10,6 +10,7 @@ from typing import Any
 from penstock.errors import InvalidArgumentError
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.operators.aggregations.idle_time import watch_idle
 from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
@@ -58,6 +59,8 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
         self._is_silent = (
             node.emit_final or TableForwarder(self._store, self, sends_old=node.sends_old).is_cached
         )
+        if node.idle_ms is not None:
+            watch_idle(self.task, node.name, self.clock, node.idle_ms, self._close_idle)
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if not SLIDING_NULLS.takes(key is not None, value is not None):
@@ -187,6 +190,9 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
             windowed = Windowed(record.key, Window(start, self._rule.end(start)))
             change = Change(new, old if self.node.sends_old else None)
             self.forward_at(windowed, change, timestamp, record.headers)
+
+    def _close_idle(self, stream_time: int) -> None:
+        self._emit_closed(self._rule.close_time(stream_time), ())
 
     def _emit_closed(self, close_time: int, headers: Headers) -> None:
         """Forward the windows that have closed since the last time and are still in the store."""

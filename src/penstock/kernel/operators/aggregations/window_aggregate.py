@@ -8,6 +8,7 @@ from typing import Any
 from penstock.kernel.executor import Executor, Forward, executes
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
 from penstock.kernel.operators.aggregations.aggregate import make
+from penstock.kernel.operators.aggregations.idle_time import watch_idle
 from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
@@ -33,6 +34,8 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
         self.clock = OperatorClock()
         self._rule = rule_of(self.node.windows)
         self._store = self.task.store(self.node.store or "")
+        if self.node.idle_ms is not None:
+            watch_idle(self.task, self.node.name, self.clock, self.node.idle_ms, self._close_idle)
         self.process = self._process()  # type: ignore[assignment, method-assign]
 
     def _process(self) -> Forward:
@@ -92,6 +95,9 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
                 forward_at(windowed, change, newest, headers)
 
         return fold
+
+    def _close_idle(self, stream_time: int) -> None:
+        self._emit_closed(stream_time - self._rule.grace_ms, ())
 
     def _emit_closed(self, close_time: int, headers: Headers) -> None:
         """Forward the windows that have closed since the last time and are still in the store."""

@@ -14,7 +14,7 @@ from functools import cached_property
 from penstock.errors import TopologyError
 from penstock.model.task_id import TaskId
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import MAY_SCHEDULE, Sink, Source, TableSource
+from penstock.topology.nodes import Sink, Source, TableSource, may_schedule
 from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC
 from penstock.topology.subtopology import SubTopology, subtopologies
 
@@ -50,8 +50,8 @@ class Plan:
 
     @cached_property
     def has_wall_clock(self) -> bool:
-        """Return whether user code may schedule punctuations, which need batches without input."""
-        return any(isinstance(node, MAY_SCHEDULE) for node in self.graph.nodes.values())
+        """Return whether nodes may schedule punctuations, which need batches without input."""
+        return any(may_schedule(node) for node in self.graph.nodes.values())
 
     def runs_of(self, stage: int) -> list[Run]:
         return [run for run in self.runs if run.stage == stage]

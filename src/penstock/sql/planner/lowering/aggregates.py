@@ -22,6 +22,7 @@ from penstock.model.windows.definitions import SessionWindows
 from penstock.sql.ast.queries import SessionWindow
 from penstock.sql.functions.aggregates.basic import same
 from penstock.sql.functions.registry import Aggregator
+from penstock.sql.ksql_settings import FINAL_IDLE
 from penstock.sql.planner.grouping import bind
 from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm, is_known, rows_in
 from penstock.sql.planner.lowering.context import Lowering, Row, RowFunction
@@ -149,7 +150,7 @@ def _over_stream(
     windows: Any = dsl_windows(step.window_clause, is_final=step.is_final)
     windowed = grouped.windowed_by(windows)
     if step.is_final:
-        windowed = windowed.emit_strategy(_strategy(lowering))
+        windowed = windowed.emit_strategy(_strategy(lowering), idle=_idle(lowering))
     if isinstance(windows, SessionWindows):
         return windowed.aggregate(fold.initial, fold.adder(), fold.merge, store)
     return windowed.aggregate(fold.initial, fold.adder(), store)
@@ -162,6 +163,12 @@ def _strategy(lowering: Lowering) -> EmitStrategy:
     """
     is_as_java = EMIT_INTERVAL in lowering.environment.settings
     return EmitStrategy.ON_WINDOW_CLOSE if is_as_java else EmitStrategy.BEFORE_EXPIRY
+
+
+def _idle(lowering: Lowering) -> int | None:
+    """Return for how long no row has to come until the wall clock closes windows, if it does."""
+    given = lowering.environment.settings.get(FINAL_IDLE, "")
+    return int(given) if given else None
 
 
 def _pending(rows: KStream[Any, Any]) -> PendingRows:
