@@ -164,6 +164,8 @@ class BatchRunner:
         )
         #: Whether a batch of this run is complete.
         self.has_run = False
+        #: Whether tasks were still being restored during the last batch.
+        self.is_waiting = False
         self._job_group = f"penstock-{application.key}"
         self._broadcast = spark.sparkContext.broadcast(packed(application))
 
@@ -244,7 +246,7 @@ class BatchRunner:
 
     def _wait_for_batch(self) -> BatchPlan | None:
         """Wait for the next commit's time, and for input; a backlog waits for neither."""
-        if not self._planner.is_behind:
+        if not self._planner.is_behind or self.is_waiting:
             self._closing.wait(max(self._next_commit - time.monotonic(), 0.0))
         if time.monotonic() - self._topics_checked > self._topics_s:
             self._topics_checked = time.monotonic()
@@ -335,6 +337,9 @@ class BatchRunner:
         """A later stage without input and without schedules has nothing to commit."""
         if is_rerun or self._is_first or request.stage == 0 or self._planner.has_wall_clock:
             return False
+        if self.is_waiting:
+            # Only a slot that is asked can tell that a restore is done.
+            return False
         return all(start >= end for start, end in request.ranges.values())
 
     def _run_job(self, kind: str, request: StageRequest) -> list[Report]:
@@ -406,6 +411,9 @@ class BatchRunner:
         # Every later plan tells that this batch is complete; only the last one needs a word.
         self._log.state.complete = plan.batch
         self._is_first, self.has_run = False, True
+        self.is_waiting = any(report.is_waiting for report in received)
+        if self.is_waiting:
+            self._planner.wants_batch = True
         self._planner.advance(reached)
         self._planner.has_leftover = self._internal.has_leftover
         self._note(plan, received, reached, seconds)

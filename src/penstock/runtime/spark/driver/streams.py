@@ -180,7 +180,7 @@ class KafkaStreams(Asking):
         if run is None or runner is None:
             return False
         has_begun = self._is_paused or runner.has_run
-        if not has_begun or runner.has_leftover():
+        if not has_begun or runner.has_leftover() or runner.is_waiting:
             return False
         try:
             return not any(run.lag().values())

@@ -82,11 +82,23 @@ def store_answers(view: Any, spec: StoreSpec, settings: TaskSettings) -> StoreAn
 def _task_with(slot: Slot, store: str, partition: int) -> TaskState:
     for task, state in slot.tasks.items():
         if task.partition == partition and state.has_store(store):
+            if state.is_restoring:
+                raise _restoring(store, partition, state)
             return state
     raise UnknownStoreError(
         "store-not-ready",
         f"slot {slot.number} does not hold partition {partition} of store {store!r} yet",
         fix="ask again when the first batch has run",
+    )
+
+
+def _restoring(store: str, partition: int, state: TaskState) -> UnknownStoreError:
+    progress = state.databases.restores.get(store)
+    done = "" if progress is None else f", {progress.position} of {progress.end} offsets are read"
+    return UnknownStoreError(
+        "store-not-ready",
+        f"partition {partition} of store {store!r} is being restored from its changelog{done}",
+        fix="ask again later; KafkaStreams.restoring() tells how far it is",
     )
 
 

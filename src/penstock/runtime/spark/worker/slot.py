@@ -147,7 +147,7 @@ class Slot:
         clocks: dict[TaskId, Clocks] = {}
         writer = self._writer = self._writer or self._new_writer()
         tasks = {task for _, task in work}
-        if is_new or not all(t in self._tasks and self._tasks[t].is_ready for t in tasks):
+        if is_new or not all(map(self._is_made, tasks)):
             found = self._log = self._clients.batch_log()
             self._check_generation(found)
             clocks = found.clocks()
@@ -163,9 +163,15 @@ class Slot:
             self._global.catch_up(request.global_ends, request.global_start)
             for task in sorted(tasks):
                 self._state(task, writer).prepare(
-                    request, clocks.get(task), self._restore_reader, self._clients.watermarks
-                )
+                    request, clocks.get(task), self._restore_reader, self._clients.watermarks,
+                    self._clients.restorer,
+                )  # fmt: skip
         return done
+
+    def _is_made(self, task: TaskId) -> bool:
+        """Tell whether a task needs nothing more of the batch log."""
+        state = self._tasks.get(task)
+        return state is not None and (state.is_ready or state.is_restoring)
 
     def _check_generation(self, found: LogState) -> None:
         application = self.application
@@ -257,7 +263,9 @@ class Slot:
         if request.stage == 0 and not request.has_leftover:
             for state in self._tasks.values():
                 state.settle()
-        work = [(run, task) for run, task in everything if task not in done]
+        left = [(run, task) for run, task in everything if task not in done]
+        work = [(run, task) for run, task in left if self._tasks[task].is_ready]
+        waiting = [each for each in left if each not in work]
         fault_point("prepared", request)
         found = self._read(work, request)
         fault_point("read", request)
@@ -275,7 +283,10 @@ class Slot:
             for _, task in work:
                 self._tasks[task].apply(request.batch)
         reports += [_repeated(task, self.number, request, done[task]) for task in done]
-        return [replace(each, changelog_ends=self._changelog_ends(each.task)) for each in reports]
+        reports = [
+            replace(each, changelog_ends=self._changelog_ends(each.task)) for each in reports
+        ]
+        return reports + [_waiting(*each, self.number, request) for each in waiting]
 
     def _changelog_ends(self, task: TaskId) -> dict[TopicPartition, int]:
         state = self._tasks.get(task)
@@ -550,6 +561,16 @@ def _repeated(task: TaskId, slot: int, request: StageRequest, marker: Marker) ->
     return Report(
         task=task, stage=request.stage, slot=slot, clocks=marker.clocks,
         positions=marker.positions, skips=marker.skips, is_repeated=True,
+    )  # fmt: skip
+
+
+def _waiting(run: Run, task: TaskId, slot: int, request: StageRequest) -> Report:
+    """Return the report of a task that is being restored: it stays where the batch begins."""
+    parts = [(topic, task.partition) for topic in run.topics]
+    starts = {part: request.ranges[part][0] for part in parts if part in request.ranges}
+    return Report(
+        task=task, stage=request.stage, slot=slot, positions=starts, is_waiting=True,
+        skips={part: request.skips[part] for part in starts if part in request.skips},
     )  # fmt: skip
 
 

@@ -119,14 +119,20 @@ class TaskDatabases:
 
     def replay(
         self, store: Any, topic: str, offsets: range, batch: int, reader: Reader,
-        as_read: AsRead | None,
+        as_read: AsRead | None, is_over: Callable[[], bool] = lambda: False,
     ) -> None:  # fmt: skip
-        """Read a range of a changelog into a store and its database, chunk by chunk."""
+        """Read a range of a changelog into a store and its database, chunk by chunk.
+
+        Args:
+            is_over: asked before each chunk; True leaves the rest unread.
+        """
         part = (topic, self._task_id.partition)
         progress = Restore(store.name, *part, offsets.start, offsets.stop, offsets.start, 0)
         if offsets:
             self.restores[store.name] = progress
         for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
+            if is_over():
+                return
             stop = min(start + _RESTORE_CHUNK, offsets.stop)
             columns = reader.read_columns({part: (start, stop)}).columns[part]
             taken = self.take(store, columns, Checkpoint(batch, stop), as_read)

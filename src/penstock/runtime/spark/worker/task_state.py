@@ -22,6 +22,7 @@ from penstock.runtime.spark.exchange.bundles import Sent
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.exchange.stage_request import StageRequest
 from penstock.runtime.spark.worker.reader import Reader
+from penstock.runtime.spark.worker.restoration import Replay, Restoration
 from penstock.runtime.spark.worker.task_databases import AsRead, TaskDatabases, seen_by
 from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.state.engine.rocks import OpenEngine, open_rocks
@@ -30,8 +31,8 @@ from penstock.topology.nodes import Source
 
 log = logging.getLogger(__name__)
 
-_RESTORE_CHUNK = 200_000
-_LOCK_PATIENCE_S = 30.0
+#: A restore of more records than this does not hold up the other tasks of its slot.
+AT_ONCE = 200_000
 
 
 class Watermarks(Protocol):
@@ -94,6 +95,7 @@ class TaskState:
         self._stores: TaskStores | None = None
         self.kernel: StreamTask | None = None
         self._cache: RecordCache | None = None
+        self._restoration: Restoration | None = None
 
     # Getting ready
 
@@ -103,13 +105,45 @@ class TaskState:
         clocks: Clocks | None,
         reader: Callable[[], Reader],
         marks: Watermarks,
+        new_reader: Callable[[], Reader] | None = None,
     ) -> None:
-        """Bring the stores to the committed state, if they are not ready already."""
+        """Bring the stores to the committed state, if they are not ready already.
+
+        Args:
+            reader: returns the reader of the slot's restores.
+            new_reader: makes a reader for another thread. With it a long restore goes on in the
+                background; until a later call finds that it is done, the task is not ready.
+        """
         self._clock_ms = request.clock_ms
-        if not self.is_ready:
+        if self.is_ready:
+            return
+        if self._restoration is None:
             self._reopen(clocks)
-            self._restore(request, reader(), marks)
-            self.is_ready = True
+            batch, replays = request.batch - 1, self._replays(request, marks)
+            if new_reader is not None and sum(len(r.offsets) for r in replays) > AT_ONCE:
+                self._restoration = Restoration(self.databases, replays, batch, new_reader)
+                return
+            for each in replays:
+                self.databases.replay(
+                    each.store, each.topic, each.offsets, batch, reader(), each.as_read
+                )
+        elif self._restoration.is_done:
+            restoration, self._restoration = self._restoration, None
+            restoration.finish()
+        else:
+            return
+        self.output.forget_changelogs()
+        self.is_ready = True
+
+    @property
+    def is_restoring(self) -> bool:
+        """Whether the stores are being read back in the background."""
+        return self._restoration is not None
+
+    def _stop_restoring(self) -> None:
+        restoration, self._restoration = self._restoration, None
+        if restoration is not None:
+            restoration.stop()
 
     def _reopen(self, clocks: Clocks | None) -> None:
         self.close_kernel()
@@ -144,9 +178,11 @@ class TaskState:
 
     # Restoring
 
-    def _restore(self, request: StageRequest, reader: Reader, marks: Watermarks) -> None:
+    def _replays(self, request: StageRequest, marks: Watermarks) -> list[Replay]:
+        """Return what each store has to read of its changelog."""
         assert self._stores is not None
         sources, databases = self._plan.graph.source_changelogs, self.databases
+        found: list[Replay] = []
         for name, store in self._stores.own.items():
             topic = databases.changelog_of(name)
             if topic is None:
@@ -158,8 +194,8 @@ class TaskState:
                 end = request.table_positions.get((topic, self.task_id.partition), end)
                 as_read = self._as_read(topic)
             offsets = range(databases.start_of(name, low, end), end)
-            databases.replay(store, topic, offsets, request.batch - 1, reader, as_read)
-        self.output.forget_changelogs()
+            found.append(Replay(store, topic, offsets, as_read))
+        return found
 
     def _as_read(self, topic: str) -> AsRead | None:
         node = self._plan.graph.nodes[self._sources[topic]]
@@ -235,11 +271,13 @@ class TaskState:
 
     def discard(self) -> None:
         """Forget a run that failed; the next one starts from the committed state."""
+        self._stop_restoring()
         self.is_ready = False
         self.databases.discard()
 
     def put_aside(self, damage: StoreError) -> None:
         """Put the database that the error names aside, so that its store is restored."""
+        self._stop_restoring()
         self.is_ready = False
         self.databases.put_aside(damage)
 
@@ -255,6 +293,7 @@ class TaskState:
     def close(self) -> None:
         """Close the processors, write committed state to disk and close the databases."""
         started = time.monotonic()
+        self._stop_restoring()
         self.is_ready = False
         self.close_kernel()
         self.databases.close()
