@@ -7,11 +7,13 @@ of Python serves, beside whatever else the process does.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 import socket
 import ssl
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 from penstock.errors import ConfigError, UnavailableError
@@ -149,7 +151,8 @@ class ServingServer:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._serve())
+            with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+                runner.run(self._serve())
         except BaseException as error:  # noqa: BLE001 - told to the thread that starts it
             self._failure = error
             _log.error("the server has ended: %s", error)
@@ -183,6 +186,14 @@ class ServingServer:
             await server.serve()
         finally:
             app.close()
+
+
+def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what makes uvloop's event loop, if that is installed."""
+    try:
+        return importlib.import_module("uvloop").new_event_loop  # type: ignore[no-any-return]
+    except ModuleNotFoundError:
+        return None
 
 
 def _peer_tls(tls: Tls | None) -> ssl.SSLContext | None:
