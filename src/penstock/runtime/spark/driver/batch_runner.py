@@ -162,10 +162,8 @@ class BatchRunner:
         self._changelog_ends: dict[TopicPartition, int] = (
             {} if before is None else dict(before.ends)
         )
-        #: Whether a batch of this run is complete.
-        self.has_run = False
-        #: Whether tasks were still being restored during the last batch.
-        self.is_waiting = False
+        #: Whether a batch of this run is complete, and whether it found tasks being restored.
+        self.has_run, self.is_waiting = False, False
         self._job_group = f"penstock-{application.key}"
         self._broadcast = spark.sparkContext.broadcast(packed(application))
 
