@@ -17,6 +17,7 @@ from rich.table import Table
 from bench import kernel as kernel_alone
 from bench.alone import WORKLOADS as ALONE
 from bench.alone import measure_alone
+from bench.beside import measure_beside
 from bench.chart import bar_chart
 from bench.cluster import local_cluster, measure_batches, measure_executors, measure_restore
 from bench.compare import STYLES, compare
@@ -45,6 +46,26 @@ def broker(bootstrap: str) -> Iterator[str]:
         return
     with EmbeddedBroker() as private:
         yield private.bootstrap_servers
+
+
+@app.command()
+def beside(
+    records: Annotated[int, typer.Option(help="Input records.")] = 3_000_000,
+    gets: Annotated[int, typer.Option(help="Questions a second.")] = 2_000,
+    rounds: Annotated[int, typer.Option(help="How often each way is run.")] = 2,
+    bootstrap: Bootstrap = "",
+) -> None:
+    """Measure w2 with and without questions to its store over HTTP, in turn."""
+    table = Table(title=f"w2, {records:,} records, with and without gets over HTTP")
+    for column in ("gets/s", "records/s", "answered/s", "p50 ms", "p99 ms", "statuses"):
+        table.add_column(column, justify="right")
+    with broker(bootstrap) as servers:
+        for wanted in [0, gets] * rounds:
+            run, asked = measure_beside(servers, records, wanted)
+            seen = [f"{asked.per_second:,.0f}", f"{asked.ms(50):.1f}", f"{asked.ms(99):.1f}",
+                    str(dict(asked.statuses))] if asked.taken else [""] * 4  # fmt: skip
+            table.add_row(f"{wanted:,}", f"{run.per_second:,.0f}", *seen)
+    console.print(table)
 
 
 @app.command()

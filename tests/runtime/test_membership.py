@@ -31,9 +31,14 @@ class Group:
         self.paused: list[TopicPartition] = []
         self.generation = 0
         self.is_closed = False
+        self.subscriptions = self.left = 0
 
     def subscribe(self, topics: list[str], **on: Any) -> None:
         self._on = on
+        self.subscriptions += 1
+
+    def unsubscribe(self) -> None:
+        self.left += 1
 
     def assign(self, parts: list[TopicPartition]) -> None:
         self.events.put(lambda: self._on["on_assign"](self, parts))
@@ -128,6 +133,39 @@ def test_a_member_that_loses_the_log_no_longer_leads(group: Group, member: Group
     group.revoke([])
     group.revoke(LOG)
     assert happens(lambda: code_of(member) == "not-leading", within_s=10)
+
+
+def test_who_acts_commits_as_nobody_until_the_group_has_chosen_it(
+    group: Group, member: GroupMember
+) -> None:
+    """The group is busy with the dead leader, and would refuse an old generation."""
+    group.assign([])
+    assert member.has_joined.wait(10)
+    assert happens(lambda: member.metadata() == b"generation 1", within_s=10)
+    assert member.act(needs_group=False)
+    assert code_of(member) is None
+    assert member.metadata() == b"generation 0"
+    group.assign(LOG)
+    assert member.leads.wait(10)
+    assert happens(lambda: member.metadata() == b"generation 2", within_s=10)
+
+
+def test_only_a_member_of_the_group_acts_without_transactions(
+    group: Group, member: GroupMember
+) -> None:
+    assert not member.act(needs_group=True)
+    assert code_of(member) == "not-leading"
+    assert member.act(needs_group=False)
+    assert code_of(member) is None
+
+
+def test_a_member_that_declines_comes_back_later(group: Group, member: GroupMember) -> None:
+    group.assign(LOG)
+    assert member.leads.wait(10)
+    member.decline(0.2)
+    assert happens(lambda: group.left == 1 and not member.leads.is_set(), within_s=10)
+    assert group.subscriptions == 1
+    assert happens(lambda: group.subscriptions == 2, within_s=10)
 
 
 def test_changes_are_told(group: Group) -> None:

@@ -191,13 +191,14 @@ class ApplicationRun:
         member, instance = self.member, self.instance
         assert member is not None
         assert instance is not None
+        needs_group = self._config[PROCESSING_GUARANTEE] != "exactly_once_v2"
         while not closing.is_set():
             life = instance.life_of_leader()
             if member.leads.is_set() and life is Life.LEADS:
-                member.decline()
+                member.decline(self._away_s(len(instance.instances)))
             elif member.leads.is_set() and life is not Life.UNKNOWN:
                 return True
-            elif instance.is_next() and member.act():
+            elif instance.is_next() and member.act(needs_group=needs_group):
                 log.info("the instance that led %s is gone", self.application_id)
                 return True
             elif until_joined and member.has_joined.is_set() and life is not Life.UNKNOWN:
@@ -205,6 +206,14 @@ class ApplicationRun:
             with self._changed:
                 self._changed.wait(0.1)
         return False
+
+    def _away_s(self, instances: int) -> float:
+        """How long this instance stays out of the group, so that the one that acts gets the lead.
+
+        The group chooses anew for each one that leaves. That takes until the last member has sent
+        its heartbeat, and the group may choose all others before the right one.
+        """
+        return (self._config[HEARTBEAT_INTERVAL_MS] / 1000 + 1.0) * max(instances, 2)
 
     def stand_by(self) -> None:
         """While another instance leads: let the slots go, and keep copies of the stores."""

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -28,8 +29,6 @@ log = logging.getLogger(__name__)
 _POLL_S = 0.05
 _COMMIT_S = 60.0
 _CLOSE_S = 5.0
-#: How long a member that gives the lead back stays away.
-_AWAY_S = 3.0
 
 
 class GroupMember:
@@ -61,13 +60,20 @@ class GroupMember:
             "auto.offset.reset": "latest",
         }
         self._consumer: Consumer = new_consumer({**settings, **fixed})
+        #: The group without a member: the broker checks transactions of nobody's membership.
+        self._nobody = self._consumer.consumer_group_metadata()
         self._subscribe()
         self._thread = threading.Thread(target=self._run, name="penstock-member", daemon=True)
         self._thread.start()
 
     def metadata(self) -> bytes:
-        """Return the membership in the form that transactions want, as of the last poll."""
-        return self._metadata
+        """Return the membership in the form that transactions want, as of the last poll.
+
+        A member that acts commits as nobody: the group may be in the middle of finding out that
+        the leader is gone, and would refuse an old generation. The batch log's own generation and
+        the transactional ids fence it.
+        """
+        return self._nobody if self._acts.is_set() and not self.leads.is_set() else self._metadata
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit offsets as this member, outside of any transaction."""
@@ -93,23 +99,28 @@ class GroupMember:
                 fix="check the broker; the batch runs again when it is back",
             ) from None
 
-    def act(self) -> bool:
+    def act(self, *, needs_group: bool) -> bool:
         """Stand in for a leader that is gone, until the group finds that out; false if it cannot.
 
-        The group takes offsets from every member, so it takes those of this one, too.
+        Args:
+            needs_group: whether offsets are committed outside of transactions. The group takes
+                those only from its members.
         """
-        if not self.has_joined.is_set():
+        if needs_group and not self.has_joined.is_set():
             return False
         self._acts.set()
         return True
 
-    def decline(self) -> None:
+    def decline(self, away_s: float) -> None:
         """Give the partition back: another instance stands in already, and should have it.
 
-        This one leaves the group for a moment. The group then has the choice among the others
+        This one leaves the group for a while. The group then has the choice among the others
         only, and the one that leads keeps the partition when this one is back.
+
+        Args:
+            away_s: long enough for every other instance that does not lead to decline as well.
         """
-        self._calls.put(self._leave_for_a_moment)
+        self._calls.put(partial(self._leave_for_a_moment, away_s))
 
     @property
     def is_leading(self) -> bool:
@@ -161,9 +172,9 @@ class GroupMember:
             [self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
 
-    def _leave_for_a_moment(self) -> None:
+    def _leave_for_a_moment(self, away_s: float) -> None:
         if self._rejoin_at is None and self.leads.is_set():
-            self._rejoin_at = time.monotonic() + _AWAY_S
+            self._rejoin_at = time.monotonic() + away_s
             self.leads.clear()
             self.has_joined.clear()
             self._consumer.unsubscribe()
