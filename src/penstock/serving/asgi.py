@@ -70,6 +70,10 @@ class QueryApplication:
             return
         await self._guard(scope, receive, send)
 
+    def end_feeds(self) -> None:
+        """End change feeds, which never end by themselves."""
+        self.feeds.close()
+
     def close(self) -> None:
         """End feeds, connections to other instances and threads."""
         self.feeds.close()

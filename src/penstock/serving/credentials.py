@@ -14,7 +14,9 @@ class Access(IntEnum):
 
     NONE = 0
     READ = 1
-    FULL = 2
+    #: Rows, streams, tables and queries of the SQL server may be changed, too.
+    WRITE = 2
+    FULL = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,17 @@ class Credentials:
     def of(
         *,
         full_tokens: tuple[str, ...] = (),
+        write_tokens: tuple[str, ...] = (),
         read_tokens: tuple[str, ...] = (),
         full_users: tuple[tuple[str, str], ...] = (),
+        write_users: tuple[tuple[str, str], ...] = (),
         read_users: tuple[tuple[str, str], ...] = (),
     ) -> Credentials:
         tokens = [(each, Access.FULL) for each in full_tokens]
+        tokens += [(each, Access.WRITE) for each in write_tokens]
         tokens += [(each, Access.READ) for each in read_tokens]
         users = [(f"{name}:{word}", Access.FULL) for name, word in full_users]
+        users += [(f"{name}:{word}", Access.WRITE) for name, word in write_users]
         users += [(f"{name}:{word}", Access.READ) for name, word in read_users]
         known = [(_digest(b"bearer", text.encode()), access) for text, access in tokens]
         known += [(_digest(b"basic", text.encode()), access) for text, access in users]

@@ -25,8 +25,6 @@ class Guard:
         self._credentials = options.credentials
         self._most_bytes = options.limits.request_bytes
         self._names = options.names | {"localhost", options.host.lower()}
-        # Most clients send the same header with every request.
-        self._is_own_name = lru_cache(256)(self._goes_by)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -57,11 +55,11 @@ class Guard:
         if access is Access.NONE and scope["path"] not in _OPEN_PATHS:
             challenge = ((b"www-authenticate", credentials.challenge.encode()),)
             return 401, "unauthorized", "a token or a user is missing, or is wrong", challenge
-        if credentials.is_anonymous and not self._is_own_name(headers.get(b"host")):
+        if credentials.is_anonymous and not is_own_name(headers.get(b"host"), self._names):
             # A page of another site that made its name point here must not read what is here.
             return 403, "unknown-host", "the server does not go by the name in Host", ()
         if scope["type"] == "websocket":
-            if not _is_same_origin(headers):
+            if not is_same_origin(headers):
                 return 403, "other-origin", "a page of another site may not read this feed", ()
             return None
         if scope["method"] not in _READING:
@@ -83,12 +81,15 @@ class Guard:
             return 413, "too-large", f"the body has more than {most} bytes", ()
         return None
 
-    def _goes_by(self, host: bytes | None) -> bool:
-        if host is None:
-            return True
-        name = host.decode("latin-1").lower()
-        name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
-        return name in self._names or _is_address(name)
+
+@lru_cache(256)
+def is_own_name(host: bytes | None, names: frozenset[str]) -> bool:
+    """Tell whether the header ``Host`` has an address, or a name that the server goes by."""
+    if host is None:
+        return True
+    name = host.decode("latin-1").lower()
+    name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+    return name in names or _is_address(name)
 
 
 def _is_address(name: str) -> bool:
@@ -99,7 +100,8 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _is_same_origin(headers: Mapping[bytes, bytes]) -> bool:
+def is_same_origin(headers: Mapping[bytes, bytes]) -> bool:
+    """Tell whether no page, or a page of this server, sends a request."""
     origin = headers.get(b"origin")
     if origin is None:
         return True

@@ -25,6 +25,8 @@ from penstock.config import (
     SERVER_TLS_KEY,
     SERVER_TOKENS,
     SERVER_USERS,
+    SERVER_WRITE_TOKENS,
+    SERVER_WRITE_USERS,
     StreamsConfig,
 )
 from penstock.errors import ConfigError
@@ -82,8 +84,10 @@ class ServerOptions:
         host = host.strip("[]")
         credentials = Credentials.of(
             full_tokens=config[SERVER_TOKENS],
+            write_tokens=config[SERVER_WRITE_TOKENS],
             read_tokens=config[SERVER_READ_TOKENS],
             full_users=config[SERVER_USERS],
+            write_users=config[SERVER_WRITE_USERS],
             read_users=config[SERVER_READ_USERS],
         )
         options = ServerOptions(

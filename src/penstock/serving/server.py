@@ -1,34 +1,15 @@
-"""A server in a thread of its own: Granian's embedded one, with one event loop.
-
-Granian reads and writes HTTP in Rust threads; the event loop only runs the answers. So one thread
-of Python serves, beside whatever else the process does.
-"""
+"""The server of an application that can be asked; ``penstock.serving.http_server`` serves it."""
 
 from __future__ import annotations
 
-import asyncio
-import importlib
-import logging
-import socket
 import ssl
-import threading
-import time
-from collections.abc import Callable
-from types import TracebackType
 
-from penstock.errors import ConfigError, UnavailableError
 from penstock.serving.application import Queryable
+from penstock.serving.http_server import HttpServer, missing_extra
 from penstock.serving.options import ServerOptions, Tls
 
-_log = logging.getLogger(__name__)
 
-_START_S = 10.0
-_STOP_S = 5.0
-#: A connection that has not sent its headers after this time is closed.
-_HEADERS_MS = 10_000
-
-
-class ServingServer:
+class ServingServer(HttpServer):
     """Serves an application over HTTP/1.1, HTTP/2 and websockets until it is stopped.
 
     Args:
@@ -40,160 +21,15 @@ class ServingServer:
     """
 
     def __init__(self, application: Queryable, options: ServerOptions | None = None) -> None:
-        self._options = options or ServerOptions()
+        options = options or ServerOptions()
         try:
-            from granian.server.embed import Server  # noqa: PLC0415 - an extra
-
             from penstock.serving.asgi import QueryApplication  # noqa: PLC0415 - an extra
         except ModuleNotFoundError as error:
-            raise ConfigError(
-                "missing-extra",
-                f"the server needs the package {error.name!r}",
-                fix='pip install "penstock[server]"',
-            ) from error
-        self._server_class = Server
-        self._application_class = QueryApplication
-        self._application = application
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._server: Server | None = None
-        self._app: QueryApplication | None = None
-        self._failure: BaseException | None = None
-        self._port = self._options.port
-        self._thread = threading.Thread(target=self._run, name="penstock-server", daemon=True)
-        self._is_stopped = False
-
-    @property
-    def port(self) -> int:
-        return self._port
-
-    @property
-    def url(self) -> str:
-        scheme = "http" if self._options.tls is None else "https"
-        host = self._options.host
-        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self._port}"
-
-    def start(self) -> ServingServer:
-        """Start to serve; return when requests are answered.
-
-        Raises:
-            UnavailableError: ``address-in-use``, or ``server-failed``.
-        """
-        self._port = self._free_port()
-        self._thread.start()
-        deadline = time.monotonic() + _START_S
-        while not self._answers():
-            if not self._thread.is_alive() or time.monotonic() > deadline:
-                self.stop()
-                raise UnavailableError(
-                    "server-failed",
-                    f"the server does not answer on {self._options.host}:{self._port}:"
-                    f" {self._failure or 'it did not start in time'}",
-                    fix="see the log for the reason",
-                )
-            time.sleep(0.01)
-        _log.info("%s is served at %s", self._application.application_id, self.url)
-        return self
-
-    def stop(self) -> None:
-        """Stop to serve; does nothing the second time."""
-        if self._is_stopped:
-            return
-        self._is_stopped = True
-        loop, server = self._loop, self._server
-        if loop is not None and server is not None and self._thread.is_alive():
-            loop.call_soon_threadsafe(self._end)
-        if self._thread.ident is not None:
-            self._thread.join(_STOP_S)
-
-    def _end(self) -> None:
-        # Feeds first: the server waits for answers that are under way.
-        if self._app is not None:
-            self._app.feeds.close()
-        if self._server is not None:
-            self._server.stop()  # type: ignore[no-untyped-call]
-
-    def __enter__(self) -> ServingServer:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    def _free_port(self) -> int:
-        """Return the port to bind, and say clearly if it is taken."""
-        host, port = self._options.host, self._options.port
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError as error:
-                raise UnavailableError(
-                    "address-in-use",
-                    f"the server cannot listen on {host}:{port}: {error.strerror}",
-                    fix="name another port in application.server, or end what listens there",
-                ) from error
-            return int(probe.getsockname()[1])
-
-    def _answers(self) -> bool:
-        if self._server is None:
-            return False
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._options.host, self._options.host)
-        try:
-            socket.create_connection((host, self._port), timeout=1.0).close()
-        except OSError:
-            return False
-        return True
-
-    def _run(self) -> None:
-        try:
-            with asyncio.Runner(loop_factory=_fast_loop()) as runner:
-                runner.run(self._serve())
-        except BaseException as error:  # noqa: BLE001 - told to the thread that starts it
-            self._failure = error
-            _log.error("the server has ended: %s", error)
-
-    async def _serve(self) -> None:
-        from granian.constants import Interfaces  # noqa: PLC0415 - an extra
-        from granian.http import HTTP1Settings  # noqa: PLC0415 - an extra
-
-        options = self._options
-        app = self._app = self._application_class(
-            self._application, options, _peer_tls(options.tls)
+            raise missing_extra(error) from error
+        tls = _peer_tls(options.tls)
+        super().__init__(
+            lambda: QueryApplication(application, options, tls), options, application.application_id
         )
-        tls = options.tls
-        server = self._server_class(
-            app,
-            address=options.host,
-            port=self._port,
-            interface=Interfaces.ASGINL,
-            log_enabled=False,
-            websockets=True,
-            # Hyper refuses smaller buffers; the guard has the exact limit.
-            http1_settings=HTTP1Settings(
-                header_read_timeout=_HEADERS_MS,
-                max_buffer_size=max(4 * options.limits.request_bytes, 8_192),
-            ),
-            ssl_cert=None if tls is None else tls.certificate,
-            ssl_key=None if tls is None else tls.key,
-        )
-        self._loop, self._server = asyncio.get_running_loop(), server
-        try:
-            await server.serve()
-        finally:
-            app.close()
-
-
-def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return what makes uvloop's event loop, if that is installed."""
-    try:
-        return importlib.import_module("uvloop").new_event_loop  # type: ignore[no-any-return]
-    except ModuleNotFoundError:
-        return None
 
 
 def _peer_tls(tls: Tls | None) -> ssl.SSLContext | None:

@@ -29,6 +29,13 @@ SERVER_TOKENS: Setting[tuple[str, ...]] = Setting(
     "Bearer tokens that may do everything: a list, or text with commas.",
     is_secret=True,
 )
+SERVER_WRITE_TOKENS: Setting[tuple[str, ...]] = Setting(
+    "penstock.server.write.tokens",
+    texts,
+    (),
+    "Bearer tokens that may read and, in an SQL server, write rows and statements.",
+    is_secret=True,
+)
 SERVER_READ_TOKENS: Setting[tuple[str, ...]] = Setting(
     "penstock.server.read.tokens",
     texts,
@@ -41,6 +48,13 @@ SERVER_USERS: Setting[tuple[tuple[str, str], ...]] = Setting(
     pairs,
     (),
     "Users of basic authentication: a dictionary from name to password, or name:password,...",
+    is_secret=True,
+)
+SERVER_WRITE_USERS: Setting[tuple[tuple[str, str], ...]] = Setting(
+    "penstock.server.write.users",
+    pairs,
+    (),
+    "Users of basic authentication with the rights of penstock.server.write.tokens.",
     is_secret=True,
 )
 SERVER_READ_USERS: Setting[tuple[tuple[str, str], ...]] = Setting(

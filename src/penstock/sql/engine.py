@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
+from penstock.sql.ast.statements import Explain
 from penstock.sql.catalog.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.execution import Execution
 from penstock.sql.functions.library import built_in_functions
@@ -22,11 +24,19 @@ from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.ksql_settings import application_id
 from penstock.sql.planner.identity import told_apart
+from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
-from penstock.sql.results import DeletedTopic, OutgoingRecord, PullResult, StatementResult
+from penstock.sql.results import (
+    DeletedTopic,
+    Outgoing,
+    OutgoingRecord,
+    PullResult,
+    StatementResult,
+)
 from penstock.sql.setting_names import check_given
 from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
+from penstock.sql.trial import Trial
 from penstock.topology.topology import Topology
 
 if TYPE_CHECKING:
@@ -99,28 +109,68 @@ class SqlEngine:
         Raises:
             SqlError: what is wrong, with line, column and the text at fault.
         """
-        execution = self._execution(self.catalog.copy())
-        done: list[tuple[StatementResult, list[OutgoingRecord | DeletedTopic]]] = []
+        trial = self.trial(script)
+        self.catalog = trial.catalog
+        self.register(trial)
+        if self._cluster is not None:
+            self._cluster.keep_paused()
+        return [self._settled(result, outgoing, answers) for result, outgoing in trial.done]
+
+    def trial(self, script: str, *, number: int | None = None) -> Trial:
+        """Run a script on a copy of the catalog, and change nothing outside of the copy.
+
+        Args:
+            script: Statements, each ended by a semicolon.
+            number: What ids of new queries end in; see ``penstock.sql.planner.identity``.
+
+        Raises:
+            SqlError: what is wrong, with line, column and the text at fault.
+        """
+        execution = self._execution(self.catalog.copy(), number)
+        done: list[tuple[StatementResult, list[Outgoing]]] = []
         for piece in split_statements(script):
             before = len(execution.outgoing)
             result = self._run(execution, piece, script)
             done.append((result, execution.outgoing[before:]))
-        self.catalog = execution.catalog
-        for row in execution.schemas:
-            register(row)
-        if self._cluster is not None:
-            self._cluster.keep_paused()
-        return [self._settled(result, outgoing, answers) for result, outgoing in done]
+        return Trial(execution.catalog, done, execution.schemas)
 
-    def _settled(
-        self, result: StatementResult, outgoing: list[OutgoingRecord | DeletedTopic], answers: bool
-    ) -> StatementResult:
-        """Do what a statement wants done once the whole script is accepted."""
+    def register(self, trial: Trial) -> None:
+        """Give the schemas of a script to the registry."""
+        for row in trial.schemas:
+            register(row)
+
+    def session(
+        self,
+        properties: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> SqlEngine:
+        """Return an engine for one request, over the same functions, registry and cluster.
+
+        It begins with a copy of the catalog, in which the properties and variables of the request
+        are in force. What it does to its catalog, this engine does not see.
+        """
+        made = copy.copy(self)
+        made.catalog = self.catalog.copy()
+        made.catalog.properties.update(properties or {})
+        made.catalog.variables.update({k.upper(): v for k, v in (variables or {}).items()})
+        made.outbox, made._local = [], []
+        if self._cluster is None:
+            made._send = made._keep
+        return made
+
+    def settle(self, outgoing: Iterable[Outgoing]) -> None:
+        """Write records and delete topics, as a statement that has been accepted wants it."""
         for each in outgoing:
             if isinstance(each, DeletedTopic):
                 self._delete(each)
             else:
                 self._send(each)
+
+    def _settled(
+        self, result: StatementResult, outgoing: list[Outgoing], answers: bool
+    ) -> StatementResult:
+        """Do what a statement wants done once the whole script is accepted."""
+        self.settle(outgoing)
         if answers and isinstance(result, PullResult) and result.query is not None:
             rows = self._answer(result.query)
             return replace(result, rows=tuple(tuple(row.values()) for row in rows))
@@ -220,6 +270,18 @@ class SqlEngine:
         lowering = self._execution(self.catalog).lowering(source.name)
         return lowering.topic_key_serde(source), lowering.topic_value_serde(source)
 
+    def explained(self, statement: Explain) -> tuple[QueryPlan, Topology]:
+        """Return the plan and the topology that an EXPLAIN asks for.
+
+        Raises:
+            SqlError: there is no such query, or the statement cannot be planned.
+        """
+        return self._execution(self.catalog).explained(statement)
+
+    def known_functions(self) -> FunctionRegistry:
+        """Return all functions: of the library, of the program, and of CREATE FUNCTION."""
+        return self._execution(self.catalog).functions
+
     # Running
 
     def local(self, *, over_columns: bool = False) -> LocalQueries:
@@ -255,10 +317,18 @@ class SqlEngine:
         running.sync()
         return running
 
-    def connect(self, config: Mapping[str, Any] | None = None) -> SparkQueries:
-        """Connect to Kafka and start nothing: statements know its topics from now on."""
+    def connect(
+        self, config: Mapping[str, Any] | None = None, *, keeps_paused: bool = True
+    ) -> SparkQueries:
+        """Connect to Kafka and start nothing: statements know its topics from now on.
+
+        Args:
+            config: Settings of Kafka Streams and Spark, as for ``run_on_spark``.
+            keeps_paused: Whether a topic remembers which queries are paused. A server knows it
+                from its command topic.
+        """
         module: Any = importlib.import_module(_SPARK)
-        running: SparkQueries = module.SparkQueries(self, config)
+        running: SparkQueries = module.SparkQueries(self, config, keeps_paused=keeps_paused)
         self._cluster = running
         self._send = running.send
         for record in self.outbox:
@@ -308,9 +378,11 @@ class SqlEngine:
             ).with_source(sql)
         return execution, statement
 
-    def _execution(self, catalog: Catalog) -> Execution:
+    def _execution(self, catalog: Catalog, number: int | None = None) -> Execution:
         look = None if self._cluster is None else self._cluster.topics
-        return Execution(catalog, self.functions, self.registry, self.config, look=look)
+        return Execution(
+            catalog, self.functions, self.registry, self.config, look=look, number=number
+        )
 
 
 def _placed(error: SqlError, statement: Node | None) -> SqlError:

@@ -26,7 +26,7 @@ from penstock.sql.catalog.schema_inference import (
 )
 from penstock.sql.format_errors import format_errors_as_sql
 from penstock.sql.functions.registry import FunctionRegistry
-from penstock.sql.planner.identity import insert_id_of, query_id_of
+from penstock.sql.planner.identity import insert_id_of, query_id_of, replaced_id_of
 from penstock.sql.planner.lowering import topology_of
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.plan import QueryPlan
@@ -77,6 +77,8 @@ class Execution:
     look: Callable[[], Mapping[str, TopicShape]] | None = None
     #: Rows whose schemas are registered once the whole script has been accepted.
     schemas: list[RowFormat] = field(default_factory=list)
+    #: The number that ids of new queries end in; None: ids follow from what queries write and read.
+    number: int | None = None
 
     @property
     def settings(self) -> dict[str, str]:
@@ -125,7 +127,7 @@ class Execution:
         if definitions.exists(statement):
             return _already(statement, sql)
         old = self.catalog.sources.get(statement.name)
-        query_id = query_id_of(statement.name, kind=statement.kind)
+        query_id = self._id_of(statement)
         plan = self._planner.create_as(statement, query_id)
         assert plan.sink is not None
         sink = replace(plan.sink, sql=sql)
@@ -151,7 +153,7 @@ class Execution:
                 "query-exists", f"a query {given} exists already", span=statement.span
             )
         plan = self._planner.insert_into(statement, given or "")
-        query_id = given or insert_id_of(plan, self.catalog.queries)
+        query_id = given or insert_id_of(plan, self.catalog.queries, self.number)
         is_named = given is not None
         plan = replace(plan, id=query_id, sql=sql, is_insert=True, is_named=is_named)
         topology = self.lowered(plan)
@@ -298,7 +300,12 @@ class Execution:
         )
 
     def explain(self, statement: ast.Explain, sql: str) -> StatementResult:
+        plan, topology = self.explained(statement)
         listing = Listing(self.catalog, self.functions, self.settings)
+        return listing.explained(plan, topology, sql)
+
+    def explained(self, statement: ast.Explain) -> tuple[QueryPlan, Topology]:
+        """Return the plan and the topology of a running query, or of a statement."""
         if statement.query_id is not None:
             query = self.catalog.queries.get(statement.query_id)
             if query is None:
@@ -308,9 +315,9 @@ class Execution:
                     fix=did_you_mean(statement.query_id, self.catalog.queries),
                     span=statement.span,
                 )
-            return listing.explained(query.plan, query.topology, sql)
-        plan = self._explained_plan(statement.statement)
-        return listing.explained(plan, self.lowered(plan), sql)
+            return query.plan, query.topology
+        plan: QueryPlan = self._explained_plan(statement.statement)
+        return plan, self.lowered(plan)
 
     def _explained_plan(self, statement: Query | ast.CreateAsSelect | ast.InsertInto | None) -> Any:
         match statement:
@@ -354,6 +361,10 @@ class Execution:
         sources = tuple(source.name for source in plan.sources)
         sink = None if plan.sink is None else plan.sink.name
         self.catalog.add_query(PersistentQuery(plan.id, sql, plan, topology, sources, sink))
+
+    def _id_of(self, statement: ast.CreateAsSelect) -> str:
+        replaced = replaced_id_of(statement.name, self.catalog.queries)
+        return replaced or query_id_of(statement.name, kind=statement.kind, number=self.number)
 
     def _partitions(self, plan: QueryPlan) -> int:
         assert plan.sink is not None

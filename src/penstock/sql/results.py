@@ -55,6 +55,10 @@ class DeletedTopic:
     subjects: tuple[str, ...] = ()
 
 
+#: What is done to topics for a statement.
+Outgoing = OutgoingRecord | DeletedTopic
+
+
 @dataclass(frozen=True, slots=True)
 class PrintResult(StatementResult):
     """What PRINT asks for; whoever has a cluster reads the records."""

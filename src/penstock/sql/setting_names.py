@@ -105,9 +105,14 @@ def check_given(settings: Mapping[str, str]) -> None:
             check_setting(name, value, None)
 
 
+def is_changeable(name: str) -> bool:
+    """Tell whether a statement may change a setting, or only who starts the engine."""
+    return name != PYTHON_FUNCTIONS
+
+
 def check_changeable(name: str, span: Span | None) -> None:
     """Refuse a setting that only who starts the engine may set."""
-    if name == PYTHON_FUNCTIONS:
+    if not is_changeable(name):
         raise AnalysisError(
             "fixed-setting",
             f"{name} cannot be changed by a statement",

@@ -17,21 +17,37 @@ _SHORT = {"STREAM": "CSAS", "TABLE": "CTAS"}
 _INSERT = "INSERTQUERY"
 
 
-def query_id_of(sink: str, *, kind: str) -> str:
+def query_id_of(sink: str, *, kind: str, number: int | None = None) -> str:
     """Return the id of CREATE ... AS SELECT: a stream or table has one query that makes it.
+
+    A server gives each command a number, and with it a dropped query that is created again gets a
+    new id.
 
     >>> query_id_of("VIEWS", kind="TABLE")
     'CTAS_VIEWS_0'
+    >>> query_id_of("VIEWS", kind="TABLE", number=6)
+    'CTAS_VIEWS_6'
     """
-    return f"{_SHORT[kind]}_{sink}_0"
+    return f"{_SHORT[kind]}_{sink}_{number or 0}"
 
 
-def insert_id_of(plan: QueryPlan, queries: Mapping[str, PersistentQuery]) -> str:
+def replaced_id_of(sink: str, queries: Mapping[str, PersistentQuery]) -> str | None:
+    """Return the id of the query that made a stream or table, which its replacement keeps."""
+    makers = (q for q in queries.values() if q.sink == sink and not q.plan.is_insert)
+    return next((query.id for query in makers), None)
+
+
+def insert_id_of(
+    plan: QueryPlan, queries: Mapping[str, PersistentQuery], number: int | None = None
+) -> str:
     """Return the id of INSERT INTO ... SELECT: what it writes, what it reads, and a number.
 
     The number tells statements apart that write and read the same, in the order of the script.
-    ``WITH (QUERY_ID='...')`` gives a statement an id of its own.
+    ``WITH (QUERY_ID='...')`` gives a statement an id of its own. Where commands have numbers, as
+    in a server, the number of the command is enough.
     """
+    if number is not None:
+        return f"{_INSERT}_{number}"
     prefix = _insert_prefix(plan)
     number = 0
     while f"{prefix}_{number}" in queries:

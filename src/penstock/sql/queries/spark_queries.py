@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
@@ -22,7 +22,7 @@ from penstock.runtime.settings import plan_fingerprint
 from penstock.runtime.spark.driver.removal import remove_application
 from penstock.runtime.spark.driver.topics import batches_topic
 from penstock.runtime.spark.exchange.batch_log import read_log
-from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.catalog.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.ksql_settings import DEFAULT_SERVICE, QUERY_DEFAULTS, SERVICE_ID
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.queries.following import todo
@@ -76,7 +76,13 @@ class SparkQueries:
     what CREATE made and ends what TERMINATE and DROP removed. ``spark.*`` settings go to Spark.
     """
 
-    def __init__(self, engine: SqlEngine, config: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        engine: SqlEngine,
+        config: Mapping[str, Any] | None = None,
+        *,
+        keeps_paused: bool = True,
+    ) -> None:
         self._engine = engine
         given = dict(config or {})
         if not given.get(BOOTSTRAP_SERVERS.name):
@@ -95,17 +101,28 @@ class SparkQueries:
         self._plans: dict[str, QueryPlan] = {}
         self._paused: set[str] = set()
         service_id = engine.config.get(SERVICE_ID, DEFAULT_SERVICE)
-        self._paused_log = PausedQueries(
-            paused_topic(service_id), self._admin, self._producer, self._records
-        )
-        self._learn_topics()
-        engine.catalog.learn_paused(self._paused_log.load())
+        self._paused_log: PausedQueries | None = None
+        engine.catalog.topics.update(self.partitions())
+        if keeps_paused:
+            self._paused_log = PausedQueries(
+                paused_topic(service_id), self._admin, self._producer, self._records
+            )
+            engine.catalog.learn_paused(self._paused_log.load())
+
+    @property
+    def config(self) -> StreamsConfig:
+        """Return the connection to Kafka, and the settings that every query begins with."""
+        return self._base
+
+    @property
+    def admin(self) -> Admin:
+        return self._admin
 
     # Topics and records
 
-    def _learn_topics(self) -> None:
-        for name, topic in self._admin.topics().items():
-            self._engine.catalog.topics[name] = len(topic.partitions)
+    def partitions(self) -> dict[str, int]:
+        """Ask the cluster how many partitions each of its topics has."""
+        return {name: len(topic.partitions) for name, topic in self._admin.topics().items()}
 
     def topics(self) -> dict[str, TopicShape]:
         """Ask the cluster for its topics."""
@@ -117,11 +134,15 @@ class SparkQueries:
         self._end_dropped()
         self._admin.delete_topics([topic], missing_ok=True)
 
-    def _make_topics(self) -> None:
-        """Makes the topics of streams and tables that are not there yet."""
-        existing, catalog = self._admin.topics(), self._engine.catalog
+    def make_topics(self, catalog: Catalog | None = None) -> None:
+        """Make the topics of streams and tables that are not there yet.
+
+        Args:
+            catalog: Whose streams and tables; without it, those of the engine.
+        """
+        existing, catalog = self._admin.topics(), catalog or self._engine.catalog
         missing: dict[str, DataSource] = {}
-        for source in self._engine.sources.values():
+        for source in catalog.sources.values():
             if source.topic not in existing:
                 missing.setdefault(source.topic, source)
         self._admin.create_topics(
@@ -136,7 +157,7 @@ class SparkQueries:
 
     def send(self, record: OutgoingRecord) -> None:
         """Write a record of INSERT VALUES to its topic; without a time it gets the present one."""
-        self._make_topics()
+        self.make_topics()
         given = record.timestamp
         time_ms = int(time.time() * 1000) if given is None else sendable_time(given)
         if given is not None and time_ms != given:
@@ -168,41 +189,66 @@ class SparkQueries:
             TopologyError: ``plan-changed``, if the state of a query belongs to another plan.
         """
         self._end_dropped()
-        self._make_topics()
+        self.make_topics()
         queries = self._engine.queries
         waiting = [query_id for query_id in queries if query_id not in self.applications]
         topologies = {query_id: self._engine.topology(query_id) for query_id in waiting}
-        self._check_upgrades(topologies)
+        self._check_upgrades((queries[name].plan, each) for name, each in topologies.items())
         for query_id, query in queries.items():
             is_paused = query.state == "PAUSED"
             if query_id in topologies:
-                started = self._started(query.plan, topologies[query_id], is_paused=is_paused)
-                self.applications[query_id] = started
-                self._plans[query_id] = query.plan
-            self._pause(query_id, is_paused=is_paused)
+                self._run(query.plan, topologies[query_id], is_paused=is_paused)
+            self.pause(query_id, is_paused=is_paused)
         self.keep_paused()
 
     def keep_paused(self) -> None:
         """Keep in Kafka which queries are paused."""
-        self._paused_log.keep(self._engine.catalog.paused)
+        if self._paused_log is not None:
+            self._paused_log.keep(self._engine.catalog.paused)
+
+    # One query
+
+    def start(self, query: PersistentQuery, topology: Topology) -> None:
+        """Start one query; its topics are made first.
+
+        Raises:
+            PenstockError: why it cannot start, such as ``plan-changed``.
+        """
+        self.make_topics()
+        self._check_upgrades([(query.plan, topology)])
+        self._run(query.plan, topology, is_paused=query.state == "PAUSED")
+
+    def _run(self, plan: QueryPlan, topology: Topology, *, is_paused: bool) -> None:
+        self.applications[plan.id] = self._started(plan, topology, is_paused=is_paused)
+        self._plans[plan.id] = plan
+
+    def stop(self, query_id: str) -> None:
+        """End one query after its current batch; its state stays."""
+        application = self.applications.pop(query_id, None)
+        if application is not None:
+            application.close()
+        self._plans.pop(query_id, None)
+        self._paused.discard(query_id)
+
+    def forget(self, query_id: str) -> None:
+        """Delete the state of a query that has ended for good: topics, group and folder."""
+        remove_application(self._admin, self._config_of_id(query_id))
 
     def _end_dropped(self) -> None:
         """End what was replaced, terminated or dropped; the last two lose their state."""
         catalog = self._engine.catalog
         work = todo(self._plans, catalog)
         for query_id in work.stop:
-            self.applications.pop(query_id).close()
-            del self._plans[query_id]
-            self._paused.discard(query_id)
+            self.stop(query_id)
         for query_id in work.forget:
-            remove_application(self._admin, self._config_of_id(query_id))
+            self.forget(query_id)
         catalog.ended.clear()
 
-    def _check_upgrades(self, topologies: Mapping[str, Topology]) -> None:
+    def _check_upgrades(self, wanted: Iterable[tuple[QueryPlan, Topology]]) -> None:
         """Refuse all queries if the state of one belongs to another plan: none is started."""
         existing = self._admin.topics()
-        for query_id, topology in topologies.items():
-            config = StreamsConfig(self._config_of(self._engine.queries[query_id].plan))
+        for plan, topology in wanted:
+            config = StreamsConfig(self._config_of(plan))
             log = batches_topic(config[APPLICATION_ID])
             if log in existing:
                 stored = read_log(log, consumer_settings(config, "restore")).plan_fingerprint
@@ -213,7 +259,8 @@ class SparkQueries:
         own = {APPLICATION_ID.name: self._engine.application_id(query_id)}
         return StreamsConfig({**self._config, **own})
 
-    def _pause(self, query_id: str, *, is_paused: bool) -> None:
+    def pause(self, query_id: str, *, is_paused: bool) -> None:
+        """Pause a running query, or let it go on."""
         if is_paused and query_id not in self._paused:
             self.applications[query_id].pause()
             self._paused.add(query_id)
@@ -278,7 +325,7 @@ class SparkQueries:
 
     def push(self, query: PushQuery) -> RunningPush:
         """Starts a push query; whoever reads its rows closes it."""
-        self._make_topics()
+        self.make_topics()
         self._admin.create_topic(query.id)
         application = self._started(query.plan, query.topology)
         own = {"group.id": query.id, "enable.auto.commit": False}
@@ -295,7 +342,7 @@ class SparkQueries:
 
     def pull(self, query: PullQuery) -> list[Row]:
         """Answers a pull query from what has been committed to the topics of its tables."""
-        self._make_topics()
+        self.make_topics()
         return query.rows(self._records)
 
     def _records(self, topic: str) -> Iterator[ProducedRecord]:

@@ -1,0 +1,113 @@
+"""What a command does to the catalog. It is the same on every node."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, replace
+
+import orjson
+
+from penstock.errors import PenstockError
+from penstock.server.commands.command import Command
+from penstock.server.commands.ids import TERMINATE_CLUSTER
+from penstock.server.commands.status import CommandStatus
+from penstock.sql.ast import administration as admin
+from penstock.sql.ast import statements as ast
+from penstock.sql.ast.node import Node
+from penstock.sql.catalog.catalog import Catalog
+from penstock.sql.catalog.schema_inference import registered_subjects
+from penstock.sql.engine import SqlEngine
+from penstock.sql.results import DeletedTopic, StatementResult
+from penstock.sql.syntax.parser import parse_statement
+from penstock.sql.trial import Trial
+
+DELETE_TOPICS = "deleteTopicList"
+#: Errors of a registry or a cluster that does not answer: running the command again may help.
+_PASSING = frozenset({"registry-unavailable", "broker-unreachable", "kafka-not-ready"})
+_PAUSE_S = 1.0
+_ATTEMPTS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEffect:
+    """The catalog after a command, and what its writer still has to do."""
+
+    status: CommandStatus
+    catalog: Catalog
+    #: Queries that ended for good.
+    ended: tuple[str, ...] = ()
+    deleted: tuple[DeletedTopic, ...] = ()
+
+
+def apply_command(engine: SqlEngine, command: Command) -> CommandEffect:
+    """Run a command on a copy of the catalog.
+
+    Raises:
+        PenstockError: the command cannot be run; the catalog stays as it is.
+    """
+    if command.id == TERMINATE_CLUSTER:
+        return _terminated(engine.catalog, command)
+    base = engine.catalog
+    session = engine.session(command.properties, command.variables)
+    session.catalog.topics.update(command.topics)
+    trial = _tried(session, command)
+    catalog = replace(trial.catalog, properties=base.properties, variables=base.variables)
+    statement = parse_statement(command.statement, session.catalog.variables)
+    if isinstance(statement, admin.AlterSystem):
+        catalog.properties = {**base.properties, statement.name: statement.value}
+    deleted = tuple(each for each in trial.outgoing if isinstance(each, DeletedTopic))
+    message = _message(statement, trial.results[0], base)
+    status = CommandStatus("SUCCESS", message, trial.results[0].query_id)
+    return CommandEffect(status, catalog, tuple(catalog.ended), deleted)
+
+
+def _tried(session: SqlEngine, command: Command) -> Trial:
+    for attempt in range(_ATTEMPTS):
+        try:
+            return session.trial(command.statement, number=command.number)
+        except PenstockError as error:
+            if error.code not in _PASSING or attempt == _ATTEMPTS - 1:
+                raise
+        time.sleep(_PAUSE_S)
+    raise AssertionError
+
+
+def _terminated(base: Catalog, command: Command) -> CommandEffect:
+    """End everything. Topics of sinks are deleted if one of the patterns fits their names."""
+    patterns = [re.compile(text) for text in orjson.loads(command.properties[DELETE_TOPICS])]
+    sinks = [query.plan.sink for query in base.queries.values() if query.plan.sink is not None]
+    deleted = {
+        sink.topic: DeletedTopic(sink.topic, registered_subjects(sink))
+        for sink in sinks
+        if any(pattern.fullmatch(sink.topic) for pattern in patterns)
+    }
+    status = CommandStatus("SUCCESS", "The cluster is terminated.")
+    return CommandEffect(status, Catalog(), tuple(base.queries), tuple(deleted.values()))
+
+
+def _message(statement: Node, result: StatementResult, base: Catalog) -> str:
+    """Say what was done, in ksqlDB's words, which clients show and some of them read."""
+    match statement:
+        case ast.CreateSource(kind):
+            return f"{kind.capitalize()} created"
+        case ast.CreateAsSelect() | ast.InsertInto():
+            return f"Created query with ID {result.query_id}"
+        case ast.DropSource(_, name):
+            dropped = base.sources.get(name)
+            if dropped is None:
+                return f"Source `{name}` does not exist."
+            return f"Source `{name}` (topic: {dropped.topic}) was dropped."
+        case ast.AlterSource():
+            return "Source altered"
+        case ast.CreateType(name):
+            return f"Registered custom type with name '{name}'"
+        case ast.DropType(name):
+            return f"Dropped type '{name}'"
+        case admin.ControlQuery(action):
+            done = {"TERMINATE": "terminated", "PAUSE": "paused", "RESUME": "resumed"}
+            return f"Query {done[action]}."
+        case admin.AlterSystem(name, value):
+            return f"System property {name} was set to {value}."
+        case _:
+            return result.message

@@ -1,0 +1,87 @@
+"""One command: a statement with everything that a node needs to run it, as bytes on the topic."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from penstock.errors import SerializationError
+
+#: The version of the format. A node that reads a newer one stops and says so.
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A statement on its way to every node. Nodes that run the same commands have equal catalogs.
+
+    So a command has what a node must not ask for itself: columns that came from a schema registry
+    are part of the statement, and ``topics`` has the partitions that its writer found.
+    """
+
+    #: ksqlDB's id, such as ``stream/ORDERS/create``.
+    id: str
+    statement: str
+    #: Settings in force for the statement, by name.
+    properties: Mapping[str, str] = field(default_factory=dict)
+    #: Variables in force for the statement, by name.
+    variables: Mapping[str, str] = field(default_factory=dict)
+    #: Partitions by topic, as the writer found them.
+    topics: Mapping[str, int] = field(default_factory=dict)
+    #: What ids of new queries end in. Numbers grow along the topic.
+    number: int = 0
+    #: Tells this command from all others, so that its writer recognises it.
+    token: str = field(default_factory=lambda: uuid4().hex)
+    version: int = VERSION
+
+    def to_bytes(self) -> bytes:
+        """Return the record's value, with a checksum over everything else in it."""
+        data = asdict(self)
+        return orjson.dumps({**data, "checksum": _checksum(data)})
+
+    @staticmethod
+    def of(value: bytes | None) -> Command:
+        """Read a record's value.
+
+        Raises:
+            SerializationError: ``bad-command`` or ``newer-command``.
+        """
+        try:
+            data = orjson.loads(value or b"")
+        except ValueError:
+            raise _bad("it is not JSON") from None
+        if not isinstance(data, dict):
+            raise _bad("it is not a JSON object")
+        version = data.get("version")
+        if not isinstance(version, int):
+            raise _bad("it has no version")
+        if version > VERSION:
+            raise SerializationError(
+                "newer-command",
+                f"the command has version {version}, and this server knows {VERSION}",
+                fix="run a server at least as new as the one that wrote it",
+            )
+        if data.pop("checksum", None) != _checksum(data):
+            raise _bad("its checksum does not fit")
+        try:
+            return replace(Command(id="", statement=""), **data)
+        except TypeError as error:
+            raise _bad(str(error)) from None
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    canonical = orjson.dumps(data, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(canonical).hexdigest()
+
+
+def _bad(why: str) -> SerializationError:
+    return SerializationError(
+        "bad-command",
+        f"a record of the command topic is not a command: {why}",
+        fix="find out who writes to the topic; then run: penstock server restore-commands",
+    )

@@ -1,0 +1,1 @@
+"""Results of statements, as the JSON that ksqlDB's clients read."""

@@ -1,0 +1,44 @@
+"""What the parts of the server that answer queries know of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.config import StreamsConfig
+from penstock.sql.engine import SqlEngine
+
+if TYPE_CHECKING:
+    from penstock.runtime.spark.driver.streams import KafkaStreams
+
+
+class QueryHost(Protocol):
+    """The server as pull and push queries see it: a catalog, a cluster, and running queries.
+
+    ``ServerNode`` implements it.
+    """
+
+    @property
+    def engine(self) -> SqlEngine:
+        """Return the engine with the catalog as of now. Callers only read it."""
+
+    @property
+    def config(self) -> StreamsConfig:
+        """Return how to reach Kafka, and the defaults of queries."""
+
+    def session(self, properties: Mapping[str, Any], variables: Mapping[str, str]) -> SqlEngine:
+        """Return an engine for one request: the same catalog, the request's settings in force.
+
+        Raises:
+            SqlError: ``unknown-setting`` or ``bad-setting``.
+        """
+
+    def running(self, query_id: str) -> KafkaStreams | None:
+        """Return the application of a persistent query on this node; None if it does not run."""
+
+    async def caught_up(self, sequence: int | None) -> None:
+        """Wait until this node has run the command with this sequence number.
+
+        Raises:
+            ServerError: ``not-caught-up``, if that takes too long.
+        """

@@ -1,0 +1,335 @@
+"""``ServerNode``: one server of a service, with the catalog, the command topic and the queries."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.config import StreamsConfig
+from penstock.errors import PenstockError
+from penstock.kafka.admin import Admin
+from penstock.kafka.admin_answers import Topic
+from penstock.server.applying import CommandEffect, apply_command
+from penstock.server.commands.command import Command
+from penstock.server.commands.ids import TERMINATE_CLUSTER
+from penstock.server.commands.log import CommandLog
+from penstock.server.commands.runner import CommandRunner, RunnerState
+from penstock.server.commands.status import CommandStatus
+from penstock.server.entities.facts import PartitionOffsets, Statuses
+from penstock.server.entities.listings import Entity
+from penstock.server.errors import BadRequestError, NotReadyError, ShutDownError
+from penstock.server.hosts import Hosts
+from penstock.server.options import NodeOptions
+from penstock.server.request import Request
+from penstock.server.supervision.supervisor import QueryFailure, QuerySupervisor
+from penstock.serving.credentials import Access
+from penstock.serving.metric import Metric
+from penstock.sql.engine import SqlEngine
+from penstock.sql.ksql_settings import application_id
+from penstock.sql.setting_names import check_changeable, check_setting
+
+if TYPE_CHECKING:
+    from penstock.runtime.spark.driver.streams import KafkaStreams
+    from penstock.server.connectors import Connectors
+    from penstock.sql.queries.spark_queries import SparkQueries
+
+_log = logging.getLogger("penstock.server")
+DENYLIST = "ksql.properties.overrides.denylist"
+
+
+class ServerNode:
+    """Runs statements and queries. Threads may share it; each request has a session of its own.
+
+    Statements that change something become commands. Every node, also the one that was asked,
+    runs commands only from the command topic, in the order of the topic.
+
+    Args:
+        options: The node's name, its service, and how long requests wait.
+        engine: The engine, without any stream, table or query.
+        cluster: The engine's connection to Kafka; None in tests without one.
+        supervisor: What runs the queries.
+        log: The command topic.
+        hosts: What is known of the other nodes.
+    """
+
+    def __init__(
+        self,
+        options: NodeOptions,
+        engine: SqlEngine,
+        supervisor: QuerySupervisor,
+        log: CommandLog,
+        *,
+        cluster: SparkQueries | None = None,
+        hosts: Hosts | None = None,
+    ) -> None:
+        self.options = options
+        self._engine, self.cluster, self.supervisor = engine, cluster, supervisor
+        self.hosts = hosts or Hosts(options.host)
+        self.runner = CommandRunner(log, self._apply, options.backup())
+        #: What runs connector statements; None refuses them.
+        self.connectors: Connectors | None = None
+        #: Further metrics, such as those of pull and push queries.
+        self.metric_sources: list[Callable[[], Iterable[Metric]]] = []
+        self._own: set[str] = set()
+        self._effects: dict[str, CommandEffect] = {}
+        self._denied = frozenset(filter(None, options.settings.get(DENYLIST, "").split(",")))
+        self.is_terminated = threading.Event()
+
+    # Life
+
+    def start(self) -> ServerNode:
+        """Run all commands of the topic, then start the queries that are left."""
+        self.runner.start()
+        if not self.runner.wait_ready(self.options.start_s):
+            raise NotReadyError(
+                "slow-commands",
+                f"the command topic was not read in {self.options.start_s:.0f} s",
+                fix="see whether Kafka and the schema registry answer",
+            )
+        self.supervisor.follow(self._engine.catalog)
+        self.supervisor.start()
+        self.hosts.start(self.own_statuses)
+        self._forget_orphans()
+        return self
+
+    def close(self) -> None:
+        """End the queries after their current batches; the service's other nodes go on."""
+        self.hosts.close()
+        self.runner.close()
+        self.supervisor.close()
+        if self.cluster is not None:
+            self.cluster.close()
+
+    def __enter__(self) -> ServerNode:
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # Requests
+
+    def execute(
+        self,
+        sql: str,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+        sequence: int | None = None,
+        *,
+        access: Access = Access.FULL,
+    ) -> list[Entity]:
+        """Run a script and return one entity per statement that has one.
+
+        Args:
+            sql: Statements, each ended by a semicolon.
+            properties: Settings in force for the script.
+            variables: Variables that the script may use.
+            sequence: A command sequence number to wait for.
+            access: What the caller may do.
+
+        Raises:
+            ServerError: what is wrong, with ksqlDB's error code.
+        """
+        self.wait_for(sequence)
+        return Request(self, properties or {}, variables or {}, access).run(sql)
+
+    @property
+    def engine(self) -> SqlEngine:
+        return self._engine
+
+    @property
+    def config(self) -> StreamsConfig:
+        return self.options.config
+
+    def session(
+        self, properties: Mapping[str, Any], variables: Mapping[str, str] | None = None
+    ) -> SqlEngine:
+        """Return an engine for one request: the same catalog, the request's settings in force.
+
+        Raises:
+            BadRequestError: ``fixed-setting`` for one that a request may not change.
+            SqlError: ``unknown-setting`` or ``bad-setting``.
+        """
+        return self._engine.session(self.checked(properties), variables)
+
+    def checked(self, properties: Mapping[str, Any]) -> dict[str, str]:
+        """Return the settings of a request as text."""
+        given = {}
+        for name, value in properties.items():
+            if name in self._denied:
+                raise BadRequestError(
+                    "fixed-setting", f"{name} cannot be changed: {DENYLIST} names it"
+                )
+            if value is None:
+                continue
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            check_changeable(name, None)
+            check_setting(name, text, None)
+            given[name] = text
+        return given
+
+    def running(self, query_id: str) -> KafkaStreams | None:
+        return self.supervisor.application(query_id)
+
+    def wait_for(self, sequence: int | None) -> None:
+        """Wait until this node has run the command with a sequence number."""
+        if sequence is not None and sequence >= 0:
+            self.runner.wait_for(sequence, self.options.catch_up_s)
+
+    async def caught_up(self, sequence: int | None) -> None:
+        if sequence is not None and self.runner.sequence < sequence:
+            await asyncio.to_thread(self.wait_for, sequence)
+
+    # Commands
+
+    def submit(self, prepare: Any) -> tuple[int, Command, CommandStatus] | None:
+        """Write a command, run it, and do what only its writer does: delete topics and state."""
+        written: list[str] = []
+
+        def own(number: int) -> Command | None:
+            command: Command | None = prepare(number)
+            if command is not None:
+                self._own.add(command.token)
+                written.append(command.token)
+            return command
+
+        try:
+            done = self.runner.submit(own)
+            if done is None:
+                return None
+            sequence, command = done
+            effect = self._effects.pop(command.token, None)
+            if effect is not None:
+                self._finish(effect)
+            status = self.runner.statuses.get(command.id) or CommandStatus("QUEUED")
+            return sequence, command, effect.status if effect is not None else status
+        finally:
+            for token in written:
+                self._own.discard(token)
+                self._effects.pop(token, None)
+
+    def _apply(self, command: Command) -> CommandStatus:
+        """Run one command of the topic, whichever node wrote it."""
+        effect = apply_command(self._engine, command)
+        self._engine.catalog = replace(effect.catalog, ended=[])
+        if self.runner.state is RunnerState.RUNNING:
+            self.supervisor.follow(self._engine.catalog)
+        if command.token in self._own:
+            self._effects[command.token] = effect
+        if command.id == TERMINATE_CLUSTER and self.runner.state is RunnerState.RUNNING:
+            self.is_terminated.set()
+        return effect.status
+
+    def _finish(self, effect: CommandEffect) -> None:
+        for query_id in effect.ended:
+            self.supervisor.forget(query_id)
+        if effect.deleted:
+            done = self.supervisor.afterwards(lambda: self._delete(effect.deleted), "topics")
+            done.wait(self.options.catch_up_s)
+
+    def _delete(self, topics: Sequence[Any]) -> None:
+        for deleted in topics:
+            for subject in deleted.subjects:
+                self._engine.registry.delete(subject)
+            if self.cluster is not None:
+                self.cluster.admin.delete_topics([deleted.topic], missing_ok=True)
+
+    def _forget_orphans(self) -> None:
+        """Delete what terminated queries have left, if their node died before it could."""
+        if self.cluster is None or self.runner.state is not RunnerState.RUNNING:
+            return
+        prefix = application_id(self._engine.config, "")
+        ending = "-penstock-batches"
+        found = [
+            name.removeprefix(prefix).removesuffix(ending)
+            for name in self.cluster.admin.topics()
+            if name.startswith(prefix) and name.endswith(ending)
+        ]
+        # A query is on the command topic before it has topics. So what is not in the catalog after
+        # all commands from before this moment were run, has ended.
+        self.runner.catch_up()
+        for query_id in found:
+            if query_id not in self._engine.catalog.queries:
+                _log.info("deleting what query %s has left", query_id)
+                self.supervisor.forget(query_id)
+
+    # What entities ask
+
+    @property
+    def admin(self) -> Admin | None:
+        return None if self.cluster is None else self.cluster.admin
+
+    @property
+    def host(self) -> str:
+        return self.options.host
+
+    def own_statuses(self) -> dict[str, str]:
+        return {name: self.supervisor.status(name) for name in self._engine.catalog.queries}
+
+    def statuses(self, query_id: str) -> Statuses:
+        return {
+            self.host: self.supervisor.status(query_id),
+            **self.hosts.statuses(query_id),
+        }
+
+    def failures(self, query_id: str) -> list[QueryFailure]:
+        return self.supervisor.failures(query_id)
+
+    def topics(self) -> Mapping[str, Topic]:
+        return {} if self.admin is None else self.admin.topics()
+
+    def application_id(self, query_id: str) -> str:
+        return self._engine.application_id(query_id)
+
+    def offsets(self, query_id: str) -> Mapping[str, list[PartitionOffsets]]:
+        query, admin = self._engine.catalog.queries.get(query_id), self.admin
+        if query is None or admin is None:
+            return {}
+        topics, known = {source.topic for source in query.plan.sources}, admin.topics()
+        places = [
+            (name, each.id) for name in topics & known.keys() for each in known[name].partitions
+        ]
+        starts, ends = admin.begin_offsets(places), admin.end_offsets(places)
+        try:
+            committed = admin.group_offsets(self.application_id(query_id), places)
+        except PenstockError:
+            committed = {}
+        found: dict[str, list[PartitionOffsets]] = {}
+        for topic, number in places:
+            place = topic, number
+            offsets = PartitionOffsets(
+                number, starts[place], ends[place], committed.get(place, starts[place])
+            )
+            found.setdefault(topic, []).append(offsets)
+        return found
+
+    def consumers(self) -> Mapping[str, tuple[int, int]]:
+        admin = self.admin
+        if admin is None:
+            return {}
+        found: dict[str, tuple[int, int]] = {}
+        for group in admin.groups():
+            members = len(admin.group(group.id).members)
+            for topic in {topic for topic, _ in admin.group_offsets(group.id)}:
+                count, groups = found.get(topic, (0, 0))
+                found[topic] = (count + members, groups + 1)
+        return found
+
+    # Health
+
+    @property
+    def server_status(self) -> str:
+        """The status of ``/info``: RUNNING, DEGRADED, TERMINATING or STARTING."""
+        if self.is_terminated.is_set():
+            return "TERMINATING"
+        return self.runner.state.value
+
+    def refuse_if_ended(self) -> None:
+        """Refuse requests after TERMINATE CLUSTER."""
+        if self.is_terminated.is_set():
+            raise ShutDownError(
+                "terminated", "the cluster has been terminated", fix="start it anew"
+            )

@@ -1,0 +1,315 @@
+"""One request to ``/ksql``: its statements are checked, all of them, and then run one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import PenstockError
+from penstock.model.sql.errors import SqlError
+from penstock.server.commands.command import Command
+from penstock.server.commands.ids import command_id_of
+from penstock.server.connectors import is_about_connectors
+from penstock.server.entities.facts import Facts
+from penstock.server.entities.listings import Entity, entity, listed
+from penstock.server.entities.queries import plan_description, query_description
+from penstock.server.entities.statuses import current_status
+from penstock.server.errors import (
+    AssertionFailedError,
+    BadRequestError,
+    BadStatementError,
+    QueryEndpointError,
+    ServerError,
+)
+from penstock.server.resolving import with_columns
+from penstock.server.security.masking import masked
+from penstock.server.security.roles import check_access
+from penstock.serving.credentials import Access
+from penstock.sql.ast import administration as admin
+from penstock.sql.ast import statements as ast
+from penstock.sql.ast.node import Node
+from penstock.sql.ast.queries import Query
+from penstock.sql.engine import SqlEngine
+from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
+
+if TYPE_CHECKING:
+    from penstock.server.node import ServerNode
+
+_SESSION = (admin.SetProperty, admin.UnsetProperty, admin.Define, admin.Undefine)
+_LISTING = (admin.Show, admin.DescribeSource, admin.DescribeAll, admin.DescribeFunction)
+_ROWS = (ast.InsertValues, ast.InsertRows, ast.DeleteFrom)
+_ASSERTING = (ast.AssertTopic, ast.AssertSchema)
+#: Statements that say something about the outside at the moment they run.
+_UNCHECKED = (*_LISTING, *_ASSERTING, ast.Explain)
+
+
+class Request:
+    """Runs one script. Settings and variables that it changes are in force until its end."""
+
+    def __init__(
+        self,
+        node: ServerNode,
+        properties: Mapping[str, Any],
+        variables: Mapping[str, str],
+        access: Access,
+    ) -> None:
+        self._node, self._access = node, access
+        try:
+            self._properties = node.checked(properties)
+        except SqlError as error:
+            raise BadRequestError(error.code, error.message, error.fix) from None
+        self._variables = {name.upper(): str(value) for name, value in variables.items()}
+
+    def run(self, sql: str) -> list[Entity]:
+        """Check all statements, then run them; an error has the entities before it."""
+        self._node.refuse_if_ended()
+        pieces = _pieces(sql)
+        properties, variables = dict(self._properties), dict(self._variables)
+        self._check(pieces)
+        self._properties, self._variables = properties, variables
+        entities: list[Entity] = []
+        for piece in pieces:
+            try:
+                found = self._executed(piece)
+            except ServerError as error:
+                error.entities = [*entities, *error.entities]
+                raise
+            if found is not None:
+                entities.append(found)
+        self._warn(entities)
+        return entities
+
+    def _warn(self, entities: list[Entity]) -> None:
+        problem = self._node.runner.problem
+        if problem is not None:
+            for each in entities:
+                each["warnings"] = [*each["warnings"], {"message": problem.message}]
+
+    # Checking
+
+    def _check(self, pieces: list[StatementText]) -> None:
+        """Run the script on a copy of the catalog, so that a bad one changes nothing at all."""
+        session = self._session()
+        is_checked = False
+        for piece in pieces:
+            statement = self._parsed(piece)
+            check_access(statement, self._access, shown_text(piece.text))
+            self._refuse_queries(statement, piece)
+            if isinstance(statement, _UNCHECKED) or is_about_connectors(statement):
+                continue
+            if not is_checked and command_id_of(statement) is not None:
+                self._learn_topics(session)
+                is_checked = True
+            session.catalog = self._tried(session, piece).catalog
+            self._take_session(statement)
+
+    def _refuse_queries(self, statement: Node, piece: StatementText) -> None:
+        if isinstance(statement, Query | admin.PrintTopic):
+            raise QueryEndpointError(
+                "query-endpoint",
+                "SELECT and PRINT are for the endpoints /query and /query-stream",
+                fix="send the statement to /query",
+                statement=shown_text(piece.text),
+            )
+        if isinstance(statement, admin.RunScript):
+            raise BadStatementError(
+                "run-script",
+                "RUN SCRIPT reads a file of the client, and the server has none",
+                fix="send the statements of the script",
+                statement=shown_text(piece.text),
+            )
+
+    def _parsed(self, piece: StatementText) -> Node:
+        try:
+            return parse_statement(piece.text, self._variables)
+        except SqlError as error:
+            raise _refused(error.with_source(piece.text), piece) from None
+
+    def _tried(self, session: SqlEngine, piece: StatementText, number: int | None = None) -> Any:
+        try:
+            return session.trial(piece.text, number=number)
+        except PenstockError as error:
+            raise _refused(error, piece) from None
+
+    def _session(self) -> SqlEngine:
+        return self._node.engine.session(self._properties, self._variables)
+
+    def _learn_topics(self, session: SqlEngine) -> None:
+        if self._node.cluster is not None:
+            session.catalog.topics.update(self._node.cluster.partitions())
+
+    # Running
+
+    def _executed(self, piece: StatementText) -> Entity | None:
+        statement, shown = self._parsed(piece), shown_text(piece.text)
+        if isinstance(statement, _SESSION):
+            self._tried(self._session(), piece)
+            self._take_session(statement)
+            return None
+        if is_about_connectors(statement):
+            return self._connector(statement, piece)
+        if isinstance(statement, _LISTING):
+            return self._guarded(piece, lambda: listed(statement, shown, self._facts()))
+        if isinstance(statement, ast.Explain):
+            return self._guarded(piece, lambda: self._explained(statement, shown))
+        if isinstance(statement, _ASSERTING):
+            return self._asserted(statement, piece)
+        if isinstance(statement, _ROWS):
+            trial = self._tried(self._session(), piece)
+            self._guarded(piece, lambda: self._node.engine.settle(trial.outgoing))
+            return None
+        return self._distributed(statement, piece)
+
+    def _take_session(self, statement: Node) -> None:
+        """Keep what SET, UNSET, DEFINE and UNDEFINE say, for the statements behind them."""
+        match statement:
+            case admin.SetProperty(name, value):
+                self._properties |= self._node.checked({name: value})
+            case admin.UnsetProperty(name):
+                self._properties.pop(name, None)
+            case admin.Define(name, value):
+                self._variables[name.upper()] = value
+            case admin.Undefine(name):
+                self._variables.pop(name.upper(), None)
+            case _:
+                pass
+
+    def _facts(self) -> Facts:
+        session = self._session()
+        return Facts(
+            session.catalog,
+            session.known_functions(),
+            {**self._node.options.settings, **session.catalog.properties},
+            self._node,
+            self._properties,
+        )
+
+    def _guarded(self, piece: StatementText, work: Any) -> Any:
+        try:
+            return work()
+        except PenstockError as error:
+            raise _refused(error, piece) from None
+
+    def _explained(self, statement: ast.Explain, sql: str) -> Entity:
+        facts = self._facts()
+        if statement.query_id is not None:
+            query = facts.catalog.queries.get(statement.query_id)
+            if query is not None:
+                described = query_description(query, facts)
+                return entity("queryDescription", sql, queryDescription=described)
+        plan, topology = self._session().explained(statement)
+        kind = "PERSISTENT" if plan.sink is not None else "PUSH"
+        described = plan_description(plan, topology, sql, kind)
+        return entity("queryDescription", sql, queryDescription=described)
+
+    def _asserted(self, statement: Node, piece: StatementText) -> Entity:
+        shown = shown_text(piece.text)
+        try:
+            self._session().trial(piece.text)
+        except PenstockError as error:
+            if error.code == "assertion-failed":
+                raise AssertionFailedError(error.code, error.message, error.fix) from None
+            raise _refused(error, piece) from None
+        if isinstance(statement, ast.AssertTopic):
+            return entity("assert_topic", shown, topicName=statement.name, exists=statement.exists)
+        assert isinstance(statement, ast.AssertSchema)
+        return entity(
+            "assert_schema", shown,
+            subject=statement.subject, id=statement.schema_id, exists=statement.exists,
+        )  # fmt: skip
+
+    def _connector(self, statement: Node, piece: StatementText) -> Entity:
+        connectors = self._node.connectors
+        if connectors is None:
+            raise BadStatementError(
+                "no-connect",
+                "there is no Kafka Connect to run connectors",
+                fix="set ksql.connect.url",
+                statement=shown_text(piece.text),
+            )
+        settings = {**self._node.options.settings, **self._properties}
+        found: Entity = self._guarded(
+            piece, lambda: connectors.execute(statement, shown_text(piece.text), settings)
+        )
+        return found
+
+    # Commands
+
+    def _distributed(self, statement: Node, piece: StatementText) -> Entity:
+        """Write a command, after the statement was checked against all commands before it."""
+        command_id = command_id_of(statement)
+        if command_id is None:
+            raise BadStatementError(
+                "not-supported",
+                f"{type(statement).__name__} cannot be run here",
+                statement=shown_text(piece.text),
+            )
+        node, shown = self._node, shown_text(piece.text)
+        node.runner.refuse_if_degraded()
+        found: list[str] = []
+
+        def prepare(number: int) -> Command | None:
+            session = self._session()
+            self._learn_topics(session)
+            trial = self._tried(session, piece, number)
+            if trial.results[0].kind == "exists":
+                found.append(trial.results[0].message)
+                return None
+            self._guarded(piece, lambda: self._make_way(trial))
+            return Command(
+                id=command_id,
+                statement=with_columns(statement, trial.catalog, piece.text),
+                properties=dict(self._properties),
+                variables=dict(self._variables),
+                topics=_touched(statement, trial.catalog),
+                number=number,
+            )
+
+        done = node.submit(prepare)
+        if done is None:
+            return entity("warning_entity", shown, message=found[-1])
+        sequence, command, status = done
+        if isinstance(statement, admin.ControlQuery) and statement.action == "RESUME":
+            node.supervisor.retry(statement.query_id)
+        if status.status == "ERROR":
+            raise BadStatementError("command-failed", status.message, statement=shown)
+        return current_status(shown, command.id, status, sequence)
+
+    def _make_way(self, trial: Any) -> None:
+        """Make topics and register schemas, before any node starts to use them."""
+        self._node.engine.register(trial)
+        if self._node.cluster is not None:
+            self._node.cluster.make_topics(trial.catalog)
+
+
+def _touched(statement: Node, catalog: Any) -> dict[str, int]:
+    """Return the partitions of the topic that a statement creates a stream or table over."""
+    if not isinstance(statement, ast.CreateSource | ast.CreateAsSelect):
+        return {}
+    source = catalog.sources.get(statement.name)
+    if source is None or source.topic not in catalog.topics:
+        return {}
+    return {source.topic: catalog.topics[source.topic]}
+
+
+def _pieces(sql: str) -> list[StatementText]:
+    try:
+        pieces = list(split_statements(sql))
+    except SqlError as error:
+        raise BadStatementError(error.code, str(error), statement=shown_text(sql)) from None
+    if not pieces:
+        raise BadRequestError("no-statement", "the request has no statement", fix="send one")
+    return pieces
+
+
+def _refused(error: PenstockError, piece: StatementText) -> ServerError:
+    """Return the error of one statement as clients get it: ksqlDB's code, our text."""
+    if isinstance(error, ServerError):
+        error.statement = error.statement or shown_text(piece.text)
+        return error
+    return BadStatementError(error.code, str(error), statement=shown_text(piece.text))
+
+
+def shown_text(sql: str) -> str:
+    """Return a statement as entities and errors show it: secrets masked, with its semicolon."""
+    return f"{masked(sql).rstrip().removesuffix(';')};"

@@ -1,0 +1,122 @@
+"""``/ksql`` and what belongs to it: statements, their status, and the end of a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.routing import BaseRoute, Route
+
+from penstock.server.applying import DELETE_TOPICS
+from penstock.server.commands.command import Command
+from penstock.server.commands.ids import TERMINATE_CLUSTER
+from penstock.server.entities.statuses import command_status, current_status
+from penstock.server.errors import BadRequestError, ForbiddenError, NotFoundError
+from penstock.server.node import ServerNode
+from penstock.server.rest.replies import answering, body_of
+from penstock.serving.credentials import Access
+from penstock.sql.setting_names import check_changeable, check_setting
+
+_TERMINATE = "TERMINATE CLUSTER;"
+
+
+class StatementRoutes:
+    """Runs statements that come over HTTP, each request in a thread of its own."""
+
+    def __init__(self, node: ServerNode) -> None:
+        self._node = node
+
+    def routes(self) -> list[BaseRoute]:
+        return [
+            Route("/ksql", answering(self.ksql), methods=["POST"]),
+            Route("/ksql/terminate", answering(self.terminate), methods=["POST"]),
+            Route("/status", answering(self.all_statuses), methods=["GET"]),
+            Route("/status/{id:path}", answering(self.status), methods=["GET"]),
+            Route("/is_valid_property/{name}", answering(self.is_valid_property), methods=["GET"]),
+        ]
+
+    async def ksql(self, request: Request) -> Any:
+        body = await body_of(request)
+        sql = body.get("ksql")
+        if not isinstance(sql, str):
+            raise BadRequestError("bad-body", "the body has no text 'ksql'", fix="send one")
+        sequence = body.get("commandSequenceNumber")
+        if not isinstance(sequence, int | None) or isinstance(sequence, bool):
+            raise BadRequestError("bad-body", "commandSequenceNumber is not a whole number")
+        await self._node.caught_up(sequence)
+        return await asyncio.to_thread(
+            self._node.execute,
+            sql,
+            mapping(body, "streamsProperties"),
+            mapping(body, "sessionVariables"),
+            access=access_of(request),
+        )
+
+    async def terminate(self, request: Request) -> Any:
+        body = await body_of(request)
+        if access_of(request) < Access.FULL:
+            raise ForbiddenError("forbidden", "ending the cluster needs the role admin")
+        patterns = body.get("deleteTopicList") or []
+        if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
+            raise BadRequestError("bad-body", "deleteTopicList is no list of texts")
+        for text in patterns:
+            try:
+                re.compile(text)
+            except re.error:
+                raise BadRequestError("bad-pattern", f"Invalid pattern: {text}") from None
+        return [await asyncio.to_thread(self._terminate, patterns)]
+
+    def _terminate(self, patterns: list[str]) -> Any:
+        def prepare(number: int) -> Command:
+            properties = {DELETE_TOPICS: orjson.dumps(patterns).decode()}
+            return Command(
+                id=TERMINATE_CLUSTER, statement=_TERMINATE, properties=properties, number=number
+            )
+
+        self._node.refuse_if_ended()
+        done = self._node.submit(prepare)
+        assert done is not None
+        sequence, command, status = done
+        return current_status(_TERMINATE, command.id, status, sequence)
+
+    async def all_statuses(self, request: Request) -> Any:
+        statuses = self._node.runner.statuses.all()
+        return {"commandStatuses": {name: status.status for name, status in statuses.items()}}
+
+    async def status(self, request: Request) -> Any:
+        command_id = request.path_params["id"]
+        status = self._node.runner.statuses.get(command_id)
+        if status is None:
+            raise NotFoundError("unknown-command", f"there was no command {command_id!r}")
+        return command_status(status)
+
+    async def is_valid_property(self, request: Request) -> Any:
+        name = request.path_params["name"]
+        self._node.checked({name: None})
+        check_changeable(name, None)
+        check_setting(name, None, None)
+        return True
+
+
+def mapping(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return an object inside a body.
+
+    Raises:
+        BadRequestError: ``bad-body``.
+    """
+    value = body.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise BadRequestError("bad-body", f"{name} is no JSON object")
+    return value
+
+
+def access_of(request: Request) -> Access:
+    """Return what the caller may do, as the guard found it."""
+    found: Access = request.scope.get("penstock.access", Access.FULL)
+    return found

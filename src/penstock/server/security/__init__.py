@@ -1,0 +1,1 @@
+"""Who may run which statement, and what must not be shown."""

@@ -1,0 +1,103 @@
+"""The first thing a request to the SQL server meets: its size, who asks, and by which name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from penstock.server.errors import TooLargeError
+from penstock.server.rest.replies import json_reply
+from penstock.serving.credentials import Access
+from penstock.serving.guard import is_own_name, is_same_origin
+from penstock.serving.options import ServerOptions
+
+#: What may be asked without credentials: probes of whoever runs the server.
+_OPEN_PATHS = ("/chc/live", "/chc/ready")
+#: Its body never ends; the route reads it row by row.
+_STREAMED_PATHS = ("/inserts-stream",)
+
+Refusal = tuple[int, int, str, Mapping[str, str]]
+
+
+class SqlGuard:
+    """Passes on what is allowed, with ``penstock.access`` in the scope.
+
+    Without any credentials the server listens only on loopback, and everyone there may do all.
+    """
+
+    def __init__(self, inner: ASGIApp, options: ServerOptions) -> None:
+        self._inner, self._options = inner, options
+        self._names = options.names | {"localhost", options.host.lower()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._inner(scope, receive, send)
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        scope["penstock.headers"] = headers
+        refusal = self._refusal(scope, headers)
+        if refusal is None:
+            await self._inner(scope, receive, send)
+        elif scope["type"] == "websocket":
+            # A connection that is closed before it is accepted is answered 403.
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            status, code, message, more = refusal
+            body = {"@type": "generic_error", "error_code": code, "message": message}
+            await json_reply(body, status, more)(scope, receive, send)
+
+    def _refusal(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Refusal | None:
+        too_large = self._too_large(scope, headers)
+        if too_large is not None:
+            return too_large
+        credentials = self._options.credentials
+        access = Access.FULL
+        if not credentials.is_anonymous:
+            access = credentials.access(headers.get(b"authorization"))
+        scope["penstock.access"] = access
+        if access is Access.NONE and scope["path"] not in _OPEN_PATHS:
+            challenge = {"www-authenticate": credentials.challenge}
+            return 401, 40100, "a token or a user is missing, or is wrong", challenge
+        if credentials.is_anonymous and not is_own_name(headers.get(b"host"), self._names):
+            # A page of another site that made its name point here must not read what is here.
+            return 403, 40300, "the server does not go by the name in Host", {}
+        if not is_same_origin(headers):
+            # A page of another site could make the browser of somebody here run statements.
+            return 403, 40300, "a page of another site may not ask this server", {}
+        return None
+
+    def _too_large(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Refusal | None:
+        most = self._options.limits.request_bytes
+        if len(scope["raw_path"] or b"") + len(scope["query_string"]) > most:
+            return 414, 41400, f"the URL has more than {most} bytes", {}
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > most:
+            return 431, 43100, f"the headers have more than {most} bytes", {}
+        size = headers.get(b"content-length", b"0")
+        if not size.isdigit() or int(size[:20]) > most:
+            return 413, 41300, f"the body has more than {most} bytes", {}
+        return None
+
+
+class BodyLimit:
+    """Refuses a body that turns out too large, for senders that do not say how large it is."""
+
+    def __init__(self, inner: ASGIApp, most: int) -> None:
+        self._inner, self._most = inner, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in _STREAMED_PATHS:
+            await self._inner(scope, receive, send)
+            return
+        seen = 0
+
+        async def limited() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._most:
+                raise TooLargeError("too-large", f"the body has more than {self._most} bytes")
+            return message
+
+        await self._inner(scope, limited, send)

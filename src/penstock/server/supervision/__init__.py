@@ -1,0 +1,1 @@
+"""Persistent queries: start them, watch them, start them again."""

@@ -1,0 +1,279 @@
+"""Persistent queries of one node: start what the catalog has, watch it, start it again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from penstock.runtime.states import State
+from penstock.server.supervision.error_class import ErrorClass, error_classifier
+from penstock.sql.catalog.catalog import Catalog, PersistentQuery
+from penstock.sql.planner.identity import told_apart
+from penstock.topology.topology import Topology
+
+if TYPE_CHECKING:
+    from penstock.runtime.spark.driver.streams import KafkaStreams
+
+_log = logging.getLogger("penstock.server")
+
+QueryStatus = Literal["RUNNING", "PAUSED", "ERROR"]
+FIRST_PAUSE = "ksql.query.retry.backoff.initial.ms"
+LONGEST_PAUSE = "ksql.query.retry.backoff.max.ms"
+ERRORS_KEPT = "ksql.query.error.max.queue.size"
+_LOOK_S = 0.1
+_CLEAN_AGAIN_S = 2.0
+_CLEAN_ATTEMPTS = 15
+_ENDED = (State.ERROR, State.PENDING_ERROR, State.NOT_RUNNING)
+
+
+class QueryRuntime(Protocol):
+    """What runs queries; ``SparkQueries`` is one."""
+
+    @property
+    def applications(self) -> Mapping[str, KafkaStreams]: ...
+    def start(self, query: PersistentQuery, topology: Topology) -> None: ...
+    def stop(self, query_id: str) -> None: ...
+    def pause(self, query_id: str, *, is_paused: bool) -> None: ...
+    def forget(self, query_id: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFailure:
+    """One failure of a query, as SHOW QUERIES EXTENDED and DESCRIBE EXTENDED list it."""
+
+    time_ms: int
+    message: str
+    error_class: ErrorClass
+
+
+@dataclass(slots=True)
+class _Watched:
+    """What the supervisor knows of one query."""
+
+    query: PersistentQuery
+    failures: deque[QueryFailure]
+    failed_in_a_row: int = 0
+    restarts: int = 0
+    #: When it may be started, by the monotonic clock.
+    due: float = 0.0
+    started: float = 0.0
+
+
+@dataclass(slots=True)
+class _Cleaning:
+    """Work that waits until a query has ended on all nodes, such as deleting its topics."""
+
+    work: Callable[[], None]
+    what: str
+    due: float = 0.0
+    attempts: int = 0
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class QuerySupervisor:
+    """Makes the running queries those of the catalog, in a thread of its own.
+
+    A query that fails is started again after a pause, which doubles with every failure, as in
+    ksqlDB. What a query does is asked of the query itself, so a dead one never shows RUNNING.
+
+    Args:
+        runtime: What runs the queries.
+        settings: ksqlDB's settings of the node.
+        clock: The time in seconds, for tests.
+    """
+
+    def __init__(
+        self,
+        runtime: QueryRuntime,
+        settings: Mapping[str, str],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._runtime, self._clock = runtime, clock
+        self._classify = error_classifier(settings)
+        self._first_s = float(settings.get(FIRST_PAUSE, 15_000)) / 1000
+        self._longest_s = float(settings.get(LONGEST_PAUSE, 900_000)) / 1000
+        self._kept = int(settings.get(ERRORS_KEPT, 10))
+        self._lock = threading.Lock()
+        self._catalog = Catalog()
+        self._watched: dict[str, _Watched] = {}
+        self._cleanings: list[_Cleaning] = []
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="penstock-queries", daemon=True)
+
+    # What the node tells it
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def follow(self, catalog: Catalog) -> None:
+        """Take a new catalog: its queries are to run, and no others."""
+        with self._lock:
+            self._catalog = catalog
+        self._wake.set()
+
+    def forget(self, query_id: str) -> None:
+        """Delete the state of a query once it has ended; tried again while others still run it."""
+
+        def work() -> None:
+            # A new query may have the id by now; then the state is its own.
+            if query_id not in self._runtime.applications:
+                self._runtime.forget(query_id)
+
+        self._clean(work, f"the state of {query_id}")
+
+    def afterwards(self, work: Callable[[], None], what: str) -> threading.Event:
+        """Do something once queries that were dropped have ended; the event says when."""
+        return self._clean(work, what)
+
+    def retry(self, query_id: str | None) -> None:
+        """Start failed queries now, and not at the end of their pause."""
+        with self._lock:
+            for name, watched in self._watched.items():
+                if query_id in (None, name):
+                    watched.due = 0.0
+        self._wake.set()
+
+    def close(self, timeout_s: float = 60.0) -> None:
+        """End all queries after their current batches."""
+        self._closing.set()
+        self._wake.set()
+        if self._thread.ident is not None:
+            self._thread.join(timeout_s)
+        for query_id in list(self._runtime.applications):
+            self._runtime.stop(query_id)
+
+    # What others ask
+
+    def application(self, query_id: str) -> KafkaStreams | None:
+        return self._runtime.applications.get(query_id)
+
+    def status(self, query_id: str) -> QueryStatus:
+        """Return what a query of the catalog does on this node, as it is right now."""
+        application = self._runtime.applications.get(query_id)
+        watched = self._watched.get(query_id)
+        if application is None:
+            has_failed = watched is not None and watched.failed_in_a_row > 0
+            return "ERROR" if has_failed else self._wanted_status(query_id)
+        if application.state in _ENDED:
+            return "ERROR"
+        return self._wanted_status(query_id)
+
+    def _wanted_status(self, query_id: str) -> QueryStatus:
+        query = self._catalog.queries.get(query_id)
+        return "PAUSED" if query is not None and query.state == "PAUSED" else "RUNNING"
+
+    def failures(self, query_id: str) -> list[QueryFailure]:
+        """Return the last failures of a query, oldest first."""
+        watched = self._watched.get(query_id)
+        return [] if watched is None else list(watched.failures)
+
+    def restarts(self) -> dict[str, int]:
+        """Return how often each query was started again after a failure."""
+        return {name: watched.restarts for name, watched in list(self._watched.items())}
+
+    # The thread
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            try:
+                self.step()
+            except Exception:  # noqa: BLE001 - the other queries must be watched on
+                _log.exception("the supervisor of queries failed and goes on")
+            self._wake.wait(_LOOK_S)
+            self._wake.clear()
+
+    def step(self) -> None:
+        """Compare what runs with the catalog once, and do what is to be done."""
+        with self._lock:
+            catalog = self._catalog
+        self._end_others(catalog)
+        self._clean_up()
+        for query in list(catalog.queries.values()):
+            if self._closing.is_set():
+                return
+            watched = self._watched.get(query.id)
+            if watched is None:
+                watched = _Watched(query, deque(maxlen=self._kept))
+                self._watched[query.id] = watched
+            was_paused, watched.query = watched.query.state == "PAUSED", query
+            if was_paused and query.state == "RUNNING":
+                watched.due = 0.0
+            self._look_at(watched, catalog)
+
+    def _end_others(self, catalog: Catalog) -> None:
+        """End queries that are gone from the catalog, or have another plan there."""
+        for query_id, watched in list(self._watched.items()):
+            wanted = catalog.queries.get(query_id)
+            if wanted is None or wanted.plan is not watched.query.plan:
+                self._runtime.stop(query_id)
+                del self._watched[query_id]
+
+    def _look_at(self, watched: _Watched, catalog: Catalog) -> None:
+        query_id = watched.query.id
+        application = self._runtime.applications.get(query_id)
+        if application is not None and application.state in _ENDED:
+            error = application.error or RuntimeError("the query ended by itself")
+            self._runtime.stop(query_id)
+            self._failed(watched, error)
+        elif application is not None:
+            self._runtime.pause(query_id, is_paused=watched.query.state == "PAUSED")
+            if watched.failed_in_a_row and self._clock() - watched.started > self._longest_s:
+                watched.failed_in_a_row = 0
+        elif self._clock() >= watched.due:
+            self._begin(watched, catalog)
+
+    def _begin(self, watched: _Watched, catalog: Catalog) -> None:
+        query = watched.query
+        watched.restarts += bool(watched.failed_in_a_row)
+        try:
+            self._runtime.start(query, told_apart(query, catalog.queries))
+        # Anything may keep a query from its start; the others do not care.
+        except Exception as error:  # noqa: BLE001
+            self._runtime.stop(query.id)
+            self._failed(watched, error)
+            return
+        watched.started = self._clock()
+        _log.info("query %s runs", query.id)
+
+    def _failed(self, watched: _Watched, error: BaseException) -> None:
+        watched.failed_in_a_row += 1
+        pause_s = min(self._first_s * 2 ** (watched.failed_in_a_row - 1), self._longest_s)
+        watched.due = self._clock() + pause_s
+        failure = QueryFailure(int(time.time() * 1000), str(error), self._classify(error))
+        watched.failures.append(failure)
+        _log.error(
+            "query %s failed (%s) and is started again in %.1f s: %s",
+            watched.query.id, failure.error_class, pause_s, error,
+        )  # fmt: skip
+
+    # Cleaning up
+
+    def _clean(self, work: Callable[[], None], what: str) -> threading.Event:
+        cleaning = _Cleaning(work, what)
+        with self._lock:
+            self._cleanings.append(cleaning)
+        self._wake.set()
+        return cleaning.done
+
+    def _clean_up(self) -> None:
+        for cleaning in list(self._cleanings):
+            if self._clock() < cleaning.due:
+                continue
+            try:
+                cleaning.work()
+            except Exception as error:  # noqa: BLE001 - tried again, then told
+                cleaning.attempts += 1
+                cleaning.due = self._clock() + _CLEAN_AGAIN_S
+                if cleaning.attempts < _CLEAN_ATTEMPTS:
+                    continue
+                _log.warning("%s could not be deleted: %s", cleaning.what, error)
+            with self._lock:
+                self._cleanings.remove(cleaning)
+            cleaning.done.set()
