@@ -21,6 +21,7 @@ from penstock.cli.registry import registry
 from penstock.cli.reset.command import reset
 from penstock.cli.run import run
 from penstock.cli.serve import serve
+from penstock.cli.server import app as server
 from penstock.cli.sql.commands import app as sql
 from penstock.cli.topics import app as topics
 from penstock.kafka.distribution import KAFKA_VERSION
@@ -39,6 +40,7 @@ app.command()(demo)
 app.command()(run)
 app.command()(serve)
 app.add_typer(sql, name="sql")
+app.add_typer(server, name="server")
 app.command()(plan)
 app.command()(reset)
 app.add_typer(broker, name="broker")

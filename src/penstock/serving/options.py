@@ -70,8 +70,12 @@ class ServerOptions:
     names: frozenset[str] = frozenset()
 
     @staticmethod
-    def of(config: StreamsConfig) -> ServerOptions | None:
+    def of(config: StreamsConfig, *, opens: str = "read all stores") -> ServerOptions | None:
         """Return what the configuration says; None if it names no ``application.server``.
+
+        Args:
+            config: The configuration.
+            opens: What somebody without credentials could do, for errors and warnings.
 
         Raises:
             ConfigError: ``open-server``: an address other than loopback without credentials, or
@@ -105,25 +109,24 @@ class ServerOptions:
             ),
             names=frozenset({public.rpartition(":")[0].strip("[]").lower()}),
         )
-        options.check(is_open_allowed=config[SERVER_ALLOW_ANONYMOUS])
+        options.check(is_open_allowed=config[SERVER_ALLOW_ANONYMOUS], opens=opens)
         return options
 
-    def check(self, *, is_open_allowed: bool) -> None:
+    def check(self, *, is_open_allowed: bool, opens: str = "read all stores") -> None:
         """Refuse to be open to the network by accident, and warn when it is on purpose."""
         if is_loopback(self.host):
             return
         if self.credentials.is_anonymous and not is_open_allowed:
             raise ConfigError(
                 "open-server",
-                f"the server would listen on {self.host}, where others can read all stores"
-                " without a token",
+                f"the server would listen on {self.host}, where others can {opens} without a token",
                 fix="set penstock.server.read.tokens, bind 127.0.0.1 with penstock.server.listen,"
                 " or set penstock.server.allow.anonymous if that is wanted",
             )
         if self.credentials.is_anonymous:
             _log.warning(
-                "everyone who reaches %s:%d can read all stores: no token is needed",
-                self.host, self.port,
+                "everyone who reaches %s:%d can %s: no token is needed",
+                self.host, self.port, opens,
             )  # fmt: skip
         elif self.tls is None:
             _log.warning(

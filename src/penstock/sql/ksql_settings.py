@@ -54,6 +54,22 @@ KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
     KsqlSetting(
         "ksql.assert.schema.default.timeout.ms", "1000", "How long ASSERT SCHEMA waits by default."
     ),
+    KsqlSetting(
+        "ksql.query.retry.backoff.initial.ms", "15000", "Pause before a failed query starts again."
+    ),
+    KsqlSetting(
+        "ksql.query.retry.backoff.max.ms", "900000", "Longest pause; it doubles with each failure."
+    ),
+    KsqlSetting(
+        "ksql.query.error.max.queue.size", "10", "Failures of a query that a server keeps."
+    ),
+    KsqlSetting(
+        "ksql.server.command.response.timeout.ms", "5000", "How long a request waits for commands."
+    ),
+    KsqlSetting("ksql.metastore.backup.location", "", "Folder for the copy of the command topic."),
+    KsqlSetting("ksql.advertised.listener", "", "Address by which other servers know a server."),
+    KsqlSetting("ksql.extension.dir", "", "Folder with functions in Python for a server."),
+    KsqlSetting("ksql.properties.overrides.denylist", "", "Settings that requests may not change."),
 )
 
 #: Settings that take a whole number from 1 on.
@@ -69,19 +85,19 @@ _FAMILIES = (
 )
 #: What ksqlDB has and what changes nothing here: scripts that set it run all the same.
 _WITHOUT_EFFECT = frozenset({
-    "ksql.access.validator.enable", "ksql.advertised.listener",
+    "ksql.access.validator.enable",
     "ksql.authorization.cache.expiry.time.secs", "ksql.authorization.cache.max.entries",
-    "ksql.cast.strings.preserve.nulls", "ksql.create.or.replace.enabled", "ksql.extension.dir",
+    "ksql.cast.strings.preserve.nulls", "ksql.create.or.replace.enabled",
     "ksql.fail.on.deserialization.error", "ksql.fail.on.production.error",
     "ksql.fetch.remote.hosts.max.timeout.seconds", "ksql.headers.columns.enabled",
     "ksql.heartbeat.enable", "ksql.hidden.topics", "ksql.insert.into.values.enabled",
     "ksql.internal.listener", "ksql.internal.topic.min.insync.replicas",
     "ksql.internal.topic.replicas", "ksql.json_sr.converter.deserializer.enabled",
     "ksql.lag.reporting.enable", "ksql.lambdas.enabled", "ksql.max.push.queries",
-    "ksql.metastore.backup.location", "ksql.metrics.extension", "ksql.metrics.tags.custom",
+    "ksql.metrics.extension", "ksql.metrics.tags.custom",
     "ksql.multicol.key.format.enabled", "ksql.nested.error.set.null", "ksql.persistent.prefix",
-    "ksql.properties.overrides.denylist", "ksql.pull.queries.enable", "ksql.queries.file",
-    "ksql.query.cleanup.shutdown.timeout.ms", "ksql.query.error.max.queue.size",
+    "ksql.pull.queries.enable", "ksql.queries.file",
+    "ksql.query.cleanup.shutdown.timeout.ms",
     "ksql.query.persistent.active.limit", "ksql.query.persistent.max.bytes.buffering.total",
     "ksql.query.pull.consistency.token.enabled", "ksql.query.pull.enable.standby.reads",
     "ksql.query.pull.forwarding.timeout.ms", "ksql.query.pull.interpreter.enabled",
@@ -95,7 +111,6 @@ _WITHOUT_EFFECT = frozenset({
     "ksql.query.push.v2.latest.reset.age.ms", "ksql.query.push.v2.max.catchup.consumers",
     "ksql.query.push.v2.max.hourly.bandwidth.megabytes", "ksql.query.push.v2.metrics.enabled",
     "ksql.query.push.v2.new.latest.delay.ms", "ksql.query.push.v2.registry.installed",
-    "ksql.query.retry.backoff.initial.ms", "ksql.query.retry.backoff.max.ms",
     "ksql.query.status.running.threshold.seconds",
     "ksql.query.transient.max.bytes.buffering.total", "ksql.readonly.topics",
     "ksql.rowpartition.rowoffset.enabled", "ksql.runtime.feature.shared.enabled",

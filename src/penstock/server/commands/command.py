@@ -33,8 +33,8 @@ class Command:
     variables: Mapping[str, str] = field(default_factory=dict)
     #: Partitions by topic, as the writer found them.
     topics: Mapping[str, int] = field(default_factory=dict)
-    #: What ids of new queries end in. Numbers grow along the topic.
-    number: int = 0
+    #: What ids of new queries end in. Numbers grow along the topic. None: see ``headless``.
+    number: int | None = 0
     #: Tells this command from all others, so that its writer recognises it.
     token: str = field(default_factory=lambda: uuid4().hex)
     version: int = VERSION

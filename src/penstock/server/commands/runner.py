@@ -235,7 +235,7 @@ class CommandRunner:
         status = self._applied(command)
         with self._changed:
             self.statuses.set(command.id, status)
-            self._next_number = max(self._next_number, command.number + 1)
+            self._next_number = max(self._next_number, (command.number or 0) + 1)
             if command.token in self._tried:
                 self._tried[command.token] = (entry.offset, command)
             self._done_offset = entry.offset

@@ -1,0 +1,179 @@
+"""``penstock server``: run an SQL server with ksqlDB's REST interface."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli.command_group import CommandGroup
+from penstock.cli.connection import BootstrapOption, read_properties
+from penstock.cli.output import JsonOption, print_done, print_json, print_note
+from penstock.cli.private_broker import new_broker
+from penstock.cli.quiet import configure_logging
+from penstock.cli.run import project_broker
+from penstock.cli.sql.commands import needing_sql, pairs
+from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, SERVER_LISTEN, StreamsConfig
+from penstock.errors import InvalidArgumentError
+
+app = typer.Typer(
+    help="Run an SQL server with ksqlDB's REST interface.", cls=CommandGroup, no_args_is_help=False
+)
+_SERVER = "penstock.server.sql_server"
+
+FileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", metavar="FILE", exists=True, dir_okay=False,
+        help="Settings as name=value lines, such as ksql-server.properties.",
+    ),
+]  # fmt: skip
+SettingOption = Annotated[
+    list[str] | None,
+    typer.Option("--setting", "-c", metavar="NAME=VALUE", help="A setting; wins over the file."),
+]
+
+
+@app.callback(invoke_without_command=True)
+def server(
+    context: typer.Context,
+    config: FileOption = None,
+    setting: SettingOption = None,
+    queries_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries-file", metavar="FILE", exists=True, dir_okay=False,
+            help="Run the statements of this file, and take no others.",
+        ),
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option("--listen", metavar="HOST:PORT", help="Where to answer over HTTP."),
+    ] = None,
+    bootstrap: BootstrapOption = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print the log to standard error.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Run an SQL server until Ctrl-C or SIGTERM.
+
+    It answers on 127.0.0.1:8088 unless told otherwise. Its statements and queries are kept in
+    Kafka, so the next start goes on with them. Without a broker in --bootstrap, in the settings or
+    in the project a private one is started, and everything is gone at the end.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    configure_logging(is_verbose=verbose)
+    settings = merged_settings(config, setting, bootstrap)
+    if listen is not None:
+        settings[SERVER_LISTEN.name] = listen
+    asked = stop_signals()
+    with ExitStack() as stack:
+        if not settings.get(BOOTSTRAP_SERVERS.name):
+            here, line = stack.enter_context(new_broker())
+            line.stop()
+            settings |= here
+            print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
+        running = new_server(settings, queries_file)
+        with running:
+            _tell(running, as_json=as_json)
+            asked.wait()
+    if not as_json:
+        print_done("stopped cleanly")
+
+
+@app.command("restore-commands")
+def restore(
+    backup: Annotated[
+        Path | None,
+        typer.Option(
+            "--backup", metavar="FILE", exists=True, dir_okay=False,
+            help="The copy of the command topic; without it, the one of this server.",
+        ),
+    ] = None,
+    config: FileOption = None,
+    setting: SettingOption = None,
+    bootstrap: BootstrapOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Make a damaged command topic anew from its copy. All servers of the service must be stopped.
+
+    Every server keeps a copy in the folder ksql.metastore.backup.location. The topic is deleted
+    and written again. Queries keep their ids and their state.
+    """
+    settings = merged_settings(config, setting, bootstrap)
+    options = needing_sql("penstock.server.options")
+    restoring = needing_sql("penstock.server.commands.restore")
+    kafka = {name: value for name, value in settings.items() if not name.startswith("ksql.")}
+    checked = StreamsConfig({APPLICATION_ID.name: "penstock-sql-restore", **kafka})
+    file = backup or options.backup_file(settings, checked)
+    if not file.is_file():
+        raise InvalidArgumentError(
+            "no-backup",
+            f"there is no copy of the command topic in {str(file)!r}",
+            fix="name one with --backup",
+        )
+    service_id = options.NodeOptions(settings=settings).service_id
+    good, bad = restoring.readable(file)
+    if not yes:
+        typer.confirm(
+            f"Delete the command topic of service {service_id!r} and write the {len(good)} commands"
+            f" of {file} ({len(bad)} unreadable)?",
+            abort=True,
+        )
+    done = restoring.restore_commands(checked, service_id, file)
+    if as_json:
+        print_json({"commands": done.commands, "skipped": list(done.skipped), "file": str(file)})
+    else:
+        print_done(f"{done.commands} commands restored from {file}")
+
+
+def merged_settings(
+    file: Path | None, given: list[str] | None, bootstrap: str | None
+) -> dict[str, Any]:
+    """Return the settings of a server.
+
+    ``--bootstrap`` wins over ``--setting``, that over the file, and that over the project's broker.
+    """
+    settings: dict[str, Any] = dict(project_broker())
+    if file is not None:
+        settings |= read_properties(file)
+    settings |= pairs("--setting", given)
+    if bootstrap is not None:
+        settings[BOOTSTRAP_SERVERS.name] = bootstrap
+    return settings
+
+
+def new_server(settings: dict[str, Any], queries_file: Path | None = None) -> Any:
+    """Return a server with everything it can do; it is not started."""
+    made = needing_sql(_SERVER)
+    return made.SqlServer(settings, queries_file=queries_file)
+
+
+def stop_signals() -> threading.Event:
+    """Return an event that Ctrl-C and SIGTERM set."""
+    asked = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        asked.set()
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, ask)
+    return asked
+
+
+def _tell(running: Any, *, as_json: bool) -> None:
+    node = running.node
+    if as_json:
+        service = node.options.service_id
+        print_json({"url": running.url, "service": service, "state": "ready"}, indent=False)
+    else:
+        queries = len(node.engine.queries)
+        print_done(f"SQL server on {running.url}, with {queries} persistent queries")

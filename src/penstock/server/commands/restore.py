@@ -1,0 +1,53 @@
+"""Make the command topic anew from its copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.config import StreamsConfig
+from penstock.errors import SerializationError
+from penstock.kafka.admin import Admin
+from penstock.kafka.client_config import admin_settings
+from penstock.server.commands.backup import read_backup
+from penstock.server.commands.command import Command
+from penstock.server.commands.log import Entry, KafkaCommandLog, commands_topic
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """How many commands were written, and the offsets of lines that are no commands."""
+
+    commands: int
+    skipped: tuple[int, ...]
+
+
+def readable(file: Path) -> tuple[list[Entry], tuple[int, ...]]:
+    """Return the commands of a copy, and the offsets of those that cannot be read."""
+    good, bad = [], []
+    for entry in read_backup(file):
+        try:
+            Command.of(entry.value)
+        except SerializationError:
+            bad.append(entry.offset)
+        else:
+            good.append(entry)
+    return good, tuple(bad)
+
+
+def restore_commands(config: StreamsConfig, service_id: str, file: Path) -> Restored:
+    """Delete the command topic and write it anew from a copy; all servers must be stopped.
+
+    Commands keep their numbers, so queries keep their ids and their state.
+    """
+    good, bad = readable(file)
+    admin = Admin(admin_settings(config))
+    admin.delete_topics([commands_topic(service_id)], missing_ok=True)
+    log = KafkaCommandLog(config, service_id)
+    try:
+        log.become_writer()
+        for entry in good:
+            log.write(entry.key or b"", entry.value or b"")
+    finally:
+        log.close()
+    return Restored(len(good), bad)
