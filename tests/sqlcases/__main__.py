@@ -2,8 +2,8 @@
 
 Runs cases of the SQL dialect through the public engine, without Kafka and Spark, and prints what
 disagrees, what is excepted and why, a table per file, and how many agree. ``--spark`` runs them on
-Spark against a broker; ``--columns`` asks instead whether columns change anything. ``--sample N``
-takes N of them, the same ones each time.
+Spark against a broker, ``--rest`` through a server over HTTP; ``--columns`` asks instead whether
+columns change anything. ``--sample N`` takes N of them, the same ones each time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
     wanted = [case for case in cases if _is_wanted(case, options.only)]
     all_verdicts: list[list[Verdict]] = []
     try:
-        if options.spark:
+        if options.rest:
+            all_verdicts.append(_over_rest(_sampled(wanted, options.sample)))
+        elif options.spark:
             all_verdicts.append(_on_spark(wanted, options.sample))
         else:
             runs = [run for name, run in ENGINES.items() if options.engine in (name, "both")]
@@ -73,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=1, help="processes to run cases in")
     parser.add_argument("--log", action="store_true", help="keep the log of processing errors")
     parser.add_argument("--spark", action="store_true", help="run on Spark and a real broker")
+    parser.add_argument("--rest", action="store_true", help="run through a server, over HTTP")
     parser.add_argument(
         "--engine", choices=(*ENGINES, "both"), default="both",
         help="each record as a batch over columns where it can, by record, or both ways",
@@ -102,13 +105,24 @@ def _on_spark(cases: list[Case], size: int | None) -> list[Verdict]:
     skipped = Counter(reason for case in cases if (reason := skip_reason(case)) is not None)
     for reason, number in skipped.most_common():
         print(f"left out: {number} because {reason}")
-    _STATEMENTS.update({(case.file, case.name): case.statements for case in chosen})
+    return _told_one_by_one(chosen, check_on_spark(chosen))
+
+
+def _told_one_by_one(cases: list[Case], found: Iterable[Verdict]) -> list[Verdict]:
+    _STATEMENTS.update({(case.file, case.name): case.statements for case in cases})
     verdicts = []
-    for verdict in check_on_spark(chosen):
+    for verdict in found:
         verdicts.append(verdict)
         mark = "agrees" if verdict.agrees else "DISAGREES"
         print(f"{len(verdicts):4} {mark:9} {verdict.file}: {verdict.name}", flush=True)
     return verdicts
+
+
+def _over_rest(cases: list[Case]) -> list[Verdict]:
+    # A server is heavy: whoever runs cases in process need not load it.
+    from tests.sqlcases.over_rest import check_over_rest  # noqa: PLC0415
+
+    return _told_one_by_one(cases, check_over_rest(cases))
 
 
 _STATEMENTS: dict[tuple[str, str], list[str]] = {}

@@ -17,7 +17,7 @@ from itertools import count, groupby
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from penstock import StreamsConfig
 from penstock.kafka.admin import Admin
@@ -31,6 +31,7 @@ from penstock.testing.sql.script import ScriptTopics
 from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions
 from tests.sqlcases.schemas import register_schemas
+from tests.sqlcases.topic_reading import committed_records
 from tests.sqlcases.verdict import Verdict, guarded
 
 #: A multiple of the windows' sizes: Kafka's C client writes no time 0.
@@ -138,7 +139,7 @@ class _Run:
         ]
         sinks = {q.plan.sink.topic for q in self._engine.queries.values() if q.plan.sink}
         for topic in {record["topic"] for record in expected} | (set() if expected else sinks):
-            self._script.records[topic] = list(self._read(topic))
+            self._script.records[topic] = list(committed_records(self._servers, topic))
         found = self._script.differences(expected)
         return found and self._by_key(expected)
 
@@ -167,33 +168,6 @@ class _Run:
                 self._written[record.topic] = self._written.get(record.topic, 0) + 1
             assert self._producer.flush(30.0) == 0
             assert running.run_until_idle(120.0), "queries are not idle after two minutes"
-
-    def _read(self, topic: str) -> Iterator[ProducedRecord]:
-        """Gives the committed records of a topic, those of the case's input included."""
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self._servers,
-                "group.id": "sql-cases-reader",
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-                "enable.auto.commit": False,
-            }
-        )
-        consumer.assign([TopicPartition(topic, 0, 0)])
-        try:
-            while True:
-                message = consumer.poll(30.0)
-                assert message is not None, f"no answer while reading {topic}"
-                error = message.error()
-                if error is not None:
-                    assert error.code() == KafkaError._PARTITION_EOF, error
-                    return
-                yield ProducedRecord(
-                    topic, message.key(), message.value(), message.timestamp()[1],
-                    tuple(message.headers() or ()), 0,
-                )  # fmt: skip
-        finally:
-            consumer.close()
 
     def close(self) -> None:
         own = [topic for topic in self._admin.topics() if self._name in topic]

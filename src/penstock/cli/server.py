@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.command_group import CommandGroup
 from penstock.cli.connection import BootstrapOption, read_properties
 from penstock.cli.output import JsonOption, print_done, print_json, print_note
 from penstock.cli.private_broker import new_broker
@@ -21,10 +20,8 @@ from penstock.cli.sql.commands import needing_sql, pairs
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, SERVER_LISTEN, StreamsConfig
 from penstock.errors import InvalidArgumentError
 
-app = typer.Typer(
-    help="Run an SQL server with ksqlDB's REST interface.", cls=CommandGroup, no_args_is_help=False
-)
-_SERVER = "penstock.server.sql_server"
+app = typer.Typer(help="Run an SQL server with ksqlDB's REST interface.", no_args_is_help=False)
+_SERVER = "penstock.server.composition"
 
 FileOption = Annotated[
     Path | None,
@@ -153,8 +150,7 @@ def merged_settings(
 
 def new_server(settings: dict[str, Any], queries_file: Path | None = None) -> Any:
     """Return a server with everything it can do; it is not started."""
-    made = needing_sql(_SERVER)
-    return made.SqlServer(settings, queries_file=queries_file)
+    return needing_sql(_SERVER).new_server(settings, queries_file=queries_file)
 
 
 def stop_signals() -> threading.Event:

@@ -25,6 +25,7 @@ class CommandBackup:
         file.parent.mkdir(parents=True, exist_ok=True)
         self._known = [entry.value for entry in read_backup(file)] if file.exists() else []
         self._checked = 0
+        _cut_half_line(file)
         self._out = file.open("ab")
 
     @property
@@ -70,6 +71,16 @@ class CommandBackup:
 
     def close(self) -> None:
         self._out.close()
+
+
+def _cut_half_line(file: Path) -> None:
+    """Remove what a process wrote of a line before it was killed: the command was not run."""
+    if not file.exists():
+        return
+    content = file.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(file, whole)
 
 
 def read_backup(file: Path) -> Iterator[Entry]:

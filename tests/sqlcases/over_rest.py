@@ -1,0 +1,359 @@
+"""Runs cases through a real server: statements and queries go over HTTP, rows come from Kafka.
+
+One server with one broker and one Spark session serves all cases. Topics of a case carry a prefix
+of their own, and everything that a case created is dropped after it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+import httpx
+from confluent_kafka import Producer
+
+from penstock.errors import PenstockError
+from penstock.kafka.admin import Admin
+from penstock.kafka.clients import sendable_time
+from penstock.kafka.embedded import EmbeddedBroker
+from penstock.registry.registry import MemoryRegistry
+from penstock.runtime.local.outbox import ProducedRecord
+from penstock.server.composition import new_server
+from penstock.server.sql_server import SqlServer
+from penstock.testing.sql.records import load
+from penstock.testing.sql.script import ScriptTopics
+from tests.sqlcases.cases import Case
+from tests.sqlcases.functions import functions
+from tests.sqlcases.schemas import register_schemas
+from tests.sqlcases.topic_reading import committed_records
+from tests.sqlcases.verdict import Verdict, guarded
+
+_TOPIC = re.compile(r"(\bKAFKA_TOPIC\s*=\s*')([^']*)'", re.IGNORECASE)
+_PREFIX = "ksql.output.topic.name.prefix"
+_JSON = {"accept": "application/vnd.ksql.v1+json"}
+_PROTOBUF = {"accept": "application/vnd.ksql.v1+protobuf"}
+_IDLE_S = 90.0
+_ANSWER_S = 60.0
+_KINDS = {"KsqlStatementErrorMessage": "statement_error", "KsqlErrorMessage": "generic_error"}
+_numbers = count(1)
+
+
+class RefusedError(Exception):
+    """The server answered with an error."""
+
+    def __init__(self, status: int, body: Any) -> None:
+        super().__init__(f"{status}: {body}")
+        self.status, self.body = status, body
+
+
+@dataclass(slots=True)
+class RestServer:
+    """A server with all that a case needs of it."""
+
+    server: SqlServer
+    servers: str
+    admin: Admin
+    producer: Producer
+    client: httpx.Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = httpx.Client(base_url=self.server.url, timeout=_ANSWER_S)
+
+    def ksql(self, sql: str, properties: dict[str, Any]) -> list[dict[str, Any]]:
+        body = {"ksql": sql, "streamsProperties": properties}
+        return list(_answer(self.client.post("/ksql", json=body, headers=_JSON)))
+
+    def query(self, sql: str, properties: dict[str, Any], headers: dict[str, str]) -> list[Any]:
+        body = {"ksql": sql, "streamsProperties": properties}
+        return list(_answer(self.client.post("/query", json=body, headers=headers)))
+
+
+def _answer(response: httpx.Response) -> Any:
+    data = load(response.content) if response.content else []
+    if response.status_code != 200:
+        raise RefusedError(response.status_code, data)
+    return data
+
+
+@contextmanager
+def rest_server() -> Iterator[RestServer]:
+    """Start a broker and a server."""
+    with EmbeddedBroker() as broker, tempfile.TemporaryDirectory() as folder:
+        settings = {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "state.dir": folder,
+            "ksql.service.id": "rest_cases_",
+            "penstock.server.listen": "127.0.0.1:0",
+            "ksql.streams.auto.offset.reset": "earliest",
+            "auto.offset.reset": "earliest",
+            "commit.interval.ms": "10",
+            "statestore.cache.max.bytes": "0",
+            "spark.ui.enabled": "false",
+        }
+        server = new_server(settings, functions=functions(), registry=MemoryRegistry())
+        servers = broker.bootstrap_servers
+        with server:
+            producer = Producer(
+                {
+                    "bootstrap.servers": servers,
+                    "linger.ms": 1,
+                    "partitioner": "murmur2_random",
+                }
+            )
+            yield RestServer(server, servers, Admin({"bootstrap.servers": servers}), producer)
+
+
+def check_over_rest(cases: Iterable[Case]) -> Iterator[Verdict]:
+    """Start a server, and give a verdict per case."""
+    with rest_server() as rest:
+        for case in cases:
+            yield guarded(case, _Run(case, rest).problems)
+
+
+class _Run:
+    """One case on the server."""
+
+    def __init__(self, case: Case, rest: RestServer) -> None:
+        self._prefix = f"c{next(_numbers)}_"
+        self._case, self._rest = case, rest
+        self._statements = [
+            _TOPIC.sub(rf"\g<1>{self._prefix}\g<2>'", text) for text in case.statements
+        ]
+        self._properties: dict[str, Any] = {**case.settings, _PREFIX: self._prefix}
+        first = [i for i, text in enumerate(self._statements) if text.startswith("SELECT ")]
+        cut = first[0] if first else len(self._statements)
+        self._admin, self._queries = self._statements[:cut], self._statements[cut:]
+        self._script: ScriptTopics | None = None
+
+    def problems(self) -> list[str]:
+        engine = self._rest.server.node.engine
+        engine.registry = MemoryRegistry()
+        register_schemas(self._prefixed_case(), engine.registry)
+        try:
+            self._make_topics()
+            return self._outcome()
+        finally:
+            self._clean_up()
+
+    def _outcome(self) -> list[str]:
+        try:
+            answers = self._answers()
+        except RefusedError as refused:
+            return self._refusal(refused)
+        except (httpx.HTTPError, json.JSONDecodeError) as error:
+            return [f"no answer: {error!r}"]
+        if self._case.is_refused:
+            return ["the statements are accepted, but must be refused"]
+        return [*self._response_problems(answers), *self._output_problems()]
+
+    def _answers(self) -> list[dict[str, Any]]:
+        entities = self._rest.ksql("\n".join(self._admin), self._properties)
+        self._script = ScriptTopics(self._rest.server.node.engine)
+        self._script.learn_sources()
+        answers = [{"admin": entity} for entity in entities]
+        conditions = self._case.data.get("inputConditions") or {}
+        if conditions.get("waitForActivePushQuery"):
+            return [*answers, {"query": self._rows_while_feeding(self._queries[0])}]
+        self._feed()
+        self._wait_idle()
+        for sql in self._queries:
+            answers.append({"query": self._rest.query(sql, self._properties, _JSON)})
+        if self._case.data.get("testPullWithProtoFormat"):
+            for sql in self._queries:
+                rows = self._rest.query(sql, self._properties, _PROTOBUF)
+                answers.append({"queryProto": rows})
+        return answers
+
+    def _rows_while_feeding(self, sql: str) -> list[Any]:
+        """Read a push query that begins at the end: rows are fed when its header has come."""
+        self._wait_idle()
+        body = {"ksql": sql, "streamsProperties": self._properties}
+        text = ""
+        with self._rest.client.stream("POST", "/query", json=body, headers=_JSON) as response:
+            if response.status_code != 200:
+                response.read()
+                _answer(response)
+            feeding: threading.Thread | None = None
+            for part in response.iter_text():
+                text += part
+                if feeding is None and '"header"' in text:
+                    feeding = threading.Thread(target=self._feed)
+                    feeding.start()
+            if feeding is not None:
+                feeding.join()
+        return list(load(text))
+
+    # Records
+
+    def _feed(self) -> None:
+        assert self._script is not None
+        inputs = [{**data, "topic": self._prefix + data["topic"]} for data in self._case.inputs]
+        for record in self._script.input_records(inputs):
+            self._rest.producer.produce(
+                record.topic, record.value, record.key,
+                timestamp=sendable_time(record.timestamp), headers=list(record.headers),
+            )  # fmt: skip
+        assert self._rest.producer.flush(30.0) == 0
+
+    def _wait_idle(self) -> None:
+        """Wait until all queries run and have read everything, twice in a row."""
+        node = self._rest.server.node
+        deadline = time.monotonic() + _IDLE_S
+        idle = 0
+        while idle < 2:
+            assert time.monotonic() < deadline, f"queries are not idle: {node.own_statuses()}"
+            found = [node.running(query_id) for query_id in node.engine.queries]
+            is_idle = all(each is not None and _is_idle(each) for each in found)
+            idle = idle + 1 if is_idle else 0
+            time.sleep(0.05)
+
+    def _output_problems(self) -> list[str]:
+        assert self._script is not None
+        if not self._case.outputs:
+            return []
+        expected = [{**data, "topic": self._prefix + data["topic"]} for data in self._case.outputs]
+        for topic in {data["topic"] for data in expected}:
+            found: list[ProducedRecord] = list(committed_records(self._rest.servers, topic))
+            self._script.records[topic] = found
+        return self._script.differences(expected)
+
+    # Comparing
+
+    def _refusal(self, refused: RefusedError) -> list[str]:
+        expected = self._case.data.get("expectedError")
+        if expected is None:
+            return [f"refused: {refused}"]
+        wanted = expected.get("status")
+        problems = []
+        if wanted is not None and int(wanted) != refused.status:
+            problems.append(f"status {refused.status}, and not {wanted}: {refused.body}")
+        kind = _KINDS.get(str(expected.get("type", "")).rpartition(".")[2])
+        found = refused.body.get("@type") if isinstance(refused.body, dict) else None
+        if kind is not None and found != kind:
+            problems.append(f"the error is a {found}, and not a {kind}: {refused.body}")
+        return problems
+
+    def _response_problems(self, answers: list[dict[str, Any]]) -> list[str]:
+        expected = self._case.data.get("responses") or []
+        if len(answers) < len(expected):
+            return [f"{len(answers)} answers, and not {len(expected)}: {answers}"]
+        found = []
+        for number, (wanted, answer) in enumerate(zip(expected, answers, strict=False)):
+            (kind,) = wanted
+            if kind not in answer:
+                found.append(f"answer {number} is no {kind}: {answer}")
+            elif kind == "admin":
+                found += _mismatches(answer[kind], wanted[kind], f"{number}.admin")
+            else:
+                found += _row_mismatches(answer[kind], wanted[kind], f"{number}.{kind}")
+        return found
+
+    # Around a case
+
+    def _prefixed_case(self) -> Case:
+        topics = [{**each, "name": self._prefix + each["name"]} for each in self._case.topics]
+        data = {**self._case.data, "statements": self._statements, "topics": topics}
+        return Case(self._case.file, self._case.name, data)
+
+    def _make_topics(self) -> None:
+        wanted = {self._prefix + each["name"]: each.get("partitions") for each in self._case.topics}
+        for text in self._admin:
+            for _, name in _TOPIC.findall(text):
+                given = re.search(r"PARTITIONS\s*=\s*(\d+)", text, re.IGNORECASE)
+                wanted.setdefault(name, None if given is None else given[1])
+        for data in self._case.inputs:
+            wanted.setdefault(self._prefix + data["topic"], None)
+        for name, partitions in wanted.items():
+            self._rest.admin.create_topic(name, partitions=int(partitions or 1))
+
+    def _clean_up(self) -> None:
+        engine = self._rest.server.node.engine
+        if engine.queries:
+            self._rest.ksql("TERMINATE ALL;", {})
+        while engine.sources:
+            before = len(engine.sources)
+            for source in reversed(engine.sources.values()):
+                try:
+                    self._rest.ksql(f"DROP {source.kind} `{source.name}`;", {})
+                except RefusedError:
+                    continue
+            if len(engine.sources) == before:
+                raise AssertionError(f"{list(engine.sources)} cannot be dropped")
+        for name in list(engine.catalog.types):
+            self._rest.ksql(f"DROP TYPE `{name}`;", {})
+        own = [name for name in self._rest.admin.topics() if name.startswith(self._prefix)]
+        with suppress(PenstockError):
+            self._rest.admin.delete_topics(own, missing_ok=True)
+
+
+def _is_idle(application: Any) -> bool:
+    return bool(application.state.is_running_or_rebalancing and application._is_idle())
+
+
+def _row_mismatches(found: list[Any], wanted: list[Any], place: str) -> list[str]:
+    """Compare the answer to a query; rows may come in any order, as in ksqlDB's own check."""
+    if len(found) != len(wanted):
+        return [f"{place}: {len(found)} parts, and not {len(wanted)}: {_shown(found)}"]
+    problems = []
+    rows, expected = Counter[str](), Counter[str]()
+    for part, other in zip(found, wanted, strict=True):
+        if not isinstance(part, dict):
+            problems.append(f"{place}: {part!r} is no object")
+        elif "row" in other:
+            rows[_canonical(part.get("row", part))] += 1
+            expected[_canonical(other["row"])] += 1
+        else:
+            problems += _mismatches(part, other, place)
+    missing, extra = expected - rows, rows - expected
+    if missing or extra:
+        problems.append(f"{place}: missing {sorted(missing)}, unexpected {sorted(extra)}")
+    return problems
+
+
+def _mismatches(found: Any, wanted: Any, place: str) -> list[str]:
+    """Compare what is expected; what is not mentioned may be anything."""
+    problems = []
+    for name, value in wanted.items():
+        name, _, operator = name.partition("|")
+        if not isinstance(found, dict) or name not in found:
+            problems.append(f"{place}: no {name} in {_shown(found)}")
+        elif isinstance(value, dict):
+            problems += _mismatches(found[name], value, f"{place}.{name}")
+        elif operator == "starts_with":
+            if not str(found[name]).startswith(value):
+                problems.append(f"{place}.{name}: {found[name]!r} does not begin with {value!r}")
+        elif _canonical(found[name]) != _canonical(value):
+            problems.append(f"{place}.{name}: {found[name]!r}, and not {value!r}")
+    return problems
+
+
+def _canonical(value: Any) -> str:
+    """Write values so that equal ones are equal texts: numbers by value, objects by name."""
+    match value:
+        case bool() | None | str():
+            return json.dumps(value)
+        case int() | Decimal() | float():
+            number = Decimal(str(value)).normalize()
+            return format(number, "f")
+        case list():
+            return f"[{', '.join(map(_canonical, value))}]"
+        case dict():
+            kept = {name: item for name, item in value.items() if name != "tombstone"}
+            pairs = sorted((name, _canonical(item)) for name, item in kept.items())
+            return f"{{{', '.join(f'{name}: {item}' for name, item in pairs)}}}"
+        case _:
+            return repr(value)
+
+
+def _shown(value: Any) -> str:
+    return f"{value!r:.500}"

@@ -1,0 +1,200 @@
+"""Queries are started, watched and started again; what is shown is what they do.
+
+Exercises ``supervision.error_class``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from penstock.errors import ConfigError, PenstockError, SerializationError, StreamsError
+from penstock.server.supervision.error_class import error_classifier
+from penstock.server.supervision.supervisor import QuerySupervisor
+from penstock.sql import SqlEngine
+from tests.unit.server.memory import Runtime
+
+SCRIPT = """
+    CREATE STREAM s (k INT KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', PARTITIONS=1);
+    CREATE STREAM a AS SELECT * FROM s;
+    CREATE STREAM b AS SELECT * FROM s;
+"""
+A, B = "CSAS_A_0", "CSAS_B_0"
+
+
+class Supervised:
+    """A supervisor that is stepped by hand, with a clock that only the test moves."""
+
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+        self.now = 0.0
+        self.runtime = Runtime()
+        self.engine = SqlEngine()
+        pauses = {
+            "ksql.query.retry.backoff.initial.ms": "1000",
+            "ksql.query.retry.backoff.max.ms": "4000",
+        }
+        self.supervisor = QuerySupervisor(
+            self.runtime, {**pauses, **(settings or {})}, clock=lambda: self.now
+        )
+
+    def execute(self, sql: str) -> None:
+        self.engine.execute(sql)
+        self.supervisor.follow(self.engine.catalog)
+        self.supervisor.step()
+
+    def after(self, seconds: float) -> None:
+        self.now += seconds
+        self.supervisor.step()
+
+
+@pytest.fixture
+def supervised() -> Supervised:
+    made = Supervised()
+    made.execute(SCRIPT)
+    return made
+
+
+def test_queries_of_the_catalog_run(supervised: Supervised) -> None:
+    """What CREATE made is started, once."""
+    supervised.after(1.0)
+    assert supervised.runtime.started == [A, B]
+    assert supervised.supervisor.status(A) == "RUNNING"
+
+
+def test_dead_query_never_shows_running(supervised: Supervised) -> None:
+    """Its state is asked of itself, so ERROR shows before anybody has looked after it."""
+    supervised.runtime.applications[A].fail(StreamsError("broker-away", "Kafka is gone"))
+    assert supervised.supervisor.status(A) == "ERROR"
+    supervised.supervisor.step()
+    assert A not in supervised.runtime.applications
+    assert supervised.supervisor.status(A) == "ERROR"
+    assert supervised.supervisor.status(B) == "RUNNING"
+
+
+def test_pause_doubles_with_every_failure(supervised: Supervised) -> None:
+    """A query that fails again and again is started less and less often, up to a limit."""
+    supervised.runtime.obstacles[A] = StreamsError("broker-away", "no")
+    supervised.runtime.applications[A].fail(StreamsError("broker-away", "no"))
+    supervised.supervisor.step()
+    starts = []
+    for _ in range(14):
+        before = len(supervised.runtime.started)
+        supervised.after(1.0)
+        if len(supervised.runtime.started) > before:
+            starts.append(supervised.now)
+    assert starts == [1.0, 3.0, 7.0, 11.0]
+    assert supervised.supervisor.restarts()[A] == 4
+    assert supervised.supervisor.restarts()[B] == 0
+
+
+def test_restarted_query_runs_again(supervised: Supervised) -> None:
+    """After its pause it is started, and shows RUNNING; its failures are remembered."""
+    supervised.runtime.applications[A].fail(SerializationError("bad", "a bad record"))
+    supervised.supervisor.step()
+    supervised.after(1.0)
+    assert supervised.supervisor.status(A) == "RUNNING"
+    (failure,) = supervised.supervisor.failures(A)
+    assert failure.error_class == "USER"
+    assert "a bad record" in failure.message
+
+
+def test_retry_does_not_wait(supervised: Supervised) -> None:
+    """RESUME of a failed query starts it at once."""
+    supervised.runtime.applications[A].fail(StreamsError("broker-away", "no"))
+    supervised.supervisor.step()
+    supervised.supervisor.retry(A)
+    supervised.supervisor.step()
+    assert supervised.supervisor.status(A) == "RUNNING"
+
+
+def test_query_that_cannot_start_leaves_others_alone(supervised: Supervised) -> None:
+    """An obstacle of one query is no obstacle for the ones behind it."""
+    supervised.runtime.obstacles["CSAS_C_0"] = StreamsError("plan-changed", "no")
+    supervised.execute("CREATE STREAM c AS SELECT * FROM s; CREATE STREAM d AS SELECT * FROM s;")
+    assert supervised.supervisor.status("CSAS_C_0") == "ERROR"
+    assert supervised.supervisor.status("CSAS_D_0") == "RUNNING"
+
+
+def test_paused_query_shows_paused(supervised: Supervised) -> None:
+    """PAUSE keeps the application, and it processes nothing."""
+    supervised.execute(f"PAUSE {A};")
+    assert supervised.supervisor.status(A) == "PAUSED"
+    assert supervised.runtime.applications[A].is_paused
+    supervised.execute(f"RESUME {A};")
+    assert supervised.supervisor.status(A) == "RUNNING"
+    assert not supervised.runtime.applications[A].is_paused
+
+
+def test_terminated_query_ends_and_then_loses_its_state(supervised: Supervised) -> None:
+    """State is deleted after the end, and by nobody who was not asked."""
+    supervised.execute(f"TERMINATE {A};")
+    assert A not in supervised.runtime.applications
+    assert supervised.runtime.forgotten == []
+    supervised.supervisor.forget(A)
+    supervised.supervisor.step()
+    assert supervised.runtime.forgotten == [A]
+
+
+def test_replaced_query_is_started_anew(supervised: Supervised) -> None:
+    """CREATE OR REPLACE ends the old plan and starts the new one under the same id."""
+    supervised.execute("CREATE OR REPLACE STREAM a AS SELECT * FROM s WHERE v > 1;")
+    assert supervised.runtime.started == [A, B, A]
+
+
+def test_cleaning_is_tried_again(supervised: Supervised) -> None:
+    """Other nodes may still run a query whose state is to be deleted."""
+    tries = []
+
+    def work() -> None:
+        tries.append(supervised.now)
+        if len(tries) < 3:
+            raise StreamsError("group-in-use", "another node runs it")
+
+    done = supervised.supervisor.afterwards(work, "something")
+    for _ in range(3):
+        supervised.after(2.0)
+    assert len(tries) == 3
+    assert done.is_set()
+
+
+def test_only_the_last_failures_are_kept() -> None:
+    """A query that fails for days does not fill the memory."""
+    made = Supervised({"ksql.query.error.max.queue.size": "2"})
+    made.runtime.obstacles[A] = StreamsError("broker-away", "no")
+    made.execute(SCRIPT)
+    for _ in range(5):
+        made.after(10.0)
+    assert len(made.supervisor.failures(A)) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "wanted"),
+    [
+        (StreamsError("missing-source-topic", "no topic"), "USER"),
+        (SerializationError("any", "bad bytes"), "USER"),
+        (StreamsError("broker-away", "no Kafka"), "SYSTEM"),
+        (TimeoutError("too long"), "SYSTEM"),
+        (StreamsError("batch-failed", "who knows"), "UNKNOWN"),
+        (ValueError("the batch of doom"), "USER"),
+    ],
+)
+def test_errors_have_a_class(error: Exception, wanted: str) -> None:
+    """The code of an error decides, unless a pattern of the settings does."""
+    settings = {"ksql.error.classifier.regex.mine": "USER batch of d.om"}
+    assert error_classifier(settings)(error) == wanted
+
+
+def test_class_of_a_cause_counts() -> None:
+    """A batch that fails because Kafka is away fails because of the system."""
+    try:
+        raise StreamsError("batch-failed", "no") from PenstockError("broker-away", "gone")
+    except StreamsError as error:
+        assert error_classifier({})(error) == "SYSTEM"
+
+
+@pytest.mark.parametrize("value", ["", "USER", "NOBODY x", "USER ("])
+def test_bad_pattern_is_refused(value: str) -> None:
+    """A setting that cannot mean anything is told at the start."""
+    with pytest.raises(ConfigError):
+        error_classifier({"ksql.error.classifier.regex.mine": value})
