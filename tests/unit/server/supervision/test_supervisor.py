@@ -187,10 +187,9 @@ def test_errors_have_a_class(error: Exception, wanted: str) -> None:
 
 def test_class_of_a_cause_counts() -> None:
     """A batch that fails because Kafka is away fails because of the system."""
-    try:
-        raise StreamsError("batch-failed", "no") from PenstockError("broker-away", "gone")
-    except StreamsError as error:
-        assert error_classifier({})(error) == "SYSTEM"
+    error = StreamsError("batch-failed", "no")
+    error.__cause__ = PenstockError("broker-away", "gone")
+    assert error_classifier({})(error) == "SYSTEM"
 
 
 @pytest.mark.parametrize("value", ["", "USER", "NOBODY x", "USER ("])
