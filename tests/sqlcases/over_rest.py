@@ -16,8 +16,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from itertools import count
 from typing import Any
+from uuid import uuid4
 
 import httpx
 from confluent_kafka import Producer
@@ -86,38 +88,36 @@ def _answer(response: httpx.Response) -> Any:
 
 
 @contextmanager
-def rest_server() -> Iterator[RestServer]:
-    """Start a broker and a server."""
-    with EmbeddedBroker() as broker, tempfile.TemporaryDirectory() as folder:
+def rest_server(servers: str) -> Iterator[RestServer]:
+    """Start a server on a broker."""
+    with tempfile.TemporaryDirectory() as folder:
         settings = {
-            "bootstrap.servers": broker.bootstrap_servers,
+            "bootstrap.servers": servers,
             "state.dir": folder,
-            "ksql.service.id": "rest_cases_",
+            "ksql.service.id": f"rest_cases_{uuid4().hex[:6]}_",
             "penstock.server.listen": "127.0.0.1:0",
-            "ksql.streams.auto.offset.reset": "earliest",
             "auto.offset.reset": "earliest",
             "commit.interval.ms": "10",
             "statestore.cache.max.bytes": "0",
             "spark.ui.enabled": "false",
         }
-        server = new_server(settings, functions=functions(), registry=MemoryRegistry())
-        servers = broker.bootstrap_servers
-        with server:
-            producer = Producer(
-                {
-                    "bootstrap.servers": servers,
-                    "linger.ms": 1,
-                    "partitioner": "murmur2_random",
-                }
-            )
+        producer = Producer(
+            {"bootstrap.servers": servers, "linger.ms": 1, "partitioner": "murmur2_random"}
+        )
+        with new_server(settings, functions=functions(), registry=MemoryRegistry()) as server:
             yield RestServer(server, servers, Admin({"bootstrap.servers": servers}), producer)
 
 
 def check_over_rest(cases: Iterable[Case]) -> Iterator[Verdict]:
-    """Start a server, and give a verdict per case."""
-    with rest_server() as rest:
+    """Start a broker and a server, and give a verdict per case."""
+    with EmbeddedBroker() as broker, rest_server(broker.bootstrap_servers) as rest:
         for case in cases:
-            yield guarded(case, _Run(case, rest).problems)
+            yield guarded(case, partial(problems_over_rest, case, rest))
+
+
+def problems_over_rest(case: Case, rest: RestServer) -> list[str]:
+    """Run one case on a server, and return what disagrees."""
+    return _Run(case, rest).problems()
 
 
 class _Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from penstock.errors import StreamsError
+from penstock.errors import ConfigError, StreamsError
 from penstock.server.commands.log import Entry
 
 
@@ -23,10 +24,23 @@ class CommandBackup:
     def __init__(self, file: Path) -> None:
         self.file = file
         file.parent.mkdir(parents=True, exist_ok=True)
-        self._known = [entry.value for entry in read_backup(file)] if file.exists() else []
-        self._checked = 0
-        _cut_half_line(file)
         self._out = file.open("ab")
+        self._lock()
+        _cut_half_line(file)
+        self._known = [entry.value for entry in read_backup(file)]
+        self._checked = 0
+
+    def _lock(self) -> None:
+        """Keep other servers away from the file: two of them would write every command twice."""
+        try:
+            fcntl.flock(self._out, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._out.close()
+            raise ConfigError(
+                "backup-in-use",
+                f"another server keeps its copy of the command topic in {str(self.file)!r}",
+                fix="give each server a state.dir of its own, or stop the other one",
+            ) from None
 
     @property
     def missing(self) -> int:
@@ -75,8 +89,6 @@ class CommandBackup:
 
 def _cut_half_line(file: Path) -> None:
     """Remove what a process wrote of a line before it was killed: the command was not run."""
-    if not file.exists():
-        return
     content = file.read_bytes()
     whole = content.rfind(b"\n") + 1
     if whole < len(content):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.errors import StreamsError
+from penstock.errors import ConfigError, StreamsError
 from penstock.server.commands.backup import CommandBackup, read_backup
 from penstock.server.commands.log import Entry
 from penstock.server.commands.restore import readable
@@ -90,6 +90,17 @@ def test_restoring_leaves_out_what_is_no_command(tmp_path: Path) -> None:
     good, bad = readable(file)
     assert [entry.offset for entry in good] == [0]
     assert bad == (2,)
+
+
+def test_two_servers_do_not_share_a_file(tmp_path: Path) -> None:
+    """Both would add every command, and the file would no longer be a copy."""
+    file = tmp_path / "commands.jsonl"
+    first = CommandBackup(file)
+    with pytest.raises(ConfigError) as refused:
+        CommandBackup(file)
+    assert refused.value.code == "backup-in-use"
+    first.close()
+    CommandBackup(file).close()
 
 
 def test_write_after_a_half_written_line_begins_a_new_line(tmp_path: Path) -> None:
