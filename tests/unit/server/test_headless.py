@@ -45,7 +45,7 @@ def test_file_runs_as_if_its_statements_were_commands() -> None:
         ("DROP STREAM clicks;", "not-in-a-file"),
         ("TERMINATE ALL;", "not-in-a-file"),
         ("SHOW STREAMS;", "not-in-a-file"),
-        ("CREATE STREAM x AS SELECT nope FROM clicks;", "unknown-column"),
+        ("CREATE STREAM x AS SELECT k, nope FROM clicks;", "unknown-column"),
         ("CREATE NONSENSE;", "unexpected-token"),
     ],
 )

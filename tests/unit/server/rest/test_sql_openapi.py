@@ -34,9 +34,10 @@ def _with_statements() -> dict[str, Any]:
     """Return the document with statements that say something, among any others."""
     document = deepcopy(openapi_document())
     body = document["paths"]["/ksql"]["post"]["requestBody"]["content"]["application/json"]
-    body["schema"]["properties"]["ksql"] = {
-        "anyOf": [{"enum": STATEMENTS}, {"type": "string", "maxLength": 40}]
-    }
+    fields = body["schema"]["properties"]
+    fields["ksql"] = {"anyOf": [{"enum": STATEMENTS}, {"type": "string", "maxLength": 40}]}
+    # A command of the future is waited for, and then answered with 503.
+    fields["commandSequenceNumber"] = {"enum": [None, -1, 0]}
     return document
 
 
