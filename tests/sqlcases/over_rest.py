@@ -69,7 +69,8 @@ class RestServer:
     client: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = httpx.Client(base_url=self.server.url, timeout=_ANSWER_S)
+        alone = httpx.Limits(max_keepalive_connections=0)
+        self.client = httpx.Client(base_url=self.server.url, timeout=_ANSWER_S, limits=alone)
 
     def ksql(self, sql: str, properties: dict[str, Any]) -> list[dict[str, Any]]:
         body = {"ksql": sql, "streamsProperties": properties}

@@ -28,7 +28,9 @@ class Rest:
     """Asks one server."""
 
     def __init__(self, url: str) -> None:
-        self.client = httpx.Client(base_url=url, timeout=120.0)
+        # A connection is closed after its answer, so that nobody has to close the client.
+        alone = httpx.Limits(max_keepalive_connections=0)
+        self.client = httpx.Client(base_url=url, timeout=120.0, limits=alone)
 
     def ksql(self, sql: str, **more: Any) -> list[dict[str, Any]]:
         answer = self.client.post("/ksql", json={"ksql": sql, **more})
