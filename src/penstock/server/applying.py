@@ -24,7 +24,9 @@ from penstock.sql.trial import Trial
 
 DELETE_TOPICS = "deleteTopicList"
 #: Errors of a registry or a cluster that does not answer: running the command again may help.
-_PASSING = frozenset({"registry-unavailable", "broker-unreachable", "kafka-not-ready"})
+PASSING = frozenset(
+    {"registry-unavailable", "broker-unreachable", "kafka-not-ready", "kafka-refused"}
+)
 _PAUSE_S = 1.0
 _ATTEMPTS = 60
 
@@ -67,7 +69,7 @@ def _tried(session: SqlEngine, command: Command) -> Trial:
         try:
             return session.trial(command.statement, number=command.number)
         except PenstockError as error:
-            if error.code not in _PASSING or attempt == _ATTEMPTS - 1:
+            if error.code not in PASSING or attempt == _ATTEMPTS - 1:
                 raise
         time.sleep(_PAUSE_S)
     raise AssertionError

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
 from penstock.model.sql.errors import SqlError
+from penstock.server.applying import PASSING
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import command_id_of
 from penstock.server.connectors import is_about_connectors
@@ -307,6 +308,8 @@ def _refused(error: PenstockError, piece: StatementText) -> ServerError:
     if isinstance(error, ServerError):
         error.statement = error.statement or shown_text(piece.text)
         return error
+    if error.code in PASSING:
+        return ServerError(error.code, str(error), statement=shown_text(piece.text))
     return BadStatementError(error.code, str(error), statement=shown_text(piece.text))
 
 
