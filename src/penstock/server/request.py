@@ -198,9 +198,15 @@ class Request:
             if query is not None:
                 described = query_description(query, facts)
                 return entity("queryDescription", sql, queryDescription=described)
-        plan, topology = self._session().explained(statement)
-        kind = "PERSISTENT" if plan.sink is not None else "PUSH"
+        session, asked = self._session(), statement.statement
+        plan, topology = session.explained(statement)
+        is_pull = isinstance(asked, Query) and asked.emit is None
+        kind = "PERSISTENT" if plan.sink is not None else "PULL" if is_pull else "PUSH"
         described = plan_description(plan, topology, sql, kind)
+        if isinstance(asked, Query) and is_pull:
+            # How the rows are found comes first: it decides how long the answer takes.
+            found = f" > [ PULL ] | {session.pull_way(asked)}\n"
+            described["executionPlan"] = found + described["executionPlan"]
         return entity("queryDescription", sql, queryDescription=described)
 
     def _asserted(self, statement: Node, piece: StatementText) -> Entity:

@@ -24,6 +24,7 @@ from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.ksql_settings import application_id
 from penstock.sql.planner.identity import told_apart
+from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
@@ -267,7 +268,7 @@ class SqlEngine:
 
         Both work on tuples with one SQL value for each column; windowed keys are ``Windowed``.
         """
-        lowering = self._execution(self.catalog).lowering(source.name)
+        lowering = self.lowering(source.name)
         return lowering.topic_key_serde(source), lowering.topic_value_serde(source)
 
     def explained(self, statement: Explain) -> tuple[QueryPlan, Topology]:
@@ -277,6 +278,11 @@ class SqlEngine:
             SqlError: there is no such query, or the statement cannot be planned.
         """
         return self._execution(self.catalog).explained(statement)
+
+    def pull_way(self, query: Query) -> str:
+        """Return in words how a server finds the rows of a SELECT without EMIT."""
+        execution = self._execution(self.catalog)
+        return execution.pull_way(execution.pull_query(query))
 
     def known_functions(self) -> FunctionRegistry:
         """Return all functions: of the library, of the program, and of CREATE FUNCTION."""
@@ -368,6 +374,10 @@ class SqlEngine:
     def _present_rows(self, name: str) -> tuple[tuple[SourceColumn, ...], list[Row]]:
         query = self.pull(f"SELECT * FROM `{name}`;")
         return query.columns, self._answer(query)
+
+    def lowering(self, name: str) -> Lowering:
+        """Return what compiles expressions and makes serdes for a query of this name."""
+        return self._execution(self.catalog).lowering(name)
 
     def _select(self, sql: str) -> tuple[Execution, Query]:
         execution = self._execution(self.catalog.copy())

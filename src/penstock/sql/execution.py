@@ -33,8 +33,10 @@ from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.planner.query import Planner
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.upgrade import check_upgrade
+from penstock.sql.queries.access import GENERAL, STREAM, access_of, described
 from penstock.sql.queries.pull import PullQuery, as_push_query, pulled_catalog
 from penstock.sql.queries.push import PushQuery
+from penstock.sql.queries.row_plan import row_plan
 from penstock.sql.results import (
     DeletedTopic,
     OutgoingRecord,
@@ -302,7 +304,12 @@ class Execution:
     def explain(self, statement: ast.Explain, sql: str) -> StatementResult:
         plan, topology = self.explained(statement)
         listing = Listing(self.catalog, self.functions, self.settings)
-        return listing.explained(plan, topology, sql)
+        result = listing.explained(plan, topology, sql)
+        asked = statement.statement
+        if isinstance(asked, Query) and asked.emit is None:
+            way = self.pull_way(self.pull_query(asked))
+            return replace(result, details={"pull": way, **result.details})
+        return result
 
     def explained(self, statement: ast.Explain) -> tuple[QueryPlan, Topology]:
         """Return the plan and the topology of a running query, or of a statement."""
@@ -316,7 +323,11 @@ class Execution:
                     span=statement.span,
                 )
             return query.plan, query.topology
-        plan: QueryPlan = self._explained_plan(statement.statement)
+        asked = statement.statement
+        if isinstance(asked, Query) and asked.emit is None:
+            pull = self.pull_query(asked)
+            return pull.push.plan, pull.push.topology
+        plan: QueryPlan = self._explained_plan(asked)
         return plan, self.lowered(plan)
 
     def _explained_plan(self, statement: Query | ast.CreateAsSelect | ast.InsertInto | None) -> Any:
@@ -329,6 +340,16 @@ class Execution:
                 return self._planner.select(statement, "EXPLAIN")
             case _:
                 raise AnalysisError("not-supported", "there is nothing to explain")
+
+    def pull_way(self, query: PullQuery) -> str:
+        """Return in words how a server finds the rows of a pull query."""
+        rows = row_plan(query.push.plan, self.lowering(query.push.id))
+        if rows is None:
+            return GENERAL
+        if rows.source.name not in query.tables:
+            return STREAM
+        scope = self.environment.scope(())
+        return described(access_of(rows.step, rows.conditions, scope), rows.source)
 
     # Inside
 

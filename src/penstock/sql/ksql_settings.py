@@ -70,6 +70,52 @@ KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
     KsqlSetting("ksql.advertised.listener", "", "Address by which other servers know a server."),
     KsqlSetting("ksql.extension.dir", "", "Folder with functions in Python for a server."),
     KsqlSetting("ksql.properties.overrides.denylist", "", "Settings that requests may not change."),
+    KsqlSetting("ksql.max.push.queries", "100", "Most push queries that a server runs at a time."),
+    KsqlSetting("ksql.pull.queries.enable", "true", "Whether a server answers pull queries."),
+    KsqlSetting(
+        "ksql.query.pull.table.scan.enabled",
+        "true",
+        "Whether a pull query may read all rows of a table.",
+    ),
+    KsqlSetting(
+        "ksql.query.pull.range.scan.enabled",
+        "true",
+        "Whether a pull query may read a range of keys.",
+    ),
+    KsqlSetting(
+        "ksql.query.pull.limit.clause.enabled", "true", "Whether a pull query may have a LIMIT."
+    ),
+    KsqlSetting(
+        "ksql.query.pull.stream.enabled", "true", "Whether a pull query may read a stream."
+    ),
+    KsqlSetting(
+        "ksql.query.pull.max.allowed.offset.lag",
+        "9223372036854775807",
+        "How many offsets the rows of a pull query may be behind.",
+    ),
+    KsqlSetting(
+        "ksql.query.pull.consistency.token.enabled",
+        "false",
+        "Whether pull queries answer with a consistency token.",
+    ),
+    KsqlSetting(
+        "ksql.query.pull.max.concurrent.requests",
+        "2147483647",
+        "Most pull queries at a time; more are refused.",
+    ),
+    KsqlSetting(
+        "ksql.query.pull.max.qps", "2147483647", "Most pull queries in a second; more are refused."
+    ),
+    KsqlSetting(
+        "ksql.query.push.v2.continuation.tokens.enabled",
+        "false",
+        "Whether push queries send continuation tokens.",
+    ),
+    KsqlSetting(
+        "ksql.query.push.v2.max.catchup.consumers",
+        "5",
+        "Most push queries that read from before the end at a time.",
+    ),
 )
 
 #: Settings that take a whole number from 1 on.
@@ -93,22 +139,16 @@ _WITHOUT_EFFECT = frozenset({
     "ksql.heartbeat.enable", "ksql.hidden.topics", "ksql.insert.into.values.enabled",
     "ksql.internal.listener", "ksql.internal.topic.min.insync.replicas",
     "ksql.internal.topic.replicas", "ksql.json_sr.converter.deserializer.enabled",
-    "ksql.lag.reporting.enable", "ksql.lambdas.enabled", "ksql.max.push.queries",
-    "ksql.metrics.extension", "ksql.metrics.tags.custom",
-    "ksql.multicol.key.format.enabled", "ksql.nested.error.set.null", "ksql.persistent.prefix",
-    "ksql.pull.queries.enable", "ksql.queries.file",
-    "ksql.query.cleanup.shutdown.timeout.ms",
+    "ksql.lag.reporting.enable", "ksql.lambdas.enabled", "ksql.metrics.extension",
+    "ksql.metrics.tags.custom", "ksql.multicol.key.format.enabled", "ksql.nested.error.set.null",
+    "ksql.persistent.prefix", "ksql.queries.file", "ksql.query.cleanup.shutdown.timeout.ms",
     "ksql.query.persistent.active.limit", "ksql.query.persistent.max.bytes.buffering.total",
-    "ksql.query.pull.consistency.token.enabled", "ksql.query.pull.enable.standby.reads",
-    "ksql.query.pull.forwarding.timeout.ms", "ksql.query.pull.interpreter.enabled",
-    "ksql.query.pull.limit.clause.enabled", "ksql.query.pull.max.allowed.offset.lag",
-    "ksql.query.pull.max.concurrent.requests", "ksql.query.pull.max.hourly.bandwidth.megabytes",
-    "ksql.query.pull.max.qps", "ksql.query.pull.metrics.enabled",
-    "ksql.query.pull.range.scan.enabled", "ksql.query.pull.router.thread.pool.size",
-    "ksql.query.pull.stream.enabled", "ksql.query.pull.table.scan.enabled",
-    "ksql.query.pull.thread.pool.size", "ksql.query.push.v2.continuation.tokens.enabled",
+    "ksql.query.pull.enable.standby.reads", "ksql.query.pull.forwarding.timeout.ms",
+    "ksql.query.pull.interpreter.enabled", "ksql.query.pull.max.hourly.bandwidth.megabytes",
+    "ksql.query.pull.metrics.enabled", "ksql.query.pull.router.thread.pool.size",
+    "ksql.query.pull.thread.pool.size",
     "ksql.query.push.v2.enabled", "ksql.query.push.v2.interpreter.enabled",
-    "ksql.query.push.v2.latest.reset.age.ms", "ksql.query.push.v2.max.catchup.consumers",
+    "ksql.query.push.v2.latest.reset.age.ms",
     "ksql.query.push.v2.max.hourly.bandwidth.megabytes", "ksql.query.push.v2.metrics.enabled",
     "ksql.query.push.v2.new.latest.delay.ms", "ksql.query.push.v2.registry.installed",
     "ksql.query.status.running.threshold.seconds",

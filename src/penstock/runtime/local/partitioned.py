@@ -146,6 +146,18 @@ class PartitionedApplication:
                 raise unknown_topic(record.topic, [*self._readers, *global_topics(self.graph)])
         self._run(commit_every)
 
+    def pipe_raw(self, records: Iterable[RawRecord]) -> None:
+        """Process records that were read from Kafka; they keep their partitions and offsets."""
+        for raw in records:
+            if not self._add(raw):
+                raise unknown_topic(raw.topic, [*self._readers, *global_topics(self.graph)])
+        self._run(sys.maxsize)
+
+    def take_produced(self) -> list[ProducedRecord]:
+        """Return the records that were sent since the last call, and forget them."""
+        produced, self.produced = self.produced, []
+        return produced
+
     def advance(self, milliseconds: int) -> None:
         """Advance the wall clock, run the punctuations that are due in every task, and commit."""
         self.now_ms += milliseconds
@@ -222,14 +234,21 @@ class PartitionedApplication:
         headers: Headers,
         partition: int,
     ) -> bool:
+        offset = self._offsets[topic, partition]
+        raw = RawRecord(topic, partition, offset, timestamp, key, value, headers)
+        if not self._add(raw):
+            return False
+        self._offsets[topic, partition] += 1
+        return True
+
+    def _add(self, raw: RawRecord) -> bool:
+        """Hand a record to the task that reads it; false if none does."""
+        topic = raw.topic
         reader, is_global = self._readers.get(topic), topic in global_topics(self.graph)
         if reader is None and not is_global:
             return False
-        offset = self._offsets[topic, partition]
-        raw = RawRecord(topic, partition, offset, timestamp, key, value, headers)
-        self._offsets[topic, partition] += 1
         if reader is not None:
-            self.tasks[TaskId(reader, partition)].add_records(topic, [raw])
+            self.tasks[TaskId(reader, raw.partition)].add_records(topic, [raw])
         if is_global and self._global is not None:
             self._global.update(raw)
         return True

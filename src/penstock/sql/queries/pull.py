@@ -125,6 +125,8 @@ class PullQuery:
     table_topics: frozenset[str]
     #: For how long rows count, of the tables whose rows expire.
     ttls: tuple[tuple[str, int], ...] = ()
+    #: The tables among the sources, by name.
+    tables: frozenset[str] = frozenset()
 
     @staticmethod
     def of(query: Query, plan: QueryPlan, topology: Topology, catalog: Catalog) -> PullQuery:
@@ -144,7 +146,8 @@ class PullQuery:
         found = (catalog.sources[name] for name in sources if name in catalog.sources)
         tables = [source for source in found if source.is_table]
         ttls = tuple((table.topic, table.ttl_ms) for table in tables if table.ttl_ms is not None)
-        return PullQuery(query, push, frozenset(table.topic for table in tables), ttls)
+        topics = frozenset(table.topic for table in tables)
+        return PullQuery(query, push, topics, ttls, frozenset(table.name for table in tables))
 
     @property
     def columns(self) -> tuple[SourceColumn, ...]:
@@ -152,7 +155,15 @@ class PullQuery:
 
     def rows(self, read: ReadTopic) -> list[Row]:
         """Answer the query from the records of its topics; dates are those of ``datetime``."""
-        found = list(self._results(read))
+        return [*map(row_converter(self.columns), self.finished(self.results(read)))]
+
+    def finished(self, found: Iterable[Row]) -> list[Row]:
+        """Sort rows and choose those that DISTINCT, OFFSET and LIMIT leave.
+
+        Args:
+            found: rows of the push query, with the values that ORDER BY needs.
+        """
+        found = list(found)
         order = zip(_order_names(self.query), self.query.order_by, strict=True)
         for name, item in reversed(list(order)):
             _sort(found, name, item)
@@ -160,10 +171,10 @@ class PullQuery:
         rows: Iterable[Row] = ({name: row[name] for name in names} for row in found)
         if self.query.is_distinct:
             rows = _distinct(rows)
-        chosen = page(rows, self.query.offset or 0, self.query.limit)
-        return [*map(row_converter(self.columns), chosen)]
+        return list(page(rows, self.query.offset or 0, self.query.limit))
 
-    def _results(self, read: ReadTopic) -> Iterator[Row]:
+    def results(self, read: ReadTopic) -> Iterator[Row]:
+        """Run the push query over the records of its topics and return its rows, unsorted."""
         # Planning a query loads nothing that runs it.
         module: Any = importlib.import_module("penstock.sql.queries.local")
         local = module.LocalQuery(self.push.id, f"pull-{self.push.id}", self.push.topology)

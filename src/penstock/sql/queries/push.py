@@ -63,7 +63,7 @@ class PushQuery:
         return page(self._rows(records), self.plan.offset, self.plan.limit)
 
     def _rows(self, records: Iterable[Record]) -> Iterator[Row]:
-        read, read_key = self.reader(), self._key_reader()
+        read, read_key = self.reader(), self.key_reader()
         converted = row_converter(self.columns)
         for key, value in records:
             if value is not None:
@@ -71,8 +71,8 @@ class PushQuery:
             elif key is not None and self.plan.step.is_table:
                 yield converted(read_key(key))
 
-    def _key_reader(self) -> Callable[[bytes], Row]:
-        """Gives the function from a key to the row that is left of it: all else is NULL."""
+    def key_reader(self) -> Callable[[bytes], Row]:
+        """Return the function from a key to the row that is left of it: all else is NULL."""
         names = [column.name for column in self.columns]
         places = key_places(self.plan.step)
         sinks = (n for n in self.topology.graph.nodes.values() if isinstance(n, Sink))

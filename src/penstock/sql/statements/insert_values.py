@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from penstock.model.sql.errors import AnalysisError, SqlError, SqlTypeError
+from penstock.model.sql.span import Span
 from penstock.model.sql.types import BIGINT, SqlType
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.clock import with_current_values
@@ -28,16 +30,17 @@ def record_of(
 ) -> OutgoingRecord:
     """Evaluate the values and encode them in the formats of the stream or table."""
     target = catalog.source(statement.name, statement.span)
-    _check_target(target, statement)
+    check_target(target, statement.span)
     columns = _columns(statement, target)
     scope = Scope((), functions, catalog.types)
     given: dict[str, Any] = {}
     for column, expression in zip(columns, statement.values, strict=True):
         given[column.name] = value_of(expression, column, scope)
-    return _record(target, given, statement, lowering)
+    return RowEncoder(target, lowering, statement.span).record(given)
 
 
-def _check_target(target: DataSource, statement: InsertValues) -> None:
+def check_target(target: DataSource, span: Span | None = None) -> None:
+    """Refuse a stream or table whose rows only queries or others may write."""
     reason = None
     if target.is_source:
         reason = "it is a read-only source"
@@ -47,7 +50,7 @@ def _check_target(target: DataSource, statement: InsertValues) -> None:
         reason = "it has header columns"
     if reason is not None:
         raise AnalysisError(
-            "cannot-insert", f"cannot insert into {target.name}: {reason}", span=statement.span
+            "cannot-insert", f"cannot insert into {target.name}: {reason}", span=span
         )
 
 
@@ -124,30 +127,51 @@ def _converted(value: Any, type_: SqlType, column: SourceColumn, expression: Exp
     )
 
 
-def _record(
-    target: DataSource, given: dict[str, Any], statement: InsertValues, lowering: Lowering
-) -> OutgoingRecord:
-    key = tuple(given.get(column.name) for column in target.schema.key)
-    if target.is_table and None in key:
-        raise AnalysisError(
-            "missing-key",
-            f"a row of table {target.name} needs a value for its PRIMARY KEY",
-            span=statement.span,
-        )
-    value = tuple(given.get(column.name) for column in target.schema.value)
-    timestamp = given.get(ROWTIME)
-    if target.timestamp is not None and given.get(target.timestamp.name) is not None:
-        timestamp = timestamp_reader(target.timestamp)(given[target.timestamp.name])
-    if timestamp is not None and timestamp < 0:
-        raise AnalysisError(
-            "negative-time",
-            f"a record's time cannot be {timestamp} ms: Kafka has no times before 1970",
-            fix="give ROWTIME milliseconds since 1970",
-            span=statement.span,
-        )
-    key_bytes = lowering.topic_key_serde(target).serialize(target.topic, key)
-    value_bytes = lowering.topic_value_serde(target).serialize(target.topic, value)
-    return OutgoingRecord(target.topic, key_bytes, value_bytes, timestamp)
+class RowEncoder:
+    """Encode rows of a stream or table as the records of its topic."""
+
+    def __init__(self, target: DataSource, lowering: Lowering, span: Span | None = None) -> None:
+        self._target = target
+        self._span = span
+        self._key_serde = lowering.topic_key_serde(target)
+        self._value_serde = lowering.topic_value_serde(target)
+        timestamp = target.timestamp
+        self._read_time = None if timestamp is None else timestamp_reader(timestamp)
+
+    def record(self, given: Mapping[str, Any]) -> OutgoingRecord:
+        """Return the record of a row, given by SQL values under the names of columns.
+
+        Raises:
+            AnalysisError: a table's key is missing, or the time is negative.
+        """
+        target = self._target
+        key = tuple(given.get(column.name) for column in target.schema.key)
+        if target.is_table and None in key:
+            raise AnalysisError(
+                "missing-key",
+                f"a row of table {target.name} needs a value for its PRIMARY KEY",
+                span=self._span,
+            )
+        value = tuple(given.get(column.name) for column in target.schema.value)
+        timestamp = self._timestamp(given)
+        key_bytes = self._key_serde.serialize(target.topic, key)
+        value_bytes = self._value_serde.serialize(target.topic, value)
+        return OutgoingRecord(target.topic, key_bytes, value_bytes, timestamp)
+
+    def _timestamp(self, given: Mapping[str, Any]) -> int | None:
+        timestamp: int | None = given.get(ROWTIME)
+        column = self._target.timestamp
+        if column is not None and self._read_time is not None:
+            value = given.get(column.name)
+            timestamp = timestamp if value is None else self._read_time(value)
+        if timestamp is not None and timestamp < 0:
+            raise AnalysisError(
+                "negative-time",
+                f"a record's time cannot be {timestamp} ms: Kafka has no times before 1970",
+                fix="give ROWTIME milliseconds since 1970",
+                span=self._span,
+            )
+        return timestamp
 
 
 def tombstone_of(

@@ -54,7 +54,7 @@ def _stream(source: DataSource, lowering: Lowering) -> KStream[Any, Any]:
             source.topic,
             key_serde=lowering.topic_key_serde(source),
             value_serde=lowering.topic_value_serde(source, is_read=is_read),
-            timestamp_extractor=_extractor(source, lowering),
+            timestamp_extractor=timestamp_extractor(source, lowering),
         )
         if source.is_table and source.ttl_ms is not None:
             stream = expiring(stream, source, lowering)
@@ -165,7 +165,7 @@ class _RowSupplier(ColumnSupplier):
     def _header_columns(self, batch: Any, count: int) -> list[Callable[[], Items]]:
         def column(name: str | None) -> Items:
             of_all: Sequence[Headers] = batch.headers or [()] * count
-            return [_header(headers, name) for headers in of_all]
+            return [header_value(headers, name) for headers in of_all]
 
         return [partial(column, name) for name in self.headers]
 
@@ -223,7 +223,7 @@ class _AddColumns(FixedKeyProcessor[Any, Any, Any]):
             key = key.key
         row = (
             *value,
-            *(_header(record.headers, name) for name in self._headers),
+            *(header_value(record.headers, name) for name in self._headers),
             *place,
             *(self._no_key if key is None else key),
             *bounds,
@@ -231,16 +231,18 @@ class _AddColumns(FixedKeyProcessor[Any, Any, Any]):
         self.context.forward(record.with_value(row))
 
 
-def _header(headers: Headers, name: str | None) -> Any:
+def header_value(headers: Headers, name: str | None) -> Any:
+    """Return the value of a header column: of the header of a name, or of all headers."""
     if name is None:
         return [{"KEY": key, "VALUE": value} for key, value in headers]
     # The last header of a name is the one in force.
     return next((value for key, value in reversed(headers) if key == name), None)
 
 
-def _extractor(
+def timestamp_extractor(
     source: DataSource, lowering: Lowering
 ) -> Callable[[ConsumerRecord[Any, Any], int], int] | None:
+    """Return what reads a record's time from its TIMESTAMP column; None if there is none."""
     timestamp = source.timestamp
     if timestamp is None:
         return None
