@@ -27,6 +27,7 @@ from bench.peers import ENGINES, OURS, Peers
 from bench.profiling import profile
 from bench.serving import measure_serving
 from bench.slot import WAYS, measure_slot
+from bench.sql_server import Server, fill, measure_pull, measure_push
 from bench.workloads import SHARED, WORKLOADS
 from penstock.kafka.embedded import EmbeddedBroker
 
@@ -339,6 +340,47 @@ def serving(
         )  # fmt: skip
     console.print(table)
     _write(json, {"figures": [figure.to_dict() for figure in figures]})
+
+
+@app.command()
+def sql_server(
+    keys: Annotated[int, typer.Option(help="How many rows the table has.")] = 100_000,
+    seconds: Annotated[float, typer.Option(help="How long to measure lookups.")] = 10.0,
+    connections: Annotated[int, typer.Option(help="How many clients ask at the same time.")] = 8,
+    subscribers: Annotated[int, typer.Option(help="Push queries on one stream.")] = 500,
+    bootstrap: Bootstrap = "",
+    json: JsonFile = None,
+) -> None:
+    """Measure the SQL server's queries over HTTP: lookups by key, and push queries."""
+    with broker(bootstrap) as servers:
+        fill(servers, keys)
+        with Server(servers) as server:
+            pulls = measure_pull(server, keys, seconds, connections)
+            pushes = [
+                measure_push(server, servers, "filter", 1, 200, 0.02),
+                measure_push(server, servers, "aggregate", 1, 200, 0.02),
+                measure_push(server, servers, "filter", subscribers, 50, 0.2),
+            ]
+    table = Table(title=f"pull by key over HTTP, one server core, {keys:,} rows")
+    for column in ("path", "clients", "requests/s", "p50 ms", "p99 ms", "cores", "load"):
+        table.add_column(column, justify="left" if column == "path" else "right")
+    for each in pulls:
+        table.add_row(
+            each.path, f"{each.connections}", f"{each.per_second:,.0f}", f"{each.p50_ms:.2f}",
+            f"{each.p99_ms:.2f}", f"{each.server_cpu:.2f}", f"{each.load_average:.1f}",
+        )  # fmt: skip
+    console.print(table)
+    table = Table(title="push: from produce to the row at the client")
+    for column in ("query", "subscribers", "rows", "p50 ms", "p99 ms", "max ms", "cores", "load"):
+        table.add_column(column, justify="left" if column == "query" else "right")
+    for push in pushes:
+        table.add_row(
+            push.query, f"{push.subscribers}", f"{push.rows:,}", f"{push.p50_ms:.1f}",
+            f"{push.p99_ms:.1f}", f"{push.max_ms:.1f}", f"{push.server_cpu:.2f}",
+            f"{push.load_average:.1f}",
+        )  # fmt: skip
+    console.print(table)
+    _write(json, {"pull": [f.to_dict() for f in pulls], "push": [f.to_dict() for f in pushes]})
 
 
 def _write(file: Path | None, content: dict[str, Any]) -> None:

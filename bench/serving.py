@@ -190,7 +190,7 @@ def measure_serving(keys: int, seconds: float, connections: int) -> list[Figure]
                 f"/stores/counts?limit=1000&from=user-{random.randrange(max(keys - 1000, 1)):07d}"
                 for _ in range(200)
             ]
-            _load(port, point, connections, 1.0)
+            load(port, _gets(point), connections, 1.0)
             return [
                 _in_process(Path(folder, "here"), keys, seconds / 2),
                 _measured("one key", near, port, point, connections, seconds),
@@ -229,7 +229,7 @@ def _measured(
 ) -> Figure:
     before = _cpu(pipe)
     began = time.perf_counter()
-    found = sorted(_load(port, paths, connections, seconds))
+    found = sorted(load(port, _gets(paths), connections, seconds))
     elapsed = time.perf_counter() - began
     cuts = statistics.quantiles(found, n=100)
     return Figure(
@@ -244,9 +244,12 @@ def _cpu(pipe: Connection) -> float:
     return float(pipe.recv())
 
 
-def _load(port: int, paths: list[str], connections: int, seconds: float) -> list[float]:
+def _gets(paths: Sequence[str]) -> list[bytes]:
+    return [f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode() for path in paths]
+
+
+def load(port: int, requests: list[bytes], connections: int, seconds: float) -> list[float]:
     """Keep the connections busy; return how long each answer took, in seconds."""
-    requests = [f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode() for path in paths]
     selector = selectors.DefaultSelector()
     number, taken = 0, []
     clock = time.perf_counter

@@ -1,0 +1,57 @@
+"""Positions as text: consistency tokens of pull queries, continuation tokens of push queries."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+
+import msgspec
+
+from penstock.server.errors import BadRequestError
+from penstock.server.reading import Place, Positions
+
+_VERSION = 1
+
+
+class _Token(msgspec.Struct):
+    """``e`` has the offset of the next record by topic and partition, ``s`` where all began."""
+
+    e: dict[str, dict[str, int]]
+    s: dict[str, dict[str, int]] = {}
+    v: int = _VERSION
+
+
+def to_token(positions: Mapping[Place, int], starts: Mapping[Place, int] | None = None) -> str:
+    """Return positions as text that can be handed back, in a URL or a header, too."""
+    token = _Token(_nested(positions), _nested(starts or {}))
+    return urlsafe_b64encode(msgspec.json.encode(token)).decode()
+
+
+def from_token(text: str) -> tuple[Positions, Positions]:
+    """Return the positions of a token, and where its query began.
+
+    Raises:
+        BadRequestError: ``bad-token``.
+    """
+    try:
+        token = msgspec.json.decode(urlsafe_b64decode(text), type=_Token)
+        if token.v != _VERSION:
+            raise ValueError(f"its version is {token.v}")
+        return _flat(token.e), _flat(token.s)
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise BadRequestError(
+            "bad-token",
+            f"the token cannot be read: {error}",
+            fix="hand back a token of this server as it is, or leave it out",
+        ) from None
+
+
+def _nested(positions: Mapping[Place, int]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(positions.items()):
+        found.setdefault(topic, {})[str(partition)] = offset
+    return found
+
+
+def _flat(nested: Mapping[str, Mapping[str, int]]) -> Positions:
+    return {(t, int(p)): offset for t, of_topic in nested.items() for p, offset in of_topic.items()}

@@ -1,0 +1,270 @@
+"""Pull queries of this server: plans from the cache, rows from replicas."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.kernel.record_queue import RawRecord
+from penstock.runtime.local.outbox import ProducedRecord
+from penstock.server.errors import BusyError, NotReadyError, ServerError
+from penstock.server.host import QueryHost
+from penstock.server.positions import from_token
+from penstock.server.pull.answering import (
+    answered_generally,
+    found_by_key,
+    found_by_scan,
+    paged,
+    stream_rows,
+    table_records,
+)
+from penstock.server.pull.plan_cache import BoundPull, PlanCache
+from penstock.server.pull.prepared import GENERAL, STREAM_SCAN, prepare
+from penstock.server.pull.replica import TableReplica
+from penstock.server.pull.replicas import Replicas
+from penstock.server.reading import Positions, Topics, has_reached
+from penstock.sql.planner.lowering.context import Row
+
+MAX_LAG = "ksql.query.pull.max.allowed.offset.lag"
+TOKENS_ENABLED = "ksql.query.pull.consistency.token.enabled"
+MAX_CONCURRENT = "ksql.query.pull.max.concurrent.requests"
+MAX_QPS = "ksql.query.pull.max.qps"
+CONSISTENCY = "request.ksql.query.pull.consistency.token"
+_LOOKUP = "KEY_LOOKUP"
+_POLL_S = 0.1
+_UNLIMITED = 2**31 - 1
+
+
+class TooStaleError(ServerError):
+    """The replica of a table is further behind its topic than the request allows."""
+
+    status, error_code = 503, 50300
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How new an answer has to be: at these positions, and at most so many offsets behind."""
+
+    positions: Positions | None = None
+    max_lag: int | None = None
+    #: Whether the answer ends with a token of its position.
+    sends_token: bool = False
+
+
+ANY_AGE = Freshness()
+
+
+class PullService:
+    """Plans and answers SELECT without EMIT. Threads may share it.
+
+    Args:
+        host: The server's catalog.
+        topics: The topics of the cluster.
+        replicas: The copies of tables.
+        timeout_s: How long a question may wait for a replica.
+    """
+
+    def __init__(
+        self, host: QueryHost, topics: Topics, replicas: Replicas, timeout_s: float = 30.0
+    ) -> None:
+        self._host = host
+        self._topics = topics
+        self._replicas = replicas
+        self._timeout_s = timeout_s
+        self._cache = PlanCache()
+        settings = host.engine.config
+        self._most = int(settings.get(MAX_CONCURRENT, _UNLIMITED))
+        self._rate = _Rate(int(settings.get(MAX_QPS, _UNLIMITED)))
+        self._has_defaults = MAX_LAG in settings or TOKENS_ENABLED in settings
+        self._under_way = 0
+
+    # Planning
+
+    def cached(
+        self, sql: str, properties: Mapping[str, Any], variables: Mapping[str, str]
+    ) -> BoundPull | None:
+        """Return the plan of a statement if its shape has one. Takes microseconds."""
+        if variables or not self._cache.is_current(self._host.engine.catalog):
+            return None
+        return self._cache.find(sql, properties)[0]
+
+    def plan(
+        self, sql: str, properties: Mapping[str, Any], variables: Mapping[str, str]
+    ) -> BoundPull:
+        """Plan a statement and keep the plan; takes some milliseconds.
+
+        Raises:
+            SqlError: what is wrong with the statement.
+        """
+        catalog = self._host.engine.catalog
+        if not self._cache.is_current(catalog):
+            self._replicas.follow(catalog)
+        if variables:
+            session = self._host.session(properties, variables)
+            return BoundPull(prepare(session, sql, ()), ())
+        found, shape = self._cache.find(sql, properties)
+        if found is not None:
+            return found
+        session = self._host.session(properties, variables)
+        return self._cache.planned(
+            shape, properties, lambda literals: prepare(session, sql, literals)
+        )
+
+    def freshness(self, properties: Mapping[str, Any], request: Mapping[str, Any]) -> Freshness:
+        """Return what a request and the settings say about the age of an answer."""
+        if not properties and not request and not self._has_defaults:
+            return ANY_AGE
+        settings = {**self._host.engine.config, **properties}
+        token = request.get(CONSISTENCY)
+        lag = settings.get(MAX_LAG)
+        return Freshness(
+            from_token(token)[0] if token else None,
+            None if lag is None else int(lag),
+            str(settings.get(TOKENS_ENABLED, "false")).lower() == "true",
+        )
+
+    # Limits
+
+    def enter(self) -> None:
+        """Take the place of one request; ``leave`` it.
+
+        Raises:
+            BusyError: there are as many as the settings allow, or they come too fast.
+        """
+        if self._under_way >= self._most:
+            raise BusyError(
+                "too-many-pull-queries",
+                f"{self._under_way} pull queries are under way, and {MAX_CONCURRENT} is"
+                f" {self._most}",
+                fix="ask again in a moment",
+            )
+        self._rate.check()
+        self._under_way += 1
+
+    def leave(self) -> None:
+        self._under_way -= 1
+
+    # Answering
+
+    def at_once(self, bound: BoundPull, fresh: Freshness) -> list[Row] | None:
+        """Return the rows of a lookup by key if the replica is there and new enough.
+
+        It reads a few keys from memory or from disk, so the event loop may call it. None means
+        that the answer has to wait, or is of another kind.
+        """
+        prepared = bound.prepared
+        if prepared.kind != _LOOKUP or not prepared.is_plain:
+            return None
+        assert prepared.source is not None
+        replica = self._replicas.ready(prepared.source)
+        if replica is None or not _is_fresh(replica, fresh):
+            return None
+        return list(paged(bound, found_by_key(bound, replica)))
+
+    def rows(self, bound: BoundPull, fresh: Freshness) -> Iterable[Row]:
+        """Return the rows of any pull query. May wait and read much: not for the event loop.
+
+        Raises:
+            NotReadyError: a table is still being loaded.
+            TooStaleError: a table is too far behind.
+        """
+        prepared = bound.prepared
+        if prepared.kind == GENERAL:
+            return answered_generally(prepared, lambda topic: self._read(bound, topic, fresh))
+        assert prepared.source is not None
+        if prepared.kind == STREAM_SCAN:
+            return paged(bound, stream_rows(bound, self._to_end(prepared.source.topic)))
+        replica = self._fresh(prepared.source, fresh)
+        find = found_by_key if prepared.kind == _LOOKUP else found_by_scan
+        return paged(bound, find(bound, replica))
+
+    def positions(self, bound: BoundPull) -> Positions:
+        """Return the positions of the tables that a query reads, for a consistency token."""
+        names = {source.name for source in bound.prepared.query.push.plan.sources}
+        found: Positions = {}
+        for replica in self._replicas.all():
+            if replica.source.name in names:
+                found |= replica.positions
+        return found
+
+    def _fresh(self, source: Any, fresh: Freshness) -> TableReplica:
+        replica = self._replicas.of(source, self._timeout_s)
+        wanted = fresh.positions
+        if wanted is not None:
+            own = {place: at for place, at in wanted.items() if place[0] == source.topic}
+            if not replica.wait(own, self._timeout_s):
+                raise NotReadyError(
+                    "not-caught-up",
+                    f"the rows of table {source.name} do not contain the position of the token yet",
+                    fix="ask again in a moment",
+                )
+        if fresh.max_lag is not None and replica.lag > fresh.max_lag:
+            raise TooStaleError(
+                "too-stale",
+                f"table {source.name} is {replica.lag} offsets behind, and {MAX_LAG} is"
+                f" {fresh.max_lag}",
+                fix=f"ask again in a moment, or allow more with {MAX_LAG}",
+            )
+        return replica
+
+    def _read(self, bound: BoundPull, topic: str, fresh: Freshness) -> Iterator[ProducedRecord]:
+        """Yield the records of a source of a general query: rows of a table, or a stream."""
+        catalog = self._host.engine.catalog
+        sources = (catalog.sources.get(s.name) for s in bound.prepared.query.push.plan.sources)
+        source = next((s for s in sources if s is not None and s.topic == topic), None)
+        if source is not None and source.is_table:
+            yield from table_records(self._fresh(source, fresh))
+            return
+        for _, partition, _, timestamp, key, value, headers in self._to_end(topic):
+            yield ProducedRecord(topic, key, value, timestamp, headers, partition)
+
+    def _to_end(self, topic: str) -> Iterator[RawRecord]:
+        """Yield the records of a topic up to the end it has now."""
+        places = self._topics.places([topic])
+        ends, begins = self._topics.ends(places), self._topics.begins(places)
+        left = {place: end for place, end in ends.items() if end > begins[place]}
+        if not left:
+            return
+        reader = self._topics.reader({place: begins[place] for place in left})
+        try:
+            while not has_reached(reader.positions, left):
+                for record in reader.read(_POLL_S):
+                    if record.offset < left[record.topic, record.partition]:
+                        yield record
+        finally:
+            reader.close()
+
+
+def _is_fresh(replica: TableReplica, fresh: Freshness) -> bool:
+    if fresh.positions is not None:
+        topic = replica.source.topic
+        own = {place: at for place, at in fresh.positions.items() if place[0] == topic}
+        if not has_reached(replica.positions, own):
+            return False
+    return fresh.max_lag is None or replica.lag <= fresh.max_lag
+
+
+class _Rate:
+    """Allows so many requests in each second of the clock."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._second = 0
+        self._count = 0
+
+    def check(self) -> None:
+        if self._most >= _UNLIMITED:
+            return
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._count = second, 0
+        if self._count >= self._most:
+            raise BusyError(
+                "too-many-pull-queries",
+                f"{self._count} pull queries have come in this second, and {MAX_QPS} is"
+                f" {self._most}",
+                fix="ask again in a second",
+            )
+        self._count += 1

@@ -1,0 +1,1 @@
+"""Push queries: rows as they come, from readers that all subscribers of a topic share."""

@@ -1,0 +1,74 @@
+"""Everything that queries of the server share: replicas, shared readers, threads and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from penstock.config import STATE_DIR
+from penstock.server.host import QueryHost
+from penstock.server.pull.replicas import Replicas
+from penstock.server.pull.service import PullService
+from penstock.server.push.service import PushService
+from penstock.server.query_meter import GROUP, QueryMeter
+from penstock.server.reading import KafkaTopics, Topics
+from penstock.serving.metric import Metric
+
+_THREADS = 16
+
+
+class QueryServices:
+    """Pull and push queries of one server; ``start`` it before the first and ``close`` it last.
+
+    Nothing is opened before somebody asks. ``close`` ends all push queries, their readers and the
+    replicas, and leaves no threads, consumers or folders behind.
+
+    Args:
+        host: The server's catalog and its configuration.
+        topics: The topics of the cluster; else those that the configuration names.
+        folder: Where copies of tables are kept; else in ``state.dir``.
+    """
+
+    def __init__(
+        self, host: QueryHost, topics: Topics | None = None, folder: Path | None = None
+    ) -> None:
+        self.host = host
+        self.topics = topics or KafkaTopics(host.config)
+        self.meter = QueryMeter()
+        self.replicas = Replicas(self.topics, folder or Path(host.config[STATE_DIR]))
+        self.pull = PullService(host, self.topics, self.replicas)
+        self.push = PushService(host, self.topics, self.meter)
+        #: For what may wait: planning, scans, opening and closing.
+        self.threads = ThreadPoolExecutor(_THREADS, "penstock-query")
+
+    def start(self) -> None:
+        """Delete what servers that were killed have left on this disk."""
+        self.replicas.start()
+
+    def close(self) -> None:
+        self.push.close_all()
+        self.replicas.close()
+        self.threads.shutdown(wait=True, cancel_futures=True)
+
+    def metrics(self) -> list[Metric]:
+        """Return counts of queries, how far replicas are, and how many share each reader."""
+        found = self.meter.metrics()
+        for replica in self.replicas.all():
+            tags = {"source": replica.source.name}
+            found.append(
+                Metric("replica-lag", GROUP, replica.lag, tags, "Offsets behind the topic.")
+            )
+            rows = replica.approximate_rows
+            found.append(Metric("replica-rows", GROUP, rows, tags, "Rows, as RocksDB estimates."))
+        for reader in self.push.shared_readers:
+            tags = {"topic": reader.topic}
+            found.append(
+                Metric("push-subscribers", GROUP, reader.feeds, tags, "Subscribers of a reader.")
+            )
+        return found
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return the push queries that run, for listings: id and statement."""
+        return {opened.id: opened.planned.query.plan.sql for opened in self.push.all()}

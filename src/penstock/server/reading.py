@@ -1,0 +1,203 @@
+"""Reading topics for queries: partitions from given offsets, without a consumer group."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from penstock.config import StreamsConfig
+from penstock.errors import StreamsError
+from penstock.kafka.admin import Admin
+from penstock.kafka.client_config import admin_settings, consumer_settings
+from penstock.kafka.clients import new_consumer
+from penstock.kafka.error_table import Verdict, verdict
+from penstock.kernel.record_queue import RawRecord
+
+_log = logging.getLogger("penstock.server")
+
+#: A topic and the number of one of its partitions.
+Place = tuple[str, int]
+Positions = dict[Place, int]
+
+#: How many records are handed out together.
+MOST_RECORDS = 2_000
+_GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
+
+
+class Reader(Protocol):
+    """Reads what is committed to some partitions, in the order of each partition."""
+
+    #: The offset of the next record, by partition. Only records before it have been seen.
+    positions: Positions
+
+    def read(self, timeout_s: float) -> list[RawRecord]:
+        """Wait for a record, and return it with those that are there already."""
+
+    def ends(self) -> Positions:
+        """Return the last known ends of the partitions; asking costs nothing."""
+
+    def forget(self, places: Iterable[Place]) -> None:
+        """Read some partitions no longer."""
+
+    def close(self) -> None: ...
+
+
+class Topics(Protocol):
+    """The topics of a cluster, as queries see them. Threads may share it."""
+
+    def places(self, topics: Iterable[str]) -> list[Place]:
+        """Return all partitions of topics.
+
+        Raises:
+            PenstockError: a topic does not exist.
+        """
+
+    def begins(self, places: Iterable[Place]) -> Positions:
+        """Return the first offsets."""
+
+    def ends(self, places: Iterable[Place]) -> Positions:
+        """Return the offsets behind the last records that are committed."""
+
+    def reader(self, starts: Mapping[Place, int]) -> Reader:
+        """Return a reader of partitions from some offsets on."""
+
+
+class KafkaTopics:
+    """The topics of the cluster that a configuration names."""
+
+    def __init__(self, config: StreamsConfig) -> None:
+        self._config = config
+        self._admin: Admin | None = None
+        self._lock = threading.Lock()
+
+    def places(self, topics: Iterable[str]) -> list[Place]:
+        admin = self._connected()
+        return [(topic, part.id) for topic in topics for part in admin.topic(topic).partitions]
+
+    def begins(self, places: Iterable[Place]) -> Positions:
+        return self._connected().begin_offsets(places)
+
+    def ends(self, places: Iterable[Place]) -> Positions:
+        return self._connected().end_offsets(places, committed=True)
+
+    def reader(self, starts: Mapping[Place, int]) -> Reader:
+        return TopicReader(self._config, starts)
+
+    def _connected(self) -> Admin:
+        with self._lock:
+            if self._admin is None:
+                self._admin = Admin(admin_settings(self._config))
+            return self._admin
+
+
+class TopicReader:
+    """Reads what is committed to some partitions, in the order of each partition.
+
+    It is told where to read, so it joins no group and leaves none behind. One thread may use it.
+
+    Args:
+        config: How to reach Kafka.
+        starts: The offset of the first record that is wanted, by partition. If the log begins
+            later, the reader begins there.
+    """
+
+    def __init__(self, config: StreamsConfig, starts: Mapping[Place, int]) -> None:
+        self.positions: Positions = dict(starts)
+        self._consumer = new_consumer(
+            consumer_settings(config, "restore")
+            | {
+                "group.id": "penstock-queries",
+                "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                # Without it, a fetch that failed once would be tried again after half a second.
+                "fetch.error.backoff.ms": 50,
+            }
+        )
+        self._assign()
+
+    def _assign(self) -> None:
+        self._consumer.assign([TopicPartition(*p, at) for p, at in self.positions.items()])
+
+    def read(self, timeout_s: float) -> list[RawRecord]:
+        """Wait for a record, and return it with those that are there already.
+
+        Raises:
+            StreamsError: ``topic-gone``, if a topic was deleted, or ``read-failed``.
+        """
+        first = self._consumer.poll(timeout_s)
+        if first is None:
+            return []
+        messages = [first, *self._consumer.consume(MOST_RECORDS - 1, 0)]
+        records: list[RawRecord] = []
+        positions = self.positions
+        for message in messages:
+            error = message.error()
+            if error is None:
+                record = _record(message)
+                records.append(record)
+                positions[record.topic, record.partition] = record.offset + 1
+            else:
+                self._note(message, error)
+        return records
+
+    def _note(self, message: Any, error: KafkaError) -> None:
+        if error.code() == KafkaError._PARTITION_EOF:
+            # Markers of transactions take offsets, too: the end may lie behind the last record.
+            place = (message.topic(), message.partition())
+            self.positions[place] = max(self.positions.get(place, 0), message.offset())
+        elif error.code() in _GONE:
+            raise StreamsError(
+                "topic-gone", f"topic {message.topic()!r} cannot be read: {error.str()}"
+            )
+        elif error.fatal() or verdict(error) is Verdict.FORBIDDEN:
+            raise StreamsError("read-failed", f"a topic cannot be read: {error.str()}")
+        else:
+            # A broker that restarts, for one: the client goes on by itself.
+            _log.debug("a topic cannot be read now: %s", error.str())
+
+    def ends(self) -> Positions:
+        """Return the last known ends of the partitions; a partition that is not known is left out.
+
+        They come with the records, so asking costs nothing.
+        """
+        found: Positions = {}
+        for place in self.positions:
+            try:
+                bounds = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
+            except KafkaException:
+                continue
+            if bounds and bounds[1] >= 0:
+                found[place] = bounds[1]
+        return found
+
+    def forget(self, places: Iterable[Place]) -> None:
+        """Read some partitions no longer."""
+        for place in places:
+            self.positions.pop(place, None)
+        self._assign()
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def _record(message: Any) -> RawRecord:
+    headers = message.headers()
+    return RawRecord(
+        message.topic(),
+        message.partition(),
+        message.offset(),
+        message.timestamp()[1],
+        message.key(),
+        message.value(),
+        tuple(headers) if headers else (),
+    )
+
+
+def has_reached(positions: Mapping[Place, int], ends: Mapping[Place, int]) -> bool:
+    """Whether everything before ``ends`` has been seen."""
+    return all(positions.get(place, 0) >= end for place, end in ends.items())

@@ -1,0 +1,120 @@
+"""``/ws/query``: a pull or push query over a websocket, as ksqlDB's command line asks it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from penstock.errors import PenstockError
+from penstock.server.entities.schemas import field_infos
+from penstock.server.pull.plan_cache import BoundPull
+from penstock.server.push.runs import PushRow
+from penstock.server.push.service import PlannedPush
+from penstock.server.querying import QueryServices
+from penstock.server.rest.query_answers import COMPLETED, HEARTBEAT_S, until_gone
+from penstock.server.rest.query_request import QueryRequest, read_request
+from penstock.server.rest.row_forms import V1JsonForm
+from penstock.server.rest.threaded import ThreadedRows
+from penstock.sql.planner.lowering.context import Row
+
+_NORMAL, _UNACCEPTABLE = 1000, 1003
+#: A close frame holds at most 123 bytes of text.
+_MOST_REASON = 120
+
+
+class QuerySocket:
+    """Sends the columns as one message, then each row as one, and closes with ``done``.
+
+    The query is in the URL: ``?request={"ksql": ..., "streamsProperties": ...}``. Deleted rows of
+    tables are left out.
+
+    Args:
+        services: The queries of the server.
+        asked: Parses and plans a request.
+    """
+
+    def __init__(self, services: QueryServices, asked: Callable[[QueryRequest], Any]) -> None:
+        self._services = services
+        self._asked = asked
+
+    async def answer(self, websocket: WebSocket) -> None:
+        """Run the query of one websocket until its end, or until the client leaves."""
+        await websocket.accept()
+        code, reason = _NORMAL, "done"
+        try:
+            request = _request(websocket)
+            await self._services.host.caught_up(request.command_sequence_number)
+            loop = asyncio.get_running_loop()
+            asked = await loop.run_in_executor(self._services.threads, self._asked, request)
+            if isinstance(asked, BoundPull):
+                await until_gone(self._pull(asked, request, websocket), websocket.receive)
+            elif isinstance(asked, PlannedPush):
+                await self._push(asked, websocket)
+            else:
+                code, reason = _UNACCEPTABLE, "PRINT is answered by /query-stream"
+        except PenstockError as error:
+            code, reason = _UNACCEPTABLE, error.message
+        except WebSocketDisconnect:
+            return
+        with contextlib.suppress(RuntimeError, OSError, WebSocketDisconnect):
+            await websocket.close(code, reason[:_MOST_REASON])
+
+    async def _pull(self, bound: BoundPull, request: QueryRequest, websocket: WebSocket) -> None:
+        pull = self._services.pull
+        fresh = pull.freshness(request.settings, request.request)
+        form = V1JsonForm(bound.prepared.columns)
+        rows = ThreadedRows(self._services.threads, lambda: pull.rows(bound, fresh))
+        try:
+            bunches = rows.bunches()
+            first: list[Row] = await anext(bunches, [])
+            await _columns(websocket, bound.prepared.columns)
+            for row in first:
+                await _row(websocket, form, PushRow(row))
+            async for bunch in bunches:
+                for row in bunch:
+                    await _row(websocket, form, PushRow(row))
+        finally:
+            await rows.close()
+
+    async def _push(self, planned: PlannedPush, websocket: WebSocket) -> None:
+        services, loop = self._services, asyncio.get_running_loop()
+        opened = await loop.run_in_executor(services.threads, services.push.open, planned, loop)
+
+        async def write() -> None:
+            form = V1JsonForm(planned.columns)
+            await _columns(websocket, planned.columns)
+            async for delivery in opened.subscription.deliveries(HEARTBEAT_S):
+                if delivery is None:
+                    continue
+                for row in delivery.batch.rows[delivery.first : delivery.last]:
+                    if not row.is_deleted:
+                        await _row(websocket, form, row)
+            if opened.subscription.failure is not None:
+                raise opened.subscription.failure
+            if not opened.subscription.is_complete:
+                await websocket.send_text(orjson.dumps({"finalMessage": COMPLETED}).decode())
+
+        try:
+            await until_gone(write(), websocket.receive)
+        finally:
+            closing = loop.run_in_executor(services.threads, services.push.close, opened)
+            await asyncio.shield(closing)
+
+
+def _request(websocket: WebSocket) -> QueryRequest:
+    return read_request(websocket.query_params.get("request", "").encode())
+
+
+async def _columns(websocket: WebSocket, columns: Any) -> None:
+    await websocket.send_text(orjson.dumps(field_infos(columns)).decode())
+
+
+async def _row(websocket: WebSocket, form: V1JsonForm, row: PushRow) -> None:
+    text = form.row(row)
+    if text is not None:
+        await websocket.send_text(text.lstrip(b",\n").decode())

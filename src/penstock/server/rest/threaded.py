@@ -1,0 +1,83 @@
+"""Rows that a thread makes and the event loop sends, without getting far ahead of the client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+#: How many rows go out together, and how many such bunches may wait.
+_TOGETHER = 500
+_AHEAD = 8
+_END = object()
+#: How long the thread waits for a client that takes nothing.
+_WAIT_S = 300.0
+
+
+class ThreadedRows(Generic[T]):
+    """Iterate in a thread over what ``make`` returns; the event loop gets bunches of it.
+
+    The thread waits while too many bunches wait. It stops when ``close`` was called.
+    """
+
+    def __init__(
+        self,
+        threads: ThreadPoolExecutor,
+        make: Callable[[], Iterable[T]],
+        *,
+        together: int = _TOGETHER,
+    ) -> None:
+        self._together = together
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[list[T] | object] = asyncio.Queue(_AHEAD)
+        self._make = make
+        self._is_closed = False
+        self._work = self._loop.run_in_executor(threads, self._run)
+
+    def _run(self) -> None:
+        rows: Iterator[T] = iter(())
+        try:
+            rows = iter(self._make())
+            while not self._is_closed:
+                bunch = list(islice(rows, self._together))
+                if not bunch:
+                    return
+                self._put(bunch)
+        finally:
+            close = getattr(rows, "close", None)
+            if close is not None:
+                close()
+            self._put(_END)
+
+    def _put(self, item: list[T] | object) -> None:
+        if self._is_closed:
+            return
+        asyncio.run_coroutine_threadsafe(self._queue.put(item), self._loop).result(_WAIT_S)
+
+    async def bunches(self) -> AsyncIterator[list[T]]:
+        """Yield bunches of rows.
+
+        Raises:
+            Exception: what ``make`` or its iterator has raised.
+        """
+        while True:
+            item = await self._queue.get()
+            if item is _END:
+                await self._work
+                return
+            assert isinstance(item, list)
+            yield item
+
+    async def close(self) -> None:
+        """Stop the thread; what waits is thrown away."""
+        self._is_closed = True
+        while not self._work.done():
+            while not self._queue.empty():
+                self._queue.get_nowait()
+            await asyncio.wait((self._work,), timeout=0.05)
+        if not self._work.cancelled():
+            # The error has been told, or concerns rows that nobody wants any more.
+            self._work.exception()
