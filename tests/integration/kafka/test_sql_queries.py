@@ -13,6 +13,9 @@ import httpx
 import orjson
 import pytest
 from confluent_kafka import Producer
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import DataReceived, StreamEnded
 from starlette.applications import Starlette
 
 from penstock.config import StreamsConfig
@@ -235,50 +238,79 @@ def test_rows_and_acknowledgements_travel_at_once(
     topic = new_topic("orders", partitions=3)
     stream(served, topic)
 
-    async def test() -> None:
-        acknowledged = asyncio.Event()
-
-        async def rows() -> AsyncIterator[bytes]:
-            yield b'{"target": "orders"}\n'
-            yield b'{"id": "a", "amount": 1}\n'
-            await asyncio.wait_for(acknowledged.wait(), WAIT_S)
-            yield b'{"id": "b", "amount": 2}\n'
-
-        async with (
-            client(served, version) as http,
-            http.stream("POST", "/inserts-stream", content=rows()) as answer,
-        ):
-            found = lines(answer)
-            assert await anext(found) == {"status": "ok", "seq": 0}
-            acknowledged.set()
-            assert await anext(found) == {"status": "ok", "seq": 1}
-
-    if version == "HTTP/1.1":
-        # httpx sends the whole request before it reads over HTTP/1.1; a socket does not.
-        _over_a_socket(served)
-    else:
-        run(test)
+    # httpx sends a whole request before it reads the answer; these clients do both at once.
+    run(lambda: (_over_http_2 if version == "HTTP/2" else _over_http_1)(served))
     ends = Admin({"bootstrap.servers": served.host.config["bootstrap.servers"]}).end_offsets(
         [(topic, number) for number in range(3)]
     )
     assert sum(ends.values()) == 2
 
 
-def _over_a_socket(served: Served) -> None:
-    async def test() -> None:
-        host, port = served.url.removeprefix("http://").split(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        head = "POST /inserts-stream HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked"
-        writer.write(f"{head}\r\n\r\n".encode())
-        _chunk(writer, b'{"target": "orders"}\n{"id": "a", "amount": 1}\n')
-        await asyncio.wait_for(reader.readuntil(b'{"status":"ok","seq":0}'), WAIT_S)
-        _chunk(writer, b'{"id": "b", "amount": 2}\n')
-        await asyncio.wait_for(reader.readuntil(b'{"status":"ok","seq":1}'), WAIT_S)
-        _chunk(writer, b"")
-        await asyncio.wait_for(reader.readuntil(b"0\r\n\r\n"), WAIT_S)
-        writer.close()
+async def _connected(served: Served) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, port = served.url.removeprefix("http://").split(":")
+    return await asyncio.open_connection(host, int(port))
 
-    run(test)
+
+async def _over_http_1(served: Served) -> None:
+    reader, writer = await _connected(served)
+    head = "POST /inserts-stream HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked"
+    writer.write(f"{head}\r\n\r\n".encode())
+    _chunk(writer, b'{"target": "orders"}\n{"id": "a", "amount": 1}\n')
+    await asyncio.wait_for(reader.readuntil(b'{"status":"ok","seq":0}'), WAIT_S)
+    _chunk(writer, b'{"id": "b", "amount": 2}\n')
+    await asyncio.wait_for(reader.readuntil(b'{"status":"ok","seq":1}'), WAIT_S)
+    _chunk(writer, b"")
+    await asyncio.wait_for(reader.readuntil(b"0\r\n\r\n"), WAIT_S)
+    writer.close()
+
+
+class Http2:
+    """A connection that speaks HTTP/2 from its first byte, as ksqlDB's Java client does."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._h2 = H2Connection(H2Configuration(client_side=True))
+        self._h2.initiate_connection()
+        self.seen = b""
+
+    def post(self, path: str) -> None:
+        names = {":method": "POST", ":path": path, ":scheme": "http", ":authority": "localhost"}
+        self._h2.send_headers(1, list(names.items()))
+        self._flush()
+
+    def send(self, data: bytes, *, is_last: bool = False) -> None:
+        self._h2.send_data(1, data, end_stream=is_last)
+        self._flush()
+
+    def _flush(self) -> None:
+        self._writer.write(self._h2.data_to_send())
+
+    async def until(self, text: bytes | None) -> None:
+        """Read until a text has come, or without one until the end of the answer."""
+        while text is None or text not in self.seen:
+            data = await asyncio.wait_for(self._reader.read(65536), WAIT_S)
+            for event in self._h2.receive_data(data):
+                if isinstance(event, DataReceived):
+                    self.seen += event.data or b""
+                elif isinstance(event, StreamEnded):
+                    assert text is None
+                    return
+            self._flush()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+async def _over_http_2(served: Served) -> None:
+    http = Http2(*await _connected(served))
+    http.post("/inserts-stream")
+    http.send(b'{"target": "orders"}\n{"id": "a", "amount": 1}\n')
+    await http.until(b'{"status":"ok","seq":0}\n')
+    http.send(b'{"id": "b", "amount": 2}\n')
+    await http.until(b'{"status":"ok","seq":1}\n')
+    http.send(b"", is_last=True)
+    await http.until(None)
+    http.close()
 
 
 def _chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
