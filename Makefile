@@ -101,6 +101,6 @@ cluster: setup ## Break a whole cluster at random; ARGS="--minutes 5 --seed 7 --
 
 .PHONY: lock
 lock: ## Resolve the dependencies again and write the lock (needs uv)
-	@"$(or $(UV),uv)" pip compile pyproject.toml --group dev --extra docs --extra pydantic --upgrade \
+	@"$(or $(UV),uv)" pip compile pyproject.toml --group dev --extra docs --extra pydantic --extra spark --upgrade \
 	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --quiet --output-file $(LOCK)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -233,9 +234,18 @@ _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
-    found = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    found = getattr(_imported(_MODULE_OF[name], name), name)
     globals()[name] = found
     return found
+
+
+def _imported(module: str, name: str) -> ModuleType:
+    if not module.startswith("penstock.runtime.spark."):
+        return importlib.import_module(module)
+    from penstock.extras import needing  # noqa: PLC0415 - importing the package loads nothing
+
+    with needing("spark", name):
+        return importlib.import_module(module)
 
 
 def __dir__() -> list[str]:

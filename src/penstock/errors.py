@@ -8,6 +8,7 @@ __all__ = [
     "ConfigError",
     "InvalidArgumentError",
     "InvalidStateError",
+    "MissingExtraError",
     "NullArgumentError",
     "PenstockError",
     "SerializationError",
@@ -60,6 +61,10 @@ class StreamsError(PenstockError):
 
 class ConfigError(PenstockError):
     """A setting is unknown, missing or has a wrong value."""
+
+
+class MissingExtraError(ConfigError, ModuleNotFoundError):
+    """A package is missing that only an extra brings; the fix has the command to install it."""
 
 
 class SerializationError(StreamsError):

@@ -21,6 +21,7 @@ def declared() -> Iterator[Requirement]:
         PROJECT["dependency-groups"]["dev"],
         extras["docs"],
         extras["pydantic"],
+        extras["spark"],
     ):
         yield from map(Requirement, lines)
 

@@ -19,6 +19,7 @@ from rich.text import Text
 from penstock.cli.connection import BootstrapOption, connect
 from penstock.cli.output import JsonOption, out, print_json
 from penstock.errors import PenstockError
+from penstock.extras import EXTRAS, PURPOSES, install_command, missing_packages
 from penstock.kafka import broker_registry
 from penstock.kafka.broker_folder import free_port
 from penstock.kafka.broker_registry import find_project_broker
@@ -41,7 +42,7 @@ class Check:
 
 
 def doctor(bootstrap: BootstrapOption = None, as_json: JsonOption = False) -> None:
-    """Check Python, Java, Spark, Kafka, ports and disk; exit 1 when something is missing."""
+    """Check Python, Java, Spark, extras, Kafka, ports and disk; exit 1 if something is missing."""
     checks = [_look(name, look) for name, look in _LOOKS.items()]
     checks.append(_look("broker", lambda: _broker(bootstrap)))
     if as_json:
@@ -51,6 +52,18 @@ def doctor(bootstrap: BootstrapOption = None, as_json: JsonOption = False) -> No
             _print(check)
     if any(check.state == "fail" for check in checks):
         raise typer.Exit(1)
+
+
+def _extras() -> Check:
+    """Say which extras are there; what a user has left out is no fault."""
+    missing = [extra for extra in EXTRAS if missing_packages(extra)]
+    there = [extra for extra in EXTRAS if extra not in missing]
+    found = f"with {', '.join(there) or 'none'}"
+    if not missing:
+        return Check("extras", "ok", found)
+    without = "; ".join(f"{extra} ({PURPOSES[extra]})" for extra in missing)
+    fix = f"only if you need them: {install_command(*missing)}"
+    return Check("extras", "ok", f"{found}; without {without}", fix)
 
 
 def _look(name: str, look: Callable[[], Check]) -> Check:
@@ -80,7 +93,7 @@ def _spark() -> Check:
     try:
         release = version("pyspark")
     except PackageNotFoundError:
-        return Check("spark", "fail", "pyspark is not installed", "pip install pyspark")
+        return Check("spark", "fail", "pyspark is not installed", install_command("spark"))
     # Imported in a process of its own, since an import that fails halfway could break this one.
     done = subprocess.run(
         [sys.executable, "-c", "import pyspark.sql"], capture_output=True, text=True, check=False
@@ -158,6 +171,7 @@ _LOOKS: dict[str, Callable[[], Check]] = {
     "python": _python,
     "java": _java,
     "spark": _spark,
+    "extras": _extras,
     "client": _client,
     "kafka": _kafka,
     "ports": _ports,

@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from penstock.extras import install_command
 from penstock.formats.errors import FormatError
 
 if TYPE_CHECKING:
@@ -60,5 +61,5 @@ def format_module(module: str, format_name: str) -> Any:
         raise FormatError(
             "format-library-missing",
             f"format {format_name} needs the package {error.name!r}",
-            fix="pip install 'penstock[formats]'",
+            fix=install_command("formats"),
         ) from None

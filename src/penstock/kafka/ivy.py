@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
+from penstock.extras import install_command
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
 from penstock.kafka.machine import proxy_options
@@ -65,8 +66,8 @@ def ivy_jar() -> Path:
             return found[-1]
     raise BrokerError(
         "ivy-missing",
-        "pyspark's jars, which the broker's files are fetched with, are not installed",
-        fix="pip install --force-reinstall pyspark",
+        "a private broker needs the jars of pyspark to fetch Kafka, and they are not installed",
+        fix=f"{install_command('spark')}, or set bootstrap.servers to a broker that is running",
     )
 
 

@@ -12,6 +12,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
+from penstock.extras import install_command
 from penstock.kafka.errors import JavaError
 from penstock.kafka.machine import cache_folder, variable
 
@@ -21,7 +22,7 @@ VECTOR_MODULE = "jdk.incubator.vector"
 
 _INSTALL = (
     "install a Java of version 17 or newer, point JAVA_HOME at one,"
-    " or let pip bring one: pip install penstock[jdk]"
+    f" or let pip bring one: {install_command('jdk')}"
 )
 
 

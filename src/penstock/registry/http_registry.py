@@ -7,6 +7,7 @@ from typing import Any, cast
 from weakref import finalize
 
 from penstock.errors import ConfigError
+from penstock.extras import install_command
 from penstock.registry.registry import (
     RegisteredSchema,
     RegistryError,
@@ -128,7 +129,7 @@ def _new_client(settings: Mapping[str, Any]) -> Any:
         raise ConfigError(
             "registry-client-missing",
             f"a schema registry over HTTP needs the package {error.name!r}",
-            fix="pip install 'penstock[formats]'",
+            fix=install_command("formats"),
         ) from None
     try:
         return SchemaRegistryClient(dict(settings))

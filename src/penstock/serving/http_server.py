@@ -51,7 +51,7 @@ class HttpServer:
         name: What is served, for the log.
 
     Raises:
-        ConfigError: ``missing-extra``: the packages of ``penstock[server]`` are not installed.
+        ConfigError: ``missing-extra``: the packages of ``penstock-streams[server]`` are not installed.
     """
 
     def __init__(
@@ -208,5 +208,5 @@ def missing_extra(error: ModuleNotFoundError) -> ConfigError:
     return ConfigError(
         "missing-extra",
         f"the server needs the package {error.name!r}",
-        fix='pip install "penstock[server]"',
+        fix='pip install "penstock-streams[server]"',
     )

@@ -1,6 +1,7 @@
 """Hypothesis strategies for streams of records: for property tests of topologies.
 
-The only module that needs Hypothesis (``pip install "penstock[testing]"``); import it by name.
+The only module that needs Hypothesis: ``pip install "penstock-streams[testing]"``. Import it by
+name.
 """
 
 from __future__ import annotations

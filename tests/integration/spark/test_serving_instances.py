@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("granian", reason="needs penstock[server]")
+pytest.importorskip("granian", reason="needs penstock-streams[server]")
 
 from tests.integration.spark.instances import Instance, wait_for
 from tests.integration.spark.test_serving import Server, free_port

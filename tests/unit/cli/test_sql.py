@@ -13,7 +13,7 @@ from penstock.cli.main import app
 from penstock.cli.sql import commands as command
 from penstock.cli.sql.results import RowLines, json_of, plain
 from penstock.cli.sql.run import _samples
-from penstock.errors import StreamsError
+from penstock.errors import MissingExtraError
 from penstock.model.sql.types import BIGINT, BYTES, DATE, STRING, ArrayType
 from penstock.sql import SqlEngine
 from penstock.sql.catalog.schema import SourceColumn
@@ -150,12 +150,12 @@ def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
     """The other commands work without the packages of SQL."""
 
     def fail(name: str) -> None:
-        raise ModuleNotFoundError(name="lark")
+        raise ModuleNotFoundError(name="prompt_toolkit")
 
     monkeypatch.setattr(command.importlib, "import_module", fail)
-    with pytest.raises(StreamsError, match="'lark'") as failure:
+    with pytest.raises(MissingExtraError, match="'prompt_toolkit'") as failure:
         command.needing_sql("penstock.cli.sql.run")
-    assert failure.value.fix == "pip install 'penstock[sql]'"
+    assert failure.value.fix == "pip install 'penstock-streams[sql]'"
 
 
 def test_rows_are_printed_below_their_names() -> None:

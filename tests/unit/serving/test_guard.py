@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("granian", reason="needs penstock[server]")
+pytest.importorskip("granian", reason="needs penstock-streams[server]")
 
 from penstock.serving.application import Row
 from penstock.serving.credentials import Credentials

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-pytest.importorskip("msgspec", reason="needs penstock[server]")
+pytest.importorskip("msgspec", reason="needs penstock-streams[server]")
 
 from penstock.model.windows.windowed import Window, Windowed
 from penstock.serde.serdes import Serdes

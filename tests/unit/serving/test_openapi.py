@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-pytest.importorskip("granian", reason="needs penstock[server]")
+pytest.importorskip("granian", reason="needs penstock-streams[server]")
 pytest.importorskip("schemathesis", reason="a development dependency")
 
 import schemathesis

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("msgspec", reason="needs penstock[server]")
+pytest.importorskip("msgspec", reason="needs penstock-streams[server]")
 
 from penstock.errors import InvalidArgumentError
 from penstock.serving.parameters import (

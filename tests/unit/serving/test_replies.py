@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs penstock[server]")
+pytest.importorskip("starlette", reason="needs penstock-streams[server]")
 
 from penstock.errors import (
     InvalidArgumentError,

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-pytest.importorskip("granian", reason="needs penstock[server]")
+pytest.importorskip("granian", reason="needs penstock-streams[server]")
 
 from penstock.errors import ConfigError, UnavailableError
 from penstock.serde.serdes import Serdes

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("msgspec", reason="needs penstock[server]")
+pytest.importorskip("msgspec", reason="needs penstock-streams[server]")
 
 from penstock.serving.application import Row
 from penstock.serving.parameters import Parameters

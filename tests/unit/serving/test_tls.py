@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("granian", reason="needs penstock[server]")
+pytest.importorskip("granian", reason="needs penstock-streams[server]")
 pytest.importorskip("cryptography", reason="makes the certificates")
 
 from cryptography import x509

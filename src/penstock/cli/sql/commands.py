@@ -11,7 +11,7 @@ import typer
 
 from penstock.cli.connection import BootstrapOption
 from penstock.cli.output import JsonOption
-from penstock.errors import StreamsError
+from penstock.extras import needing
 
 app = typer.Typer(no_args_is_help=True, help="Run and test scripts of SQL (ksqlDB's dialect).")
 
@@ -140,15 +140,7 @@ def needing_sql(module: str) -> Any:
     """Import what needs the extra; the other commands work without it.
 
     Raises:
-        StreamsError: ``missing-extra`` with the command that installs it.
+        MissingExtraError: ``missing-extra`` with the command that installs it.
     """
-    try:
+    with needing("sql", "SQL"):
         return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("penstock"):
-            raise
-        raise StreamsError(
-            "missing-extra",
-            f"SQL needs the package {error.name!r}, which is not installed",
-            fix="pip install 'penstock[sql]'",
-        ) from None

