@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections import abc
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import (
     Annotated,
@@ -30,17 +30,38 @@ from penstock.serde.json_readers import (
     Read,
 )
 
-#: Readers that are being built, so that a type may contain itself.
-Known = dict[Any, ObjectReader]
+#: The types of the members of each class, with names in quotes replaced by the types they name.
+Hints = dict[Any, dict[str, Any]]
 
 
-def reader_for(declared: Any) -> Read:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Readers that are being built, so that a type may contain itself, and known hints."""
+
+    hints: Hints
+    readers: dict[Any, ObjectReader] = field(default_factory=dict)
+
+
+def reader_for(declared: Any, hints: Hints | None = None) -> Read:
     """Return the function that turns parsed JSON into the declared type.
+
+    Args:
+        declared: the type.
+        hints: the types of members as another process has found them; what is missing is found
+            here and added. With ``from __future__ import annotations`` hints are text, which only
+            the module of the class can explain. A worker on Spark does not have that module.
 
     Raises:
         InvalidArgumentError: if a part of the type has no JSON form.
     """
-    return _reader(declared, {})
+    return _reader(declared, Known({} if hints is None else hints))
+
+
+def member_types(cls: Any, hints: Hints) -> dict[str, Any]:
+    """Return the types of the members of a class, and note them in ``hints``."""
+    if cls not in hints:
+        hints[cls] = get_type_hints(cls)
+    return hints[cls]
 
 
 def _reader(declared: Any, known: Known) -> Read:
@@ -61,8 +82,8 @@ def _reader(declared: Any, known: Known) -> Read:
 
 
 def _class_reader(cls: type, args: tuple[Any, ...], known: Known) -> Read:
-    if cls in known:
-        return known[cls]
+    if cls in known.readers:
+        return known.readers[cls]
     if is_pydantic_model(cls):
         return _pydantic(cls)
     if is_dataclass(cls) or is_typeddict(cls) or hasattr(cls, "_fields"):
@@ -91,9 +112,10 @@ def _name_reader(declared: Any, known: Known) -> Read:
 
 
 def _object(cls: Any, known: Known) -> ObjectReader:
-    reader = known[cls] = ObjectReader(dict if is_typeddict(cls) else cls, cls.__name__)
+    reader = ObjectReader(dict if is_typeddict(cls) else cls, cls.__name__)
+    known.readers[cls] = reader
     try:
-        hints = get_type_hints(cls)
+        hints = member_types(cls, known.hints)
     except NameError as error:
         raise InvalidArgumentError(
             "unknown-type-name",
@@ -118,17 +140,17 @@ def _members(cls: Any) -> dict[str, bool]:
         return {name: name in cls.__required_keys__ for name in cls.__annotations__}
     if not is_dataclass(cls):
         return {name: name not in cls._field_defaults for name in cls._fields}
-    given = [field for field in fields(cls) if field.init]
-    for field in given:
-        if field.name.startswith("_"):
+    given = [member for member in fields(cls) if member.init]
+    for member in given:
+        if member.name.startswith("_"):
             raise InvalidArgumentError(
                 "private-json-member",
-                f"field {field.name!r} of {cls!r} would be missing from the JSON text",
+                f"field {member.name!r} of {cls!r} would be missing from the JSON text",
                 fix="give it a name without underscore, or declare it with field(init=False)",
                 at=caller_site(),
             )
     return {
-        field.name: field.default is MISSING and field.default_factory is MISSING for field in given
+        each.name: each.default is MISSING and each.default_factory is MISSING for each in given
     }
 
 

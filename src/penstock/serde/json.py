@@ -11,7 +11,7 @@ import orjson
 
 from penstock.serde.base import Serde
 from penstock.serde.column_serde import ColumnSerde, HasColumnSerde
-from penstock.serde.from_json import is_pydantic_model, reader_for
+from penstock.serde.from_json import Hints, is_pydantic_model, reader_for
 from penstock.serde.json_readers import Read
 from penstock.serde.own_code import runs_own_code
 from penstock.serde.to_json import ANY_KEYS, check_finite, to_json
@@ -58,19 +58,22 @@ class TypedJsonSerde(Serde[Any], HasColumnSerde):
     """
 
     of: Any
+    #: The types of the members, found where the class was made; see ``reader_for``.
+    hints: Hints = field(default_factory=dict, repr=False, compare=False)
     _read: Read = field(init=False, repr=False, compare=False)
     _class: type = field(init=False, repr=False, compare=False)
     _columns: ColumnSerde | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_read", reader_for(self.of))
+        object.__setattr__(self, "_read", reader_for(self.of, self.hints))
         object.__setattr__(self, "_class", self.of if is_dataclass(self.of) else object)
-        columns = None if runs_own_code(self.of) else ColumnSerde()
+        columns = None if runs_own_code(self.of, self.hints) else ColumnSerde()
         object.__setattr__(self, "_columns", columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The reader is made of closures, which do not pickle. It is built again from the type.
-        return TypedJsonSerde, (self.of,)
+        # The reader is made of closures, which do not pickle. It is built again from the type and
+        # the types of its members: a worker may not have the module where their names are known.
+        return TypedJsonSerde, (self.of, self.hints)
 
     @property
     def column_serde(self) -> ColumnSerde | None:

@@ -3,6 +3,8 @@
 Exercises ``json_readers``.
 """
 
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -214,3 +216,38 @@ def test_value_of_another_class_is_refused() -> None:
     """A dict that looks like the dataclass would be read as the dataclass."""
     with pytest.raises(TypeError, match=r"JSON serde of Item got dict \{'sku': 'a'\}"):
         TypedJsonSerde(Item).encode({"sku": "a"})
+
+
+_PROGRAM = """
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+
+import cloudpickle
+
+from penstock.serde.json import TypedJsonSerde
+
+
+@dataclass
+class Click:
+    at: datetime
+    before: Click | None = None
+
+
+sys.stdout.buffer.write(cloudpickle.dumps(TypedJsonSerde(Click)))
+"""
+_WORKER = """
+import pickle, sys
+serde = pickle.load(sys.stdin.buffer)
+print(serde.decode(b'{"at":"2026-01-02T03:04:05+00:00","before":{"at":"2026-01-01T00:00:00Z"}}'))
+"""
+
+
+def test_hints_in_text_are_resolved_where_the_class_was_made() -> None:
+    """A worker on Spark has the class, but not the module whose imports its hints name."""
+    program, worker = ([sys.executable, "-c", text] for text in (_PROGRAM, _WORKER))
+    sent = subprocess.run(program, capture_output=True, check=True)
+    read = subprocess.run(worker, input=sent.stdout, capture_output=True, check=False)
+    assert b"Click(at=datetime.datetime(2026, 1, 2, 3, 4, 5" in read.stdout, read.stderr
