@@ -81,6 +81,29 @@ class _ToStderr(logging.Handler):
         print(self.format(record), file=sys.stderr)
 
 
+class _CurrentStderr:
+    """A stream that writes to whatever standard error is at the moment."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+def follow_stderr() -> None:
+    """Keep the program's own log on the terminal while a view or Java's log has standard error.
+
+    A handler of ``logging`` keeps the stream that it was made with. While Spark starts, that one
+    ends in the file for Java's output.
+    """
+    loggers = [logging.getLogger(), *logging.getLogger().manager.loggerDict.values()]
+    for logger in loggers:
+        for handler in logger.handlers if isinstance(logger, logging.Logger) else ():
+            if isinstance(handler, logging.StreamHandler) and handler.stream is sys.__stderr__:
+                handler.setStream(_CurrentStderr())
+
+
 def configure_logging(*, is_verbose: bool) -> None:
     """Print the library's log to standard error if ``is_verbose``; other libraries stay silent."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)

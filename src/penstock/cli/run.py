@@ -20,6 +20,7 @@ from penstock.cli.supervise import run_watched
 from penstock.cli.top_rows import TopRows, store_to_show
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
 from penstock.kafka.broker_registry import running_project_broker
+from penstock.runtime.spark.exchange.worker_lines import OUTPUT
 
 ProgramArgument = Annotated[
     str,
@@ -62,6 +63,8 @@ def run(
     topics are made, and the program's prepare(bootstrap_servers), if it has one, fills them.
     """
     configure_logging(is_verbose=verbose)
+    # Standard output is for JSON then.
+    OUTPUT.uses_stderr = as_json
     loaded = load_program(program)
     settings = merged_settings(
         loaded, master=master, bootstrap=bootstrap, threads=threads, given=config or ()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from penstock.cli.quiet import JavaLog
+from penstock.cli.quiet import JavaLog, follow_stderr
 from penstock.runtime.states import State
 
 _DRAW_EVERY_S = 0.2
@@ -83,6 +83,7 @@ def run_watched(
     Raises:
         PenstockError: the application could not start, or has ended with this error.
     """
+    follow_stderr()
 
     def start() -> None:
         # This starts the Java process, which keeps the standard error that it has at its start.

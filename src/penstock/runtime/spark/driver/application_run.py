@@ -65,6 +65,7 @@ from penstock.runtime.spark.driver.topics import (
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState, read_log
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.spark.exchange.stage_request import Application
+from penstock.runtime.spark.exchange.worker_lines import log_levels
 from penstock.runtime.spark.replica.replica import Replica
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink
@@ -331,6 +332,7 @@ class ApplicationRun:
             generation=generation,
             run_id=run_id,
             batches_topic=batches_topic(self.application_id),
+            log_levels=log_levels(),
         )
 
     def _settle(self, state: LogState, plan: Plan) -> None:

@@ -55,6 +55,7 @@ from penstock.runtime.spark.exchange.stage_request import (
     Restore,
     StageRequest,
 )
+from penstock.runtime.spark.exchange.worker_lines import show_lines
 from penstock.runtime.spark.worker.slot_task import SlotTask
 
 log = logging.getLogger(__name__)
@@ -350,6 +351,7 @@ class BatchRunner:
         )  # fmt: skip
         outcomes: list[Outcome] = placement.places(self.slots).mapPartitions(task).collect()
         placement.note(outcomes)
+        show_lines(line for outcome in outcomes for line in outcome.lines)
         errors = [outcome.error for outcome in outcomes if outcome.error is not None]
         if errors:
             raise max(map(explained, errors), key=_weight)

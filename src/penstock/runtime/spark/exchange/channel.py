@@ -18,6 +18,7 @@ import cloudpickle
 
 from penstock.errors import PenstockError, StreamsError
 from penstock.runtime.spark.exchange.stage_request import Endpoint
+from penstock.runtime.spark.exchange.worker_lines import Line, show_lines
 
 _CONNECT_S = 3.0
 #: Every second, a server says that it is alive. A server that was silent for so long is paused or
@@ -25,8 +26,11 @@ _CONNECT_S = 3.0
 SILENCE_S = 20.0
 _HANDSHAKE_S = 10.0
 
+#: Receives the lines of a worker.
+Hear = Callable[[list[Line]], object]
+
 #: Kinds of answers.
-ALIVE, OK, ERROR, WHO = "alive", "ok", "error", "which-application"
+ALIVE, OK, ERROR, WHO, LINES = "alive", "ok", "error", "which-application", "lines"
 
 
 class ServerLostError(StreamsError):
@@ -65,11 +69,13 @@ def ask(
     question: tuple[Any, ...],
     load: Callable[[], bytes] | None = None,
     silence_s: float = SILENCE_S,
+    hear: Hear = show_lines,
 ) -> Any:
     """Send a request to a slot server, and wait for the answer as long as the server is alive.
 
     Args:
         load: returns the pickled application; called if the server does not know it yet.
+        hear: receives what the program has printed and logged there.
 
     Raises:
         ServerLostError: the server is gone, paused, or not one of this application.
@@ -77,7 +83,7 @@ def ask(
     try:
         with _connected(endpoint, secret, silence_s) as connection:
             send(connection, question)
-            return _answer(connection, endpoint, load, silence_s)
+            return _answer(connection, endpoint, load, silence_s, hear)
     except (EOFError, OSError, AuthenticationError) as error:
         raise _lost(endpoint, repr(error)) from error
 
@@ -106,6 +112,7 @@ def _answer(
     endpoint: Endpoint,
     load: Callable[[], bytes] | None,
     silence_s: float,
+    hear: Hear,
 ) -> Any:
     while True:
         if not connection.poll(silence_s):
@@ -115,6 +122,8 @@ def _answer(
             return content
         if kind == ERROR:
             raise content
+        if kind == LINES:
+            hear(content)
         if kind == WHO:
             assert load is not None
             send(connection, load())

@@ -11,6 +11,7 @@ from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.measures import Span
 from penstock.runtime.spark.exchange.plan import Plan
+from penstock.runtime.spark.exchange.worker_lines import Line
 
 Range = tuple[int, int]
 #: By offset of a bundle that is processed only in part: how many of its records are.
@@ -47,6 +48,8 @@ class Application:
     #: deleted and created again.
     run_id: str
     batches_topic: str
+    #: The driver's levels of logging, so that workers log the same.
+    log_levels: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -165,3 +168,5 @@ class Outcome:
     endpoint: Endpoint | None = None
     reports: tuple[Report, ...] = ()
     error: BaseException | None = None
+    #: What the program has printed and logged in the slot since its last answer.
+    lines: tuple[Line, ...] = ()

@@ -27,6 +27,7 @@ from penstock.errors import StreamsError
 from penstock.runtime.spark.exchange.channel import (
     ALIVE,
     ERROR,
+    LINES,
     OK,
     WHO,
     accepted,
@@ -36,6 +37,8 @@ from penstock.runtime.spark.exchange.channel import (
     send,
 )
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint, Release
+from penstock.runtime.spark.exchange.worker_lines import use_log_levels
+from penstock.runtime.spark.worker.captured_output import CAPTURED, capture_output
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 from penstock.runtime.spark.worker.measures import slot_measures
 from penstock.runtime.spark.worker.process_tree import Executor, Process
@@ -80,6 +83,7 @@ class SlotServer:
                 os._exit(0)
             if time.monotonic() - self._asked > _LEASE_S:
                 log.warning("no driver has asked for %.0f s: ending", _LEASE_S)
+                CAPTURED.give_up()
                 os._exit(0)
 
     def _serve(self, opened: socket.socket) -> None:
@@ -114,6 +118,7 @@ class SlotServer:
             )
         else:
             answer = ERROR, _no_slot(number)
+        _send_lines(connection)
         send(connection, answer)
         if kind == "close" and not self._slots:
             os._exit(0)
@@ -137,10 +142,12 @@ class SlotServer:
             except NotYet:
                 self._asked = time.monotonic()
                 send(connection, (ALIVE, None))
+                _send_lines(connection)
 
     def _made(self, pickled: bytes, number: int) -> Slot:
         """Make the slot, and close the slot of an older run of the same application."""
         application: Application = cloudpickle.loads(pickled)
+        use_log_levels(application.log_levels)
         with self._lock:
             wanted = application.key, number
             for key in [key for key in self._slots if key != wanted]:
@@ -157,6 +164,12 @@ class SlotServer:
         if slot is not None:
             slot.close(release)
         return OK, None
+
+
+def _send_lines(connection: Connection) -> None:
+    lines = CAPTURED.take()
+    if lines:
+        send(connection, (LINES, lines))
 
 
 def _answered(slot: Slot, kind: str, *rest: Any) -> tuple[str, Any]:
@@ -190,10 +203,12 @@ def serve_forever(secret: bytes, executor: Executor, tell: Callable[[Endpoint], 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
+        capture_output()
         server = SlotServer(secret, executor)
         tell(server.endpoint)
         server.run()
     except BaseException:
         log.exception("the slot server ended")
+        CAPTURED.give_up()
     finally:
         os._exit(1)

@@ -13,6 +13,7 @@ from penstock.runtime.spark.exchange.stage_request import (
     Outcome,
     StageRequest,
 )
+from penstock.runtime.spark.exchange.worker_lines import Line
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 from penstock.runtime.spark.worker.spawn import Entry, HostRegistry, start_server
 
@@ -44,27 +45,31 @@ class SlotTask:
         An error is returned, not raised. Otherwise Spark would end the worker and run the task
         again, without knowing what the error means.
         """
+        lines: list[Line] = []
         try:
-            endpoint, answer = self._asked(number)
-            return Outcome(slot=number, endpoint=endpoint, reports=tuple(answer or ()))
+            endpoint, answer = self._asked(number, lines)
         except Exception as error:  # noqa: BLE001 - the driver decides what to do about it
-            return Outcome(slot=number, error=portable(as_streams_error(error)))
+            failure = portable(as_streams_error(error))
+            return Outcome(slot=number, error=failure, lines=tuple(lines))
+        return Outcome(
+            slot=number, endpoint=endpoint, reports=tuple(answer or ()), lines=tuple(lines)
+        )
 
-    def _asked(self, number: int) -> tuple[Endpoint, Any]:
+    def _asked(self, number: int, lines: list[Line]) -> tuple[Endpoint, Any]:
         known = self.endpoints.get(number)
         if known is not None:
             try:
-                return known, self._ask(known, number)
+                return known, self._ask(known, number, lines)
             except ServerLostError:
                 # A new server on this executor takes its place, and fences its transaction.
                 pass
         endpoint = self._found_or_started(number, known)
-        return endpoint, self._ask(endpoint, number)
+        return endpoint, self._ask(endpoint, number, lines)
 
-    def _ask(self, endpoint: Endpoint, number: int) -> Any:
+    def _ask(self, endpoint: Endpoint, number: int, lines: list[Line]) -> Any:
         load: Callable[[], bytes] = lambda: self.broadcast.value  # noqa: E731
         question = (self.kind, self.key, number, self.request)
-        return ask(endpoint, self.secret, question, load)
+        return ask(endpoint, self.secret, question, load, hear=lines.extend)
 
     def _found_or_started(self, number: int, lost: Endpoint | None) -> Endpoint:
         registry = HostRegistry(self.application_id, self.state_dir, number)
