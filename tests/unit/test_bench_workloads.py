@@ -19,6 +19,6 @@ def test_every_workload_writes_something(workload: str) -> None:
             if kind in records:
                 entrance = driver.create_input_topic(topic, "bytes", "bytes")
                 for key, value, at in records[kind]:
-                    entrance.pipe_input(value, key, at)
+                    entrance.pipe_input(key, value, at)
         exit_ = driver.create_output_topic(TOPICS.output, "bytes", "bytes")
         assert exit_.read_key_values_to_list()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError, StreamsError, UnavailableError
 from penstock.model.record import ConsumerRecord, Headers, Record, RecordContext
+from penstock.model.site import raising_site
 from penstock.processor.handlers import (
     CONTINUE,
     ErrorHandlerContext,
@@ -27,6 +28,8 @@ _CONTINUE_FIX = (
 )
 
 
+#: Characters of a key or value in an error.
+_MOST_SHOWN = 300
 _GLOBAL_SETTING = "processing.exception.handler.global.enabled to true and {setting}"
 
 
@@ -35,16 +38,24 @@ class FailedProcessingError(Exception):
 
     ``position`` is the position of the record that failed. The task may be at another record by
     then. ``is_global`` says that the node belongs to a global store, which has its own setting.
+    ``record`` is what the node was given; a punctuation has none.
     """
 
     def __init__(
-        self, node: Node, error: Exception, position: RecordContext, *, is_global: bool = False
+        self,
+        node: Node,
+        error: Exception,
+        position: RecordContext,
+        *,
+        is_global: bool = False,
+        record: Record[Any, Any] | None = None,
     ) -> None:
         super().__init__(node.name, error)
         self.node = node
         self.error = error
         self.position = position.copy()
         self.is_global = is_global
+        self.record = record
 
 
 class Guard:
@@ -136,11 +147,15 @@ class Failures:
         context = self.context(node.name)
         response = self._ask(self._settings.on_processing, node, context, record, error)
         if response.result is not CONTINUE:
-            raise self._failed(node, error) from error
+            raise self._failed(node, error, record) from error
         self._task.dropped(node.name, "processing")
 
-    def _failed(self, node: Node, error: Exception) -> FailedProcessingError:
-        return FailedProcessingError(node, error, self._task.context, is_global=self._is_global)
+    def _failed(
+        self, node: Node, error: Exception, record: Record[Any, Any] | None = None
+    ) -> FailedProcessingError:
+        return FailedProcessingError(
+            node, error, self._task.context, is_global=self._is_global, record=record
+        )
 
     def context(self, node: str) -> ErrorHandlerContext:
         """Return where the task is now, for the handler of a failure in that node."""
@@ -185,8 +200,10 @@ def processing_error(
         setting = _GLOBAL_SETTING.format(setting=setting)
     if not isinstance(error, PenstockError):
         fix = _CONTINUE_FIX.format(setting=setting)
-        message = f"node {node.name!r} raised {error!r}\n  {where}"
-        return StreamsError("user-function", message, fix, node.site)
+        at = raising_site(error) or node.site
+        made = f" (made at {node.site})" if node.site not in (None, at) else ""
+        message = f"node {node.name!r}{made} raised {error!r}\n  {where}{_given(failed.record)}"
+        return StreamsError("user-function", message, fix, at)
     # A store or a serde knows what is wrong, but not where in the program.
     names_node = error.at is not None or node.name in error.message
     said = error.message if names_node else f"node {node.name!r}: {error.message}"
@@ -202,6 +219,21 @@ def _where(position: RecordContext, raw_key: bytes | None) -> str:
         f"record: topic {position.topic!r} partition {position.partition}"
         f" offset {position.offset}{key}"
     )
+
+
+def _given(record: Record[Any, Any] | None) -> str:
+    """Return the key and the value that the function was called with, each cut to one line."""
+    if record is None:
+        return ""
+    return f"\n  key:   {_short(record.key)}\n  value: {_short(record.value)}"
+
+
+def _short(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception as error:  # noqa: BLE001 - the user's code
+        text = f"a {type(value).__name__} whose repr raises {type(error).__name__}"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}… ({len(text):,} characters)"
 
 
 def _shown(raw_key: bytes) -> str:

@@ -1,14 +1,22 @@
-"""Finds the line of user code that made a node, so that every error can name it."""
+"""Finds the line of user code that made a node or that raised, so that errors can name it."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 import sys
+import sysconfig
+import traceback
 from pathlib import Path
 from types import CodeType
 
 _PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
+#: Where code lies that is not the user's program: Python's own modules and installed packages.
+_INSTALLED = tuple(
+    path + os.sep
+    for name, path in sysconfig.get_paths().items()
+    if name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 
 
 def caller_site() -> str | None:
@@ -18,6 +26,14 @@ def caller_site() -> str | None:
         if not _is_between(frame.f_code):
             return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def raising_site(error: BaseException) -> str | None:
+    """Return ``file.py:12`` of the last line of the user's program that an exception passed."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith((_PACKAGE, "<", *_INSTALLED)):
+            return f"{Path(frame.filename).name}:{frame.lineno}"
     return None
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from penstock.errors import InvalidStateError
+from penstock.errors import InvalidArgumentError, InvalidStateError
 from penstock.model.record import Headers
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration, to_ms
@@ -16,6 +16,9 @@ from penstock.testing.topic_serdes import read, written
 
 if TYPE_CHECKING:
     from penstock.testing.driver import TopologyTestDriver
+
+
+_ARGUMENTS = ("value", "timestamp", "headers", "partition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,53 @@ class TestInputTopic:
         self._now_ms = start if isinstance(start, int) else int(start.timestamp() * 1000)
         self._auto_advance_ms = auto_advance_ms
 
+    @overload
     def pipe_input(
+        self,
+        value: Any,
+        /,
+        *,
+        key: Any = None,
+        timestamp: int | datetime | None = None,
+        headers: Headers = (),
+        partition: int | None = None,
+    ) -> None: ...
+    @overload
+    def pipe_input(
+        self,
+        key: Any,
+        value: Any,
+        /,
+        timestamp: int | datetime | None = None,
+        headers: Headers = (),
+        partition: int | None = None,
+    ) -> None: ...
+    @overload
+    def pipe_input(
+        self,
+        *,
+        value: Any,
+        key: Any = None,
+        timestamp: int | datetime | None = None,
+        headers: Headers = (),
+        partition: int | None = None,
+    ) -> None: ...
+    def pipe_input(self, *given: Any, **named: Any) -> None:
+        """Pipe one record: ``pipe_input(value)``, or ``pipe_input(key, value)`` as in Java.
+
+        ``key`` and ``value`` may also be named: ``pipe_input(value, key=key)``.
+
+        Args:
+            given: The value; or the key, the value and, if wanted, timestamp, headers, partition.
+            named: The same by name. Without a timestamp, the record gets the topic's time, which
+                then advances.
+
+        Raises:
+            InvalidArgumentError: ``bad-record``: the arguments do not make one record.
+        """
+        self._pipe(**_record_arguments(given, named))
+
+    def _pipe(
         self,
         value: Any,
         key: Any = None,
@@ -64,7 +113,6 @@ class TestInputTopic:
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Pipe one record. Without a timestamp, it gets the topic's time, which then advances."""
         if isinstance(timestamp, datetime):
             timestamp = int(timestamp.timestamp() * 1000)
         if timestamp is None:
@@ -78,21 +126,41 @@ class TestInputTopic:
 
     def pipe_value_list(self, values: Iterable[Any]) -> None:
         for value in values:
-            self.pipe_input(value)
+            self._pipe(value)
 
     def pipe_key_value_list(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         for key, value in pairs:
-            self.pipe_input(value, key=key)
+            self._pipe(value, key)
 
     def pipe_record_list(self, records: Iterable[TestRecord]) -> None:
         for record in records:
-            self.pipe_input(
-                record.value, record.key, record.timestamp, record.headers, record.partition
-            )
+            self._pipe(record.value, record.key, record.timestamp, record.headers, record.partition)
 
     def advance_time(self, duration: Duration) -> None:
         """Advance the topic's clock. The driver's wall clock does not change."""
         self._now_ms += to_ms(duration)
+
+
+def _record_arguments(given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of one record by name; a single unnamed one is the value."""
+    is_value_alone = len(given) == 1 and "value" not in named
+    names = ("value",) if is_value_alone else ("key", *_ARGUMENTS)
+    found = dict(zip(names, given, strict=False))
+    is_one_record = (
+        len(given) <= len(names)
+        and not found.keys() & named.keys()
+        and named.keys() <= {"key", *_ARGUMENTS}
+        and "value" in found | named
+    )
+    if not is_one_record:
+        raise InvalidArgumentError(
+            "bad-record",
+            f"pipe_input was given {len(given)} arguments and {', '.join(named) or 'no names'}",
+            fix="call pipe_input(value), pipe_input(key, value) or pipe_input(value, key=key);"
+            " timestamp, headers and partition may follow by name",
+            at=caller_site(),
+        )
+    return found | named
 
 
 class TestOutputTopic:

@@ -126,7 +126,7 @@ def test_test_topics_take_serdes_of_their_own(driver: Driver, settings: dict[str
     stream.to("out", key_serde=str, value_serde=ps.AvroSerde(newer))
     app = driver(builder)
     app.create_input_topic("orders", str, ps.AvroSerde(AVRO)).pipe_input(
-        {"user": "ann", "amount": 3}, "1"
+        "1", {"user": "ann", "amount": 3}
     )
     out = app.create_output_topic("out", str, ps.AvroSerde(newer))
     assert out.read_value() == {"user": "ann", "amount": 3, "note": "-"}
