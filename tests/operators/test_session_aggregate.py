@@ -1,6 +1,6 @@
 """Sessions: bursts of activity that grow, and grow together."""
 
-from penstock import SessionWindows, StreamsBuilder, Topology
+from penstock import EmitStrategy, SessionWindows, StreamsBuilder, Topology
 from penstock.testing import rows
 from tests.operators.driver import Driver
 
@@ -59,3 +59,43 @@ def test_null_keys_are_dropped(driver: Driver) -> None:
     driver.pipe("in", "key | value | time\nnull | x | 0:10")
     assert driver.read("out") == []
     assert driver.dropped() == {"null-key": 1}
+
+
+def final_counts(strategy: EmitStrategy) -> Topology:
+    builder = StreamsBuilder()
+    windows = SessionWindows.of_inactivity_gap_and_grace("10s", "0s")
+    grouped = builder.stream("in").group_by_key().windowed_by(windows)
+    grouped.emit_strategy(strategy).count().to_stream().to("out")
+    return builder.build()
+
+
+QUIET_PERIOD = """
+    key | value | time
+    ann | x     | 0:10
+    bob | x     | 0:11
+    cid | x     | 60:00   # the store forgets ann and bob before their sessions are emitted
+"""
+
+
+def test_session_lost_after_a_quiet_period_is_counted(driver: Driver) -> None:
+    """Kafka Streams loses it, too: the new record enters the store before closed ones leave."""
+    driver.start(final_counts(EmitStrategy.ON_WINDOW_CLOSE), {"__emit.interval.ms__": 0})
+    driver.pipe("in", QUIET_PERIOD)
+    assert driver.read("out") == []
+    assert driver.dropped() == {"expired-before-emission": 2}
+
+
+def test_session_is_emitted_before_it_expires_if_wanted(driver: Driver) -> None:
+    """What SQL's EMIT FINAL does."""
+    driver.start(final_counts(EmitStrategy.BEFORE_EXPIRY), {"__emit.interval.ms__": 0})
+    driver.pipe("in", QUIET_PERIOD)
+    assert driver.read("out") == rows("key | window | value\nann | 0:10 | 1\nbob | 0:11 | 1")
+    assert driver.dropped() == {}
+
+
+def test_session_that_is_emitted_in_time_is_not_counted(driver: Driver) -> None:
+    """A short pause loses nothing."""
+    driver.start(final_counts(EmitStrategy.ON_WINDOW_CLOSE), {"__emit.interval.ms__": 0})
+    driver.pipe("in", "key | value | time\nann | x | 0:10\nbob | x | 0:50")
+    assert driver.read("out") == rows("key | window | value\nann | 0:10 | 1")
+    assert driver.dropped() == {}

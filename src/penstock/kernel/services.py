@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from penstock.kernel.operator_clock import OperatorClock
     from penstock.kernel.value_getter import ValueGetter
     from penstock.processor.context import Cancellable, PunctuationType, Punctuator
+    from penstock.state.spec import StoreSpec
 
 
 class JoinClock:
@@ -48,6 +49,10 @@ class TaskServices(Protocol):
 
     def store(self, name: str) -> Any:
         """Return an open store of this task, or a global store; raise if there is none."""
+
+    def store_spec(self, name: str) -> StoreSpec:
+        """Return the description of a store of this task."""
+        ...
 
     def value_getter(self, table: str) -> ValueGetter:
         """Return what reads rows of a table node: from its store, or computed from its parents."""

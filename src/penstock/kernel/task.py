@@ -33,6 +33,7 @@ from penstock.kernel.value_getter import ValueGetter, value_getter_for
 from penstock.kernel.wiring import wire
 from penstock.model.task_id import TaskId
 from penstock.processor.context import Cancellable, PunctuationType, Punctuator
+from penstock.state.spec import StoreSpec
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Node, Source
 
@@ -303,6 +304,10 @@ class StreamTask:
 
     def store(self, name: str) -> Any:
         return self._stores[name]
+
+    def store_spec(self, name: str) -> StoreSpec:
+        """Return the description of a store of this task's graph."""
+        return self._graph.stores[name]
 
     def value_getter(self, table: str) -> ValueGetter:
         return value_getter_for(self, table)

@@ -10,6 +10,8 @@ NULL_JOIN_KEY_OR_VALUE: Final = "null-join-key-or-value"
 NULL_FOREIGN_KEY: Final = "null-foreign-key"
 #: All windows of the record, or one of several, have closed before it came.
 EXPIRED_WINDOW: Final = "expired-window"
+#: A session that its store had forgotten before it could be emitted at its close.
+NOT_EMITTED: Final = "expired-before-emission"
 #: A versioned table has a newer row, so an operator that needs the latest row ignores this one.
 OUT_OF_ORDER: Final = "out-of-order"
 #: An answer of a foreign-key join that belongs to an older value of the row that asked.

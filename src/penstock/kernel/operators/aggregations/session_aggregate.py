@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.operator_clock import OperatorClock
+from penstock.kernel.operator_clock import NO_TIME, OperatorClock
 from penstock.kernel.operators.aggregations.idle_time import watch_idle
 from penstock.model.change import Change
 from penstock.model.record import Headers
-from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
+from penstock.model.rules.drop_reasons import EXPIRED_WINDOW, NOT_EMITTED
 from penstock.model.windows.session_rule import SESSION_NULLS, SessionRule
 from penstock.model.windows.windowed import Window, Windowed
 from penstock.topology.nodes.aggregations.session_aggregate import SessionAggregate
@@ -29,6 +29,7 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         self.clock = OperatorClock()
         self._rule = SessionRule(node.windows.gap_ms, node.windows.grace_ms)
         self._store = self.task.store(node.store or "")
+        self._spec = self.task.store_spec(node.store or "")
         self._is_silent = node.emit_final or self._store.set_flush_listener(
             self._flushed, send_old=node.sends_old
         )
@@ -39,12 +40,18 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         if not SESSION_NULLS.takes(key is not None, value is not None):
             self.task.dropped(self.node.name, SESSION_NULLS.drop_reason)
             return
+        before = self.clock.stream_time
         close_time = self._rule.close_time(self.clock.advance(timestamp))
         if self.node.emits_first:
             self._emit_closed(close_time, headers)
-        self._fold(key, value, timestamp, close_time)
         if self.node.emit_final and not self.node.emits_first:
+            waiting = self._waiting(close_time) if self._forgets(before, timestamp) else 0
+            self._fold(key, value, timestamp, close_time)
+            if waiting:
+                self._count_forgotten(waiting - self._waiting(close_time))
             self._emit_closed(close_time, headers)
+        else:
+            self._fold(key, value, timestamp, close_time)
 
     def _fold(self, key: Any, value: Any, timestamp: int, close_time: int) -> None:
         node, store, rule = self.node, self._store, self._rule
@@ -67,6 +74,29 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         session = Windowed(key, Window(start, end))
         store.put(session, aggregate)
         self._forward_update(session, aggregate, None)
+
+    def _forgets(self, before: int, now: int) -> bool:
+        """Return whether the store drops old sessions when stream time gets from one to the other.
+
+        Kafka Streams forwards sessions at their close after it has written the new record. If
+        that record comes after a quiet period, the store has dropped them by then.
+        """
+        if before == NO_TIME or now <= before:
+            return False
+        retention, interval = self._spec.retention_ms, max(self._spec.segment_interval_ms, 1)
+        return max(before - retention, 0) // interval < max(now - retention, 0) // interval
+
+    def _waiting(self, close_time: int) -> int:
+        """Return how many sessions have closed, are in the store, and have not been emitted."""
+        ends = self._rule.closed_ends(close_time, self.clock.last_close_time)
+        if not ends:
+            return 0
+        with self._store.find_sessions_ending(ends[0], ends[-1]) as found:
+            return sum(1 for _ in found)
+
+    def _count_forgotten(self, sessions: int) -> None:
+        for _ in range(sessions):
+            self.task.dropped(self.node.name, NOT_EMITTED)
 
     def _forward_update(self, session: Windowed[Any], new: Any, old: Any) -> None:
         if not self._is_silent:
