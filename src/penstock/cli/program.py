@@ -18,6 +18,7 @@ import typer
 
 import penstock
 from penstock.errors import InvalidArgumentError, PenstockError, StreamsError
+from penstock.model.site import raising_site
 from penstock.topology.topology import Topology
 
 #: The names that a program may use for its topology, in the order in which they are tried.
@@ -146,16 +147,18 @@ def _no_topology(path: Path, why: str) -> InvalidArgumentError:
 
 
 def _failed(path: Path, error: BaseException, what: str) -> StreamsError:
+    # A module knows its file by the absolute path, whatever the user typed.
+    file = path.absolute()
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename) == path
+        if Path(frame.filename) == file
     ]
     return StreamsError(
         "program-failed",
         f"{str(path)!r} {what} while it was loaded",
         fix=f"correct the line; python {path} shows the whole traceback",
-        at=f"{path}:{lines[-1]}" if lines else str(path),
+        at=f"{path}:{lines[-1]}" if lines else raising_site(error) or str(path),
     )
 
 

@@ -252,6 +252,24 @@ class Topology:
         return self
 
 
+def checked_topology(given: Any) -> Topology:
+    """Return the argument if it is a topology that can run.
+
+    Raises:
+        InvalidArgumentError: ``not-a-topology``: it is something else, such as a builder.
+        TopologyError: ``no-source``: it reads nothing.
+    """
+    if not isinstance(given, Topology):
+        kind = type(given).__name__
+        fix = "give what StreamsBuilder.build() returns, or a Topology made node by node"
+        if hasattr(given, "build"):
+            fix = "call build(): a builder is not finished, and its build() returns the topology"
+        message = f"a topology is wanted, not a {kind}"
+        raise InvalidArgumentError("not-a-topology", message, fix=fix, at=caller_site())
+    check_runnable(given.graph)
+    return given
+
+
 def check_runnable(graph: Graph) -> None:
     """Refuse a topology without a source: it would do nothing."""
     if not any(isinstance(node, Source) for node in graph.nodes.values()):

@@ -1050,6 +1050,16 @@ def pipe_into_a_partition_that_is_not_there() -> None:
 
 
 @mistake("test driver")
+def pipe_without_a_value() -> None:
+    copy().create_input_topic("in").pipe_input(key="k")  # type: ignore[call-overload]  # !
+
+
+@mistake("test driver")
+def hand_over_the_builder() -> None:
+    TopologyTestDriver(StreamsBuilder())  # type: ignore[arg-type]  # !
+
+
+@mistake("test driver")
 def give_partitions_to_an_unknown_topic() -> None:
     builder = StreamsBuilder()
     builder.stream("orders").to("out")

@@ -57,3 +57,13 @@ def test_a_lock_that_was_never_taken_is_released_without_harm(tmp_path: Path) ->
     """A start that failed early closes what it can."""
     StateLock(tmp_path).release()
     assert not (tmp_path / ".lock").exists()
+
+
+@pytest.mark.parametrize("folder", ["/proc/nope", "/dev/null/state"])
+def test_a_folder_that_cannot_be_made_is_an_error_with_a_fix(folder: str) -> None:
+    """``penstock run -c state.dir=/proc/nope`` is a typing error, not a bug of Penstock."""
+    with pytest.raises(StoreError) as raised:
+        StateLock(Path(folder) / "app").acquire()
+    assert raised.value.code == "bad-state-dir"
+    assert f"'{folder}/app' cannot be used" in raised.value.message
+    assert "state.dir" in (raised.value.fix or "")

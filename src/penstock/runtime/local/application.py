@@ -39,7 +39,7 @@ from penstock.runtime.settings import task_settings, warn_of_unasked_handler
 from penstock.state.environment import Changelog
 from penstock.topology.nodes import Source
 from penstock.topology.subtopology import subtopologies
-from penstock.topology.topology import Topology, check_runnable
+from penstock.topology.topology import Topology, checked_topology
 
 
 class LocalApplication:
@@ -66,8 +66,7 @@ class LocalApplication:
     ) -> None:
         self.now_ms = wall_clock_ms
         self._kept = kept
-        self.graph = topology.graph
-        check_runnable(self.graph)
+        self.graph = checked_topology(topology).graph
         warn_of_unasked_handler(self.graph, config)
         settings = task_settings(config, emit_interval_ms=0)
         if over_columns:

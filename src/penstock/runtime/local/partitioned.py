@@ -42,7 +42,7 @@ from penstock.state.environment import Changelog
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source
 from penstock.topology.subtopology import SubTopology
-from penstock.topology.topology import Topology, check_runnable
+from penstock.topology.topology import Topology, checked_topology
 from penstock.topology.validate import nearest
 
 
@@ -98,9 +98,8 @@ class PartitionedApplication:
         on_disk: bool,
     ) -> None:
         self.now_ms = wall_clock_ms
-        _check_sizes(topology.graph, partitions)
+        _check_sizes(checked_topology(topology).graph, partitions)
         self.graph = _with_topics(topology.graph, partitions)
-        check_runnable(self.graph)
         warn_of_unasked_handler(self.graph, config)
         self.settings = task_settings(config, emit_interval_ms=0)
         self.produced: list[ProducedRecord] = []

@@ -18,11 +18,24 @@ class StateLock:
         self._handle: int | None = None
 
     def acquire(self, *, group_may_write: bool = False) -> None:
-        """Takes the directory, or raises with the process that has it."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
-        if group_may_write:
-            self._path.parent.chmod(0o770)
-        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        """Take the directory, and make it if it is missing.
+
+        Raises:
+            StoreError: ``state-locked`` with the process that has it, or ``bad-state-dir`` if the
+                directory cannot be made or written.
+        """
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
+            if group_may_write:
+                self._path.parent.chmod(0o770)
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        except OSError as error:
+            raise StoreError(
+                "bad-state-dir",
+                f"state directory {str(self._path.parent)!r} cannot be used:"
+                f" {error.strerror or error}",
+                fix="set state.dir to a folder that this user can write",
+            ) from None
         content = os.read(handle, 1000)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -55,7 +55,7 @@ from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener
 from penstock.serving.server import ServingServer
 from penstock.topology.explanation import Explanation
-from penstock.topology.topology import Topology, check_runnable
+from penstock.topology.topology import Topology, checked_topology
 
 log = logging.getLogger(__name__)
 
@@ -83,8 +83,7 @@ class KafkaStreams(Asking):
     """
 
     def __init__(self, topology: Topology, config: Mapping[str, Any]) -> None:
-        self._topology = topology
-        check_runnable(topology.graph)
+        self._topology = checked_topology(topology)
         self._config = StreamsConfig(config)
         if not self._config[APPLICATION_ID]:
             raise ConfigError(
