@@ -89,7 +89,7 @@ class Format:
         """
         self._check_properties(properties, is_key=is_key)
         self._check_wrapping(columns, wrap)
-        self._check_count(columns)
+        self._check_count(columns, is_key=is_key)
         for column in columns:
             self._check_type(column, is_key=is_key)
             if self.needs_identifiers:
@@ -121,7 +121,8 @@ class Format:
                 fix="leave WRAP_SINGLE_VALUE out",
             )
 
-    def _check_count(self, columns: Sequence[ColumnLike]) -> None:
+    def _check_count(self, columns: Sequence[ColumnLike], *, is_key: bool) -> None:
+        side = "key" if is_key else "value"
         names = ", ".join(column.name for column in columns)
         if self.name == "NONE" and columns:
             raise FormatError(
@@ -132,8 +133,9 @@ class Format:
         if len(columns) > 1 and not self.many_columns:
             raise FormatError(
                 "format-columns",
-                f"format {self.name} holds one column only, got {names}",
-                fix="choose another format, such as JSON",
+                f"format {self.name} holds one column only, but the {side} has {names}",
+                fix=f"write WITH ({side.upper()}_FORMAT='JSON'), or another format that holds"
+                " several columns",
             )
 
     def _check_type(self, column: ColumnLike, *, is_key: bool) -> None:

@@ -56,6 +56,13 @@ def test_select_that_cannot_be_a_stream_is_refused(select: str, code: str) -> No
     assert error.line == 1
 
 
+def test_a_misspelt_key_is_told_the_right_name() -> None:
+    """Nobody who types ``idd`` wonders how to add ``id``."""
+    error = refusal(ORDERS, "CREATE STREAM x AS SELECT idd, price FROM orders;")
+    assert (error.code, error.fix) == ("unknown-column", "did you mean 'ID'?")
+    assert error.column == len("CREATE STREAM x AS SELECT ") + 1
+
+
 def test_result_must_be_of_the_kind_created() -> None:
     """An aggregate is a table, a projection of a stream a stream."""
     assert refusal(ORDERS, "CREATE TABLE x AS SELECT * FROM orders;").code == "wrong-kind"

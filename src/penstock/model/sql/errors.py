@@ -43,14 +43,26 @@ class SqlError(PenstockError):
             return self
         return type(self)(self.code, self.message, self.fix, self.at, self.span, text)
 
+    def in_file(self, path: str) -> SqlError:
+        """Return the same error with the file that its text is from, unless it has one."""
+        if self.at is not None:
+            return self
+        return type(self)(self.code, self.message, self.fix, path, self.span, self.source)
+
     def pointing_into(self, script: str) -> SqlError:
-        """Return the same error over the script that its span was counted in."""
+        """Return the same error over the script that its span was counted in.
+
+        An error that names a file of its own keeps pointing there.
+        """
+        if self.at is not None:
+            return self
         return type(self)(self.code, self.message, self.fix, self.at, self.span, script)
 
     def __str__(self) -> str:
         lines = [f"[{self.code}] {self.message}"]
         if self.span:
-            lines.append(f"  at:  line {self.span.line}, column {self.span.column}")
+            file = f"{self.at}, " if self.at else ""
+            lines.append(f"  at:  {file}line {self.span.line}, column {self.span.column}")
             lines.extend(self._caret_lines(self.span))
         elif self.at:
             lines.append(f"  at:  {self.at}")

@@ -144,7 +144,7 @@ def projected(
     items = [item for item in query.items if isinstance(item, SelectColumn)]
     if analysis.is_persistent:
         items = [item for item in items if not _is_window_bound(item)]
-        keys = _key_names(stage, items, analysis)
+        keys = _key_names(stage, items, analysis, environment)
     else:
         keys = {}
     values: list[tuple[str, Expression]] = []
@@ -197,7 +197,9 @@ def _key_index(stage: Stage, item: SelectColumn) -> int | None:
     return None
 
 
-def _key_names(stage: Stage, items: list[SelectColumn], analysis: Analysis) -> dict[str, int]:
+def _key_names(
+    stage: Stage, items: list[SelectColumn], analysis: Analysis, environment: Environment
+) -> dict[str, int]:
     """Gives the names of the key's columns in the result; each must be there exactly once."""
     names: dict[str, int] = {}
     for item in items:
@@ -214,6 +216,9 @@ def _key_names(stage: Stage, items: list[SelectColumn], analysis: Analysis) -> d
         names[str(item.alias)] = index
     missing = [ref for i, ref in enumerate(stage.key_refs) if i not in names.values()]
     if missing:
+        # A misspelt name may be that of the key. Then this refuses it, with the right name.
+        for item in items:
+            _type(item.expression, stage, environment)
         raise _missing_key(stage, missing, analysis)
     return names
 

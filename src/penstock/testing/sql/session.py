@@ -74,7 +74,11 @@ class TestSession:
                 if problem is not None:
                     raise TestFailedError("assertion-failed", problem, span=statement.span)
             case RunScript(path):
-                self._run(self._script(path, statement.span))
+                script = self._script(path, statement.span)
+                try:
+                    self._run(script)
+                except SqlError as error:
+                    raise error.in_file(path) from None
             case _:
                 self._engine.execute(text, answers=False)
                 self._follow_catalog()
