@@ -103,14 +103,15 @@ def test_query_that_cannot_be_grouped_is_refused(query: str, code: str) -> None:
 
 def test_several_group_columns_are_told_which_format_to_set() -> None:
     """The format of the value has nothing to do with it, and the advice works as it stands."""
+    plain = ORDERS.replace(" KEY_FORMAT='JSON',", "")
     create = (
         "CREATE TABLE t {}AS SELECT item, price, COUNT(*) AS n FROM orders GROUP BY item, price;"
     )
-    error = refusal(ORDERS, create.format(""))
+    error = refusal(plain, create.format(""))
     assert error.code == "format-columns"
     assert "the key has ITEM, PRICE" in error.message
     assert "WITH (KEY_FORMAT='JSON')" in (error.fix or "")
-    with running(ORDERS, create.format("WITH (KEY_FORMAT='JSON') ")) as script:
+    with running(plain, create.format("WITH (KEY_FORMAT='JSON') ")) as script:
         script.pipe("orders", 1, {"item": "pear", "price": 2})
         assert script.read("T") == [({"ITEM": "pear", "PRICE": 2}, {"N": 1})]
 

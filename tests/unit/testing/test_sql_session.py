@@ -19,7 +19,7 @@ def test_error_in_a_script_that_is_run_points_into_that_script(
     """However deep the scripts are: the line of the outer one would be any line."""
     (tmp_path / "inner.sql").write_text(INNER)
     (tmp_path / "middle.sql").write_text("\n\nRUN SCRIPT 'inner.sql';")
-    (section,) = sections_of(OUTER.format(through))
+    (section,) = sections_of(OUTER.format(through), "test")
     problem = TestSession(SqlEngine(), tmp_path).problem(section)
     assert problem is not None
     assert "at:  inner.sql, line 2, column " in problem
@@ -27,7 +27,7 @@ def test_error_in_a_script_that_is_run_points_into_that_script(
 
 
 def test_script_that_cannot_be_read_points_to_the_statement(tmp_path: Path) -> None:
-    (section,) = sections_of(OUTER.format("none.sql"))
+    (section,) = sections_of(OUTER.format("none.sql"), "test")
     problem = TestSession(SqlEngine(), tmp_path).problem(section)
     assert problem is not None
     assert "[unreadable-script]" in problem
