@@ -141,6 +141,42 @@ def test_an_instance_that_does_not_lead_has_started_and_waits(streams_of: Start)
     assert run.steps == ["prepared", "stood by", "led", "stopped"]
 
 
+class SilentKafka(ApplicationRun):
+    """A broker that does not answer, then says that it is not there, then is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = [threading.Event(), threading.Event()]
+
+    def prepare(self) -> None:
+        if self.answers:
+            assert self.answers[0].wait(20)
+            self.answers.pop(0)
+            raise StreamsError("broker-unreachable", "no answer from 127.0.0.1:1")
+        super().prepare()
+
+
+def test_an_application_says_that_it_waits_for_its_first_broker(
+    streams_of: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a minute of REBALANCING without a word looks like a fault of Penstock."""
+    monkeypatch.setattr(module, "_QUIET_START_S", 0.0)
+    run = SilentKafka()
+    streams = streams_of(run)
+    assert streams.waiting_for is None
+    starting = threading.Thread(target=streams.start)
+    starting.start()
+    silent, refused = run.answers
+    quiet = "no answer yet from Kafka at 127.0.0.1:1"
+    assert happens(lambda: streams.waiting_for == quiet, within_s=10)
+    silent.set()
+    assert happens(lambda: streams.waiting_for == "no answer from 127.0.0.1:1", within_s=10)
+    refused.set()
+    starting.join(20)
+    assert streams.waiting_for is None
+    assert streams.close("10s")
+
+
 def test_a_member_may_keep_its_place_in_the_group(streams_of: Start) -> None:
     """A quick restart of a static member moves nothing then."""
     run = ApplicationRun()

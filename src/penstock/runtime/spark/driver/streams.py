@@ -66,6 +66,8 @@ _SECONDS_BETWEEN_RESTARTS = (0.5, 1.0, 2.0, 5.0, 10.0)
 _BATCH_S = 15.0
 #: What ends without an answer from Spark's JVM is not waited for any longer.
 _SPARK_S = 10.0
+#: An answer of Kafka at the start that takes longer is told as something that is waited for.
+_QUIET_START_S = 2.0
 #: Proves to slot servers that they are asked by the driver of their own application.
 _SECRET = secrets.token_bytes(32)
 
@@ -114,6 +116,9 @@ class KafkaStreams(Asking):
         self._restore_listener: StateRestoreListener | None = None
         self._standby_listener: StandbyUpdateListener | None = None
         self._is_paused = False
+        #: While Kafka is asked for the first time: since when, and what it last answered.
+        self._asking_since: float | None = None
+        self._start_problem: str | None = None
         self._server: ServingServer | None = None
         self.error: Exception | None = None
 
@@ -310,7 +315,15 @@ class KafkaStreams(Asking):
             return runner.progress.waiting_for
         if self._state.is_running_or_rebalancing and self._has_started.is_set():
             return "another instance leads the application"
-        return None
+        return self._start_waits_for()
+
+    def _start_waits_for(self) -> str | None:
+        since = self._asking_since
+        if since is None or time.monotonic() - since < _QUIET_START_S:
+            return None
+        servers = self._config[BOOTSTRAP_SERVERS]
+        named = servers if isinstance(servers, str) else ",".join(servers)
+        return self._start_problem or f"no answer yet from Kafka at {named}"
 
     def metrics(self) -> StreamsMetrics:
         """What has happened so far: records, batches, drops, restores, lag."""
@@ -391,13 +404,17 @@ class KafkaStreams(Asking):
         run = ApplicationRun(self._topology.graph, self._config, self._threads, _SECRET)
         # Known before it is ready: what fails half-way has to be let go of, too.
         self._run = run
+        self._asking_since = time.monotonic()
         while True:
             try:
                 run.prepare()
+                self._asking_since = None
                 return run
             except PenstockError as error:
                 if not self._may_pass(error):
+                    self._asking_since = None
                     raise
+                self._start_problem = error.message
                 log.warning("waiting for Kafka to start: %s", error)
                 self._closing.wait(1.0)
 

@@ -37,8 +37,10 @@ FAST_WRITING: dict[str, Any] = {
 #: Limits for the steps of a commit. A partition whose leader was killed has a new leader after
 #: ten seconds. A client that takes much longer does not recover; a new client is faster.
 _OFFSETS_S, _DELIVERY_S, _COMMIT_S, _ABORT_S = 15.0, 30.0, 30.0, 5.0
+#: The same for a commit without a transaction.
+_FLUSH_S = 60.0
 #: A topic that is being created appears within this time.
-_PATIENCE_S = 5.0
+_PATIENCE_S = 3.0
 #: How long a call of the client may take beyond its own limit.
 _GRACE_S = 3.0
 #: How often a commit that waits for deliveries checks whether the transaction has failed.
@@ -187,7 +189,7 @@ class KafkaWriter:
         if self.is_transactional:
             self._commit(offsets, group)
             return
-        left = self._producer.flush(60.0)
+        left = self._flushed()
         self._raise_refusal()
         if left or self._failed is not None:
             self._check_topics()
@@ -196,6 +198,18 @@ class KafkaWriter:
                 f"{left} records could not be written to Kafka: {self._failed}",
                 fix="check the broker; the batch runs again after a restart",
             )
+
+    def _flushed(self) -> int:
+        """Wait until all records have arrived; return how many have not.
+
+        For 30 s the client hopes that a topic which it does not know has just been created. A
+        program that misspelt the topic should not have to wait so long.
+        """
+        left = self._producer.flush(_PATIENCE_S)
+        if left:
+            self._check_topics()
+            left = self._producer.flush(_FLUSH_S - _PATIENCE_S)
+        return left
 
     def _commit(self, offsets: Mapping[TopicPartition, int], group: Any) -> None:
         self._raise_refusal()
@@ -289,7 +303,7 @@ class KafkaWriter:
             self._is_lost = True
 
     def flush(self) -> None:
-        self._producer.flush(60.0)
+        self._producer.flush(_FLUSH_S)
 
     def abort(self) -> None:
         if self._is_lost:
