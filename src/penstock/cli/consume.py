@@ -19,6 +19,7 @@ from penstock.cli.connection import (
 )
 from penstock.cli.output import JsonOption, err, print_json, print_note
 from penstock.cli.text_format import (
+    GUESS,
     KeySerdeOption,
     TextFormat,
     ValueSerdeOption,
@@ -26,6 +27,7 @@ from penstock.cli.text_format import (
     as_text,
     as_time,
     text_format,
+    without_controls,
 )
 from penstock.kafka.admin_answers import Partition
 from penstock.kafka.admin_failures import explained, unknown_partition
@@ -53,8 +55,8 @@ def consume(
     partition: Annotated[
         int | None, typer.Option("--partition", "-p", min=0, help="Read this partition only.")
     ] = None,
-    key_serde: KeySerdeOption = "string",
-    value_serde: ValueSerdeOption = "string",
+    key_serde: KeySerdeOption = GUESS,
+    value_serde: ValueSerdeOption = GUESS,
     isolation_level: Annotated[
         Literal["read_uncommitted", "read_committed"], typer.Option("--isolation-level")
     ] = "read_committed",
@@ -68,6 +70,7 @@ def consume(
 ) -> None:
     """Print records: new ones as they come or, --from-beginning, those that are there.
 
+    Without a serde, text is shown as text, and the bytes of a long or an integer as a number.
     Windowed keys are read with windowed:INNER:SIZE (windowed:string:1m) or session:INNER.
     """
     key_format = text_format("--key-serde", key_serde)
@@ -176,7 +179,8 @@ def _field(message: Message, what: str, form: TextFormat, topic: str, data: Any)
 
 def _print(record: dict[str, Any], details: bool) -> None:
     """Print one record as a line of fields with tabs between; colours only in a terminal."""
-    fields = [typer.style(as_text(record["key"]), fg="cyan"), as_text(record["value"])]
+    key, value = (without_controls(as_text(record[part])) for part in ("key", "value"))
+    fields = [typer.style(key, fg="cyan"), value]
     if details:
         place = f"{record['topic']}-{record['partition']}@{record['offset']}"
         fields.insert(0, typer.style(f"{as_time(record['timestamp'])}  {place}", dim=True))

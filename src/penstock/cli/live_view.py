@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.fitting_table import FittingTable
 from penstock.cli.output import out, print_json
 from penstock.cli.snapshot import Restore, Rows, Snapshot, share
 from penstock.runtime.states import State
@@ -165,7 +166,7 @@ def _headline(title: str, snapshot: Snapshot) -> Text:
     )
 
 
-def _numbers(snapshot: Snapshot) -> Table:
+def _numbers(snapshot: Snapshot) -> FittingTable:
     known = snapshot.metrics
     assert known is not None
     cells: Sequence[tuple[str, str]] = [
@@ -180,11 +181,7 @@ def _numbers(snapshot: Snapshot) -> Table:
         ("dropped", f"{snapshot.dropped:,}"),
         ("threads", f"{known.threads}"),
     ]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name, _ in cells:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_row(*(value for _, value in cells))
-    return table
+    return FittingTable((), [name for name, _ in cells], [[value for _, value in cells]])
 
 
 def _restores(restores: Sequence[Restore]) -> Table:

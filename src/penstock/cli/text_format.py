@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +30,12 @@ from penstock.serde.primitives import (
 from penstock.serde.serdes import resolve_serde
 from penstock.serde.windowed import WindowedSerdes
 
+#: Stands for no serde in particular; only for reading.
+GUESS = "guess"
+#: By number of bytes: numbers from here on are more likely something else, such as a double.
+_LIKELY = {8: 2**53, 4: 2**24}
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
 _HELP = "string, long, integer, double, boolean, json, bytes, …"
 
 KeySerdeOption = Annotated[str, typer.Option("--key-serde", "-k", metavar="NAME", help=_HELP)]
@@ -53,6 +60,30 @@ _PARSERS: dict[type[Serde[Any]], Callable[[str], Any]] = {
     BytesSerde: str.encode,
     JsonSerde: orjson.loads,
 }
+
+
+class _GuessedSerde(Serde[Any]):
+    """Read bytes whose serde the user has not named: text if they are text, else a number.
+
+    Counts are longs on Kafka topics. Eight bytes with control characters are a long if it is not
+    larger than any count, and four such bytes an integer. Other bytes are shown escaped.
+    """
+
+    def encode(self, value: Any) -> bytes:
+        raise TypeError("a guess cannot be written")
+
+    def decode(self, data: bytes) -> Any:
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            text = None
+        if text is not None and not _CONTROL.search(text):
+            return text
+        if len(data) in _LIKELY:
+            number = int.from_bytes(data, "big", signed=True)
+            if abs(number) < _LIKELY[len(data)]:
+                return number
+        return as_printable(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +129,8 @@ def text_format(option: str, name: str) -> TextFormat:
         typer.BadParameter: there is no such serde; typer then exits with 2.
     """
     kind, *rest = name.split(":")
+    if name == GUESS:
+        return TextFormat(name, _GuessedSerde())
     try:
         if kind == "windowed" and len(rest) == 2:
             return TextFormat(name, WindowedSerdes.time_windowed(rest[0], _size(rest[1])))
@@ -116,7 +149,13 @@ def as_text(value: Any) -> str:
 
 
 def as_printable(data: bytes) -> str:
-    return data.decode("utf-8", errors="backslashreplace")
+    """Return bytes as text that a terminal can show; other bytes are escaped."""
+    return without_controls(data.decode("utf-8", errors="backslashreplace"))
+
+
+def without_controls(text: str) -> str:
+    """Escape control characters, which a terminal would obey; tabs and line ends stay."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def as_time(ms: int) -> str:

@@ -1,7 +1,14 @@
 import pytest
 import typer
 
-from penstock.cli.text_format import as_text, as_time, text_format
+from penstock.cli.text_format import (
+    GUESS,
+    as_printable,
+    as_text,
+    as_time,
+    text_format,
+    without_controls,
+)
 from penstock.errors import InvalidArgumentError
 
 
@@ -61,3 +68,29 @@ def test_values_are_shown_on_one_line() -> None:
         '{"a":"b"}',
     ]
     assert as_time(0) == "1970-01-01 00:00:00.000"
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ("hé\tb".encode(), "hé\tb"),
+        (b"12345678", "12345678"),
+        ((5).to_bytes(8, "big"), 5),
+        ((-5).to_bytes(8, "big", signed=True), -5),
+        ((7).to_bytes(4, "big"), 7),
+        (b"\x3f\xf8\0\0\0\0\0\0", "?\\xf8\\x00\\x00\\x00\\x00\\x00\\x00"),
+        (b"ann\0\x1b", "ann\\x00\\x1b"),
+        (b"", ""),
+    ],
+)
+def test_bytes_of_no_named_serde_are_read_as_what_they_are_likely(
+    data: bytes, shown: object
+) -> None:
+    """The counts of a first program are longs, and nobody can read their bytes."""
+    assert text_format("--value-serde", GUESS).to_plain("t", data) == shown
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    """They would move the cursor or change colours."""
+    assert without_controls("a\x1b[2Jb\nc\td") == "a\\x1b[2Jb\nc\td"
+    assert as_printable(b"\0\xff") == "\\x00\\xff"

@@ -12,9 +12,9 @@ from typing import Protocol
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from penstock.cli.fitting_table import FittingTable
 from penstock.cli.live_view import COLOURS
 from penstock.cli.output import err, out, print_json
 from penstock.cli.snapshot import Snapshot, Streams, Watch
@@ -158,20 +158,27 @@ def picture(title: str, snapshot: ScriptSnapshot) -> RenderableType:
     return Group(*(Padding(part, (0, 0, 1, 1)) for part in parts))
 
 
-def _table(queries: Mapping[str, Snapshot]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("query", no_wrap=True)
-    table.add_column("state", no_wrap=True)
-    for heading in _HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name, look in queries.items():
-        state = Text(look.state.value, style=COLOURS[look.state])
-        cells = dict(_numbers(look))
-        table.add_row(name, state, *(cells.get(heading, "") for heading in _HEADINGS))
-    return table
+def _table(queries: Mapping[str, Snapshot]) -> FittingTable:
+    cells = {name: dict(_numbers(look)) for name, look in queries.items()}
+    # Column errors are rare: their column is there only if there are some.
+    headings = [
+        heading
+        for heading in _HEADINGS
+        if heading in _ALWAYS or any(each.get(heading) for each in cells.values())
+    ]
+    rows = [
+        [
+            name,
+            Text(look.state.value, style=COLOURS[look.state]),
+            *(cells[name].get(heading, "") for heading in headings),
+        ]
+        for name, look in queries.items()
+    ]
+    return FittingTable(("query", "state"), headings, rows)
 
 
-_HEADINGS = ("rows", "rows/s", "lag", "sent", "batch", "took", "dropped", "column errors")
+_ALWAYS = ("rows", "rows/s", "lag", "sent", "batch", "took", "dropped")
+_HEADINGS = (*_ALWAYS, "column errors")
 
 
 def _numbers(look: Snapshot) -> Sequence[tuple[str, str]]:
