@@ -15,6 +15,7 @@ from penstock.cli.consume import consume
 from penstock.cli.demo.command import demo
 from penstock.cli.describe import describe
 from penstock.cli.doctor import doctor
+from penstock.cli.init.command import init
 from penstock.cli.plan.command import plan
 from penstock.cli.produce import produce
 from penstock.cli.registry import registry
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 
 app.command()(demo)
+app.command()(init)
 app.command()(run)
 app.command()(serve)
 app.add_typer(sql, name="sql")

@@ -90,6 +90,15 @@ def load_program(program: str) -> LoadedProgram:
     )
 
 
+def program_path(program: str) -> Path:
+    """Return the file of ``app.py`` or ``app.py:name``.
+
+    Raises:
+        typer.BadParameter: there is no such file.
+    """
+    return _split(program)[0]
+
+
 def _module(path: Path) -> ModuleType:
     """Return a module for the file, registered under a name that no other module has.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from penstock.cli.output import JsonOption, print_done, print_note
 from penstock.cli.private_broker import private_broker
 from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.quiet import configure_logging, java_log
+from penstock.cli.reload import Reloading, kept_spark
 from penstock.cli.snapshot import Snapshot, Watch
 from penstock.cli.supervise import run_watched
 from penstock.cli.top_rows import TopRows, store_to_show
@@ -50,6 +52,9 @@ def run(
     rows: Annotated[
         int, typer.Option("--rows", min=0, help="Rows of the first store to show; 0 for none.")
     ] = 8,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Run it again when one of its files changes.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the log to standard error.")
     ] = False,
@@ -61,34 +66,70 @@ def run(
     maybe a dictionary config. Ctrl-C and SIGTERM end it after the batch that is under way.
     Without a broker in --bootstrap, in config or in the project a private one is started, its
     topics are made, and the program's prepare(bootstrap_servers), if it has one, fills them.
+
+    With --reload the program runs again when a file beside it changes. It goes on with its state
+    if the change allows that. If not, a private broker begins anew, and another one is left alone.
     """
     configure_logging(is_verbose=verbose)
     # Standard output is for JSON then.
     OUTPUT.uses_stderr = as_json
     loaded = load_program(program)
-    settings = merged_settings(
-        loaded, master=master, bootstrap=bootstrap, threads=threads, given=config or ()
-    )
-    checked = StreamsConfig(settings)
+
+    def settings_of(loaded: LoadedProgram) -> dict[str, Any]:
+        return merged_settings(
+            loaded, master=master, bootstrap=bootstrap, threads=threads, given=config or ()
+        )
+
+    checked = StreamsConfig(settings_of(loaded))
     with ExitStack() as stack:
+        here: Mapping[str, Any] = {}
         if not checked[BOOTSTRAP_SERVERS]:
             here = stack.enter_context(private_broker(loaded, checked[NUM_STREAM_THREADS]))
-            settings = {**settings, **here}
             print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
-        streams = penstock.KafkaStreams(loaded.topology, settings)
-        name = store_to_show(loaded.topology.graph) if rows else None
-        watch = Watch(
-            streams,
-            rows=(lambda: None)
-            if name is None
-            else TopRows(lambda: streams.store(name), name, rows),
-        )
-        log = stack.enter_context(java_log())
-        view = stack.enter_context(view_of(checked[APPLICATION_ID], as_json=as_json))
+        shown = Shown(rows, as_json=as_json)
+        if reload:
+            stack.enter_context(kept_spark(checked))
+            Reloading(
+                program,
+                load_program,
+                lambda loaded: {**settings_of(loaded), **here},
+                lambda *given: run_once(*given, shown),
+                begins_anew=bool(here),
+            ).run_all()
+            return
         until = (lambda snapshot: snapshot.is_idle) if for_idle else _never
-        run_watched(streams, watch, view, log, until=until)
+        last = run_once(loaded, {**settings_of(loaded), **here}, until, shown)
     if not as_json:
-        _print_end(watch.latest)
+        _print_end(last)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a run shows: so many rows of the first store; a picture, lines or JSON."""
+
+    rows: int
+    as_json: bool
+
+
+def run_once(
+    loaded: LoadedProgram,
+    settings: Mapping[str, Any],
+    until: Callable[[Snapshot], bool],
+    shown: Shown,
+) -> Snapshot:
+    """Run a program until it ends, a signal arrives, or ``until`` is true; return the end."""
+    streams = penstock.KafkaStreams(loaded.topology, settings)
+    name = store_to_show(loaded.topology.graph) if shown.rows else None
+    watch = Watch(
+        streams,
+        rows=(lambda: None)
+        if name is None
+        else TopRows(lambda: streams.store(name), name, shown.rows),
+    )
+    title = StreamsConfig(settings)[APPLICATION_ID]
+    with java_log() as log, view_of(title, as_json=shown.as_json) as view:
+        run_watched(streams, watch, view, log, until=until)
+    return watch.latest
 
 
 def merged_settings(
