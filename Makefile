@@ -16,6 +16,10 @@ LOCK := requirements/dev.lock
 # What the environment was last built from. Compared by content, so touching a file costs nothing.
 STAMP := $(VENV)/.built-from
 
+# Of what pip and uv print: downloads of a megabyte and more, the end, and every error.
+PROGRESS := awk '/Downloading .*[0-9]+ ?Mi?B/ {sub(/^ */, ""); print "  " $$0; fflush(); next} \
+  /ERROR|error|Installed [0-9]|Successfully installed/ {print "  " substr($$0, 1, 160); fflush()}'
+
 .PHONY: help
 help: ## Print every target with what it does
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,17 +40,20 @@ environment:
 	  echo "setup: found no Python 3.11 or newer; name one with: make setup PYTHON=/path/to/python" >&2; \
 	  exit 1; \
 	fi; \
+	echo "setup: installing the $$(grep -c '==' $(LOCK)) locked packages into $(VENV); the first time they are" \
+	  "downloaded, most of it Spark"; \
 	if [ -n "$(UV)" ]; then \
 	  $(BIN)/python -c '' 2>/dev/null || "$(UV)" venv --quiet --clear --python "$$python" $(VENV); \
-	  "$(UV)" pip install --quiet --python $(BIN)/python --require-hashes -r $(LOCK); \
+	  "$(UV)" pip install --python $(BIN)/python --require-hashes -r $(LOCK) 2>&1 | $(PROGRESS); \
 	  "$(UV)" pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .; \
 	else \
 	  $(BIN)/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv $(VENV); \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK); \
+	  $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --require-hashes \
+	    -r $(LOCK) 2>&1 | $(PROGRESS); \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
 	fi; \
 	cat $(LOCK) pyproject.toml > $(STAMP); \
-	echo "setup: $$($(BIN)/python --version) in $(VENV)"
+	echo "setup: $$($(BIN)/python --version) in $(VENV); to use it: source $(BIN)/activate"
 
 .PHONY: demo
 demo: setup ## Count words live, with a private Kafka broker and Spark

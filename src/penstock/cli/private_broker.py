@@ -9,10 +9,11 @@ from typing import Any
 
 from rich.status import Status
 
-from penstock.cli.output import err
+from penstock.cli.output import err, print_note
 from penstock.cli.program import LoadedProgram
 from penstock.config import BOOTSTRAP_SERVERS, STATE_DIR
 from penstock.kafka.admin import Admin
+from penstock.kafka.distribution import download_note, installed
 from penstock.kafka.embedded import EmbeddedBroker
 from penstock.runtime.spark.driver.topics import make_topics
 
@@ -40,6 +41,8 @@ def new_broker() -> Iterator[tuple[dict[str, Any], Status]]:
     The broker is new each time, so the settings have a new state folder too: state of an earlier
     run would not fit it.
     """
+    if installed() is None:
+        print_note(f"{download_note()}; the next start takes seconds")
     with (
         tempfile.TemporaryDirectory(prefix="penstock-run-") as folder,
         err().status("starting a private broker") as line,

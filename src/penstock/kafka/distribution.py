@@ -18,6 +18,8 @@ from penstock.kafka.java import Java
 from penstock.kafka.machine import cache_folder
 
 KAFKA_VERSION = "4.3.1"
+#: The size of all files.
+MEGABYTES = 44
 #: Kafka does not depend on a logger, and without one the broker's log stays empty.
 _MODULES = [
     ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
@@ -53,11 +55,17 @@ def installed() -> Distribution | None:
     return found if found.checkpoint.is_file() and broker.is_file() else None
 
 
+def download_note() -> str:
+    """Return what is downloaded once, how much it is, and where it stays."""
+    return f"Kafka {KAFKA_VERSION}, {MEGABYTES} MB, is downloaded once into {cache_folder()}"
+
+
 def ensure_distribution(java: Java, report: Progress) -> Distribution:
     """Return the distribution; download it if it is missing (44 MB, about a minute)."""
     present = installed()
     if present is not None:
         return present
+    report(download_note())
     with _only_one_process(report):
         return installed() or _install(java, report)
 
@@ -68,7 +76,7 @@ def _install(java: Java, report: Progress) -> Distribution:
         shutil.rmtree(abandoned, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="kafka-fetch-", dir=cache) as scratch:
         work = Path(scratch)
-        fetch_jars(java, _MODULES, work / "jars", report)
+        fetch_jars(java, _MODULES, work / "jars", report, MEGABYTES)
         fresh = Distribution(work / "kafka")
         fresh.folder.mkdir()
         (work / "jars").rename(fresh.folder / "jars")

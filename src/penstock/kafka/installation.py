@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.kafka.class_archive import ensure_class_archive
-from penstock.kafka.distribution import KAFKA_VERSION, Distribution, ensure_distribution
+from penstock.kafka.distribution import (
+    KAFKA_VERSION,
+    Distribution,
+    download_note,
+    ensure_distribution,
+    installed,
+)
 from penstock.kafka.ivy import Progress
 from penstock.kafka.java import Java, find_java
 
@@ -41,6 +47,10 @@ def _shown(progress: Progress | None) -> Iterator[Progress]:
         finally:
             if shown:
                 print("\r\033[K", end="", file=sys.stderr, flush=True)
+    elif installed() is None:
+        # A log should say why nothing happens for a minute, but not twice a second.
+        print(download_note(), file=sys.stderr, flush=True)
+        yield lambda _: None
     else:
         yield lambda _: None
 

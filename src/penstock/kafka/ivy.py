@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections import deque
+import threading
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
@@ -23,17 +25,25 @@ _TIMEOUTS = [
     "-Dsun.net.client.defaultConnectTimeout=15000",
     "-Dsun.net.client.defaultReadTimeout=60000",
 ]
+#: How often the progress of a download is told.
+_REPORT_S = 0.5
 _MAVEN_CENTRAL = frozenset({"*", "external:*", "central"})
 
 
 def fetch_jars(
-    java: Java, modules: list[tuple[str, str, str]], folder: Path, progress: Progress
+    java: Java,
+    modules: list[tuple[str, str, str]],
+    folder: Path,
+    progress: Progress,
+    megabytes: int,
 ) -> None:
     """Download modules and their dependencies into ``folder``. Ivy verifies checksums.
 
     Args:
         modules: organisation, name and revision of each.
         folder: is created. Its parent is a temporary folder, which Ivy also uses.
+        progress: is told twice a second how much has arrived.
+        megabytes: how much there is to download.
 
     Raises:
         BrokerError: ``kafka-download-failed``, with the last lines that Ivy wrote.
@@ -46,7 +56,8 @@ def fetch_jars(
         *_settings(work), "-ivy", str(description), "-cache", str(work / "ivy-cache"),
         "-types", "jar", "bundle", "-retrieve", f"{folder}/[artifact]-[revision].[ext]",
     ]  # fmt: skip
-    last = _run(command, progress)
+    with _measured(work / "ivy-cache", megabytes, progress) as found:
+        last = _run(command, found)
     if last is not None:
         raise BrokerError(
             "kafka-download-failed",
@@ -71,10 +82,46 @@ def ivy_jar() -> Path:
     )
 
 
-def _run(command: list[str], progress: Progress) -> str | None:
+@contextmanager
+def _measured(folder: Path, megabytes: int, progress: Progress) -> Iterator[Counter[str]]:
+    """Report how far a download is, by the files in its folder, inside a ``with`` block.
+
+    Yields:
+        what Ivy has said so far: how many parts it has found.
+    """
+    seen: Counter[str] = Counter()
+    ended = threading.Event()
+
+    def report() -> None:
+        while not ended.wait(_REPORT_S):
+            arrived = _size(folder) // 1_000_000
+            if arrived == 0:
+                progress(f"finding parts: {seen['found']}")
+            else:
+                progress(f"downloading: {min(arrived, megabytes)} of {megabytes} MB")
+
+    thread = threading.Thread(target=report, name="penstock-download", daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _size(folder: Path) -> int:
+    """Return the size of the jars of a folder that Ivy is writing to."""
+    size = 0
+    # A jar that is only half there has another ending.
+    for file in folder.rglob("*.jar*"):
+        with suppress(FileNotFoundError):
+            size += file.stat().st_size
+    return size
+
+
+def _run(command: list[str], seen: Counter[str]) -> str | None:
     """Run Ivy. Return None, or the last lines of its output if it failed."""
     tail: deque[str] = deque(maxlen=15)
-    found = loaded = 0
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace",
@@ -84,11 +131,7 @@ def _run(command: list[str], progress: Progress) -> str | None:
             if line.strip(" .\n"):
                 tail.append(line.rstrip())
             if re.match(r"\s*found \S+#\S+;", line):
-                found += 1
-                progress(f"finding parts: {found}")
-            elif "[SUCCESSFUL" in line:
-                loaded += 1
-                progress(f"downloading: {loaded} of {max(found, loaded)}")
+                seen["found"] += 1
     return "\n".join(f"    {line}" for line in tail) if ivy.returncode else None
 
 

@@ -1,10 +1,11 @@
 """Fetching Kafka: where settings come from, and what happens without a network."""
 
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
-from penstock.kafka import ivy
+from penstock.kafka import installation, ivy
 from penstock.kafka.distribution import KAFKA_VERSION, ensure_distribution, installed
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import find_java
@@ -85,3 +86,31 @@ def test_proxy_of_the_machine_is_handed_to_java(monkeypatch: pytest.MonkeyPatch)
         "-Dhttps.proxyPort=3128",
         "-Dhttp.nonProxyHosts=localhost|*.corp.example",
     ]
+
+
+def test_download_says_how_much_has_arrived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits for a minute wants to see that something happens."""
+    monkeypatch.setattr(ivy, "_REPORT_S", 0.01)
+    told: Queue[str] = Queue()
+    with ivy._measured(tmp_path, 44, told.put) as seen:
+        seen["found"] = 7
+        while told.get(timeout=20) != "finding parts: 7":
+            pass
+        with open(tmp_path / "kafka.jar.part", "wb") as file:
+            file.truncate(12_500_000)
+        while told.get(timeout=20) != "downloading: 12 of 44 MB":
+            pass
+
+
+def test_what_is_downloaded_is_said_once_where_there_is_no_terminal(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Size and folder: a log should say why nothing happens for a while."""
+    monkeypatch.setattr(installation, "find_java", lambda: None)
+    monkeypatch.setattr(installation, "ensure_distribution", lambda java, report: report("half"))
+    monkeypatch.setattr(installation, "ensure_class_archive", lambda *given: None)
+    installation.ensure_installed()
+    said = capsys.readouterr().err
+    assert said == f"Kafka {KAFKA_VERSION}, 44 MB, is downloaded once into {cache_folder()}\n"

@@ -20,7 +20,7 @@ from rich.console import Console
 import penstock
 from penstock.cli.demo.view import DemoView, print_words
 from penstock.cli.live_view import LineView, View
-from penstock.cli.output import JsonOption, out, print_done, print_json
+from penstock.cli.output import JsonOption, out, print_done, print_json, print_note
 from penstock.cli.quiet import JavaLog, configure_logging, java_log
 from penstock.cli.snapshot import Snapshot, Watch
 from penstock.cli.supervise import Work, run_watched
@@ -28,9 +28,11 @@ from penstock.cli.top_rows import TopRows
 from penstock.config import StreamsConfig
 from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.errors import StreamsError
+from penstock.extras import needing
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.clients import new_producer
+from penstock.kafka.distribution import download_note, installed
 from penstock.kafka.embedded import EmbeddedBroker
 from penstock.topology.topology import Topology
 
@@ -66,6 +68,8 @@ def demo(
     with ExitStack() as stack:
         log = stack.enter_context(java_log())
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-demo-"))
+        if installed() is None and not as_json:
+            print_note(f"{download_note()}; the next start takes seconds")
         news: deque[str] = deque(maxlen=1)
         broker = stack.enter_context(_Stopped(EmbeddedBroker(progress=news.append)))
         config = {
@@ -142,7 +146,8 @@ def _bring_up(
 
     def start_spark() -> None:
         # pyspark is imported only by the commands that use it, and only when they run.
-        session = importlib.import_module("penstock.runtime.spark.driver.session")
+        with needing("spark", "penstock demo"):
+            session = importlib.import_module("penstock.runtime.spark.driver.session")
         with log.taking_stderr():
             session.spark_session(StreamsConfig(config))
 
