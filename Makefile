@@ -106,6 +106,17 @@ soak: setup ## Run the long tests (minutes to hours)
 cluster: setup ## Break a whole cluster at random; ARGS="--minutes 5 --seed 7 --faults broker"
 	@$(BIN)/python -m tests.cluster $(ARGS)
 
+.PHONY: wheel
+wheel: setup ## Build the wheel and the source distribution into dist/
+	@$(BIN)/python -m hatchling build --directory dist $(ARGS)
+
+.PHONY: sbom
+sbom: setup ## Write what is installed, with versions and licences, to dist/sbom.cdx.json (CycloneDX)
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --gather-license-texts \
+	  --output-reproducible --of JSON --output-file dist/sbom.cdx.json $(BIN)/python
+	@echo "sbom: dist/sbom.cdx.json"
+
 .PHONY: lock
 lock: ## Resolve the dependencies again and write the lock (needs uv)
 	@"$(or $(UV),uv)" pip compile pyproject.toml --group dev --extra docs --extra pydantic --extra spark --upgrade \

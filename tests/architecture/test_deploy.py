@@ -1,0 +1,157 @@
+"""The files in ``deploy`` are well-formed, fit together, and name what exists."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+import penstock
+from penstock import StreamsConfig
+from penstock.cli.main import app
+from penstock.cli.program import load_program
+from penstock.kafka.distribution import KAFKA_VERSION
+from tests.architecture.source import ROOT
+
+DOCKER = ROOT / "deploy" / "docker"
+DOCKERFILE = DOCKER / "Dockerfile"
+COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))
+MANIFESTS: list[dict[str, Any]] = list(
+    yaml.safe_load_all((ROOT / "deploy/kubernetes/application.yaml").read_text(encoding="utf-8"))
+)
+INSTRUCTIONS = {
+    "FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "ENTRYPOINT", "CMD", "ARG", "EXPOSE",
+}  # fmt: skip
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The instructions of the Dockerfile with their arguments; continued lines are joined."""
+    text = re.sub(r"^#.*\n", "", DOCKERFILE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    lines = text.replace("\\\n", " ").splitlines()
+    return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines if line)]
+
+
+def test_dockerfile_has_known_instructions_and_copies_what_exists() -> None:
+    found = instructions()
+    assert {word for word, _ in found} <= INSTRUCTIONS
+    stages = [re.search(r" AS (\w+)$", rest) for word, rest in found if word == "FROM"]
+    names = {stage[1] for stage in stages if stage}
+    for word, rest in found:
+        if word != "COPY":
+            continue
+        *sources, _ = shlex.split(rest)
+        if sources[0].startswith("--from="):
+            assert sources[0].removeprefix("--from=") in names
+            continue
+        for source in sources:
+            assert (ROOT / source).exists(), source
+
+
+def test_image_does_not_run_as_root_and_has_every_package_of_the_wheel() -> None:
+    found = instructions()
+    assert [rest for word, rest in found if word == "USER"] == ["185"]
+    assert any("[spark" in rest for word, rest in found if word == "RUN")
+    version = re.search(r"python:(\d+\.\d+)", found[0][1])
+    assert version is not None
+    assert version[1] in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_entrypoint_is_a_shell_script_that_can_be_read() -> None:
+    script = DOCKER / "entrypoint.sh"
+    assert script.stat().st_mode & 0o111
+    subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+def test_program_of_the_image_loads() -> None:
+    loaded = load_program(str(DOCKER / "app.py"))
+    assert StreamsConfig(loaded.config)["state.dir"] == "/state"
+
+
+def test_services_of_compose_fit_together() -> None:
+    services, volumes = COMPOSE["services"], COMPOSE["volumes"]
+    assert services["kafka"]["image"] == f"apache/kafka:{KAFKA_VERSION}"
+    for service in services.values():
+        assert set(service.get("depends_on", {})) <= set(services)
+        if "build" in service:
+            assert (DOCKER / service["build"]["context"] / service["build"]["dockerfile"]).exists()
+        for mount in service.get("volumes", ()):
+            source = re.sub(r"^\$\{\w+:-(.*?)\}", r"\1", mount).split(":")[0]
+            assert source in volumes or (DOCKER / source).exists(), mount
+
+
+def commands() -> list[list[str]]:
+    compose = [each["command"] for each in COMPOSE["services"].values() if "command" in each]
+    return [*compose, container()["args"]]
+
+
+@pytest.mark.parametrize("command", commands(), ids=lambda command: command[0])
+def test_commands_have_options_that_penstock_knows(command: list[str]) -> None:
+    """An option that was renamed would be found when the container does not start."""
+    words = [word for word in command if not word.startswith("-")]
+    named = words[:2] if words[0] == "topics" else words[:1]
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*named, "--help"])
+    assert shown.exit_code == 0
+    for word in command:
+        if word.startswith("--"):
+            assert word.partition("=")[0] in shown.stdout, word
+
+
+def by_kind(kind: str) -> dict[str, Any]:
+    (found,) = [each for each in MANIFESTS if each["kind"] == kind]
+    return found
+
+
+def container() -> dict[str, Any]:
+    (found,) = by_kind("Deployment")["spec"]["template"]["spec"]["containers"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_manifests_have_what_kubernetes_asks_for() -> None:
+    for each in MANIFESTS:
+        assert {"apiVersion", "kind", "metadata"} <= set(each)
+        assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", each["metadata"]["name"])
+    kinds = [each["kind"] for each in MANIFESTS]
+    assert kinds == ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"]
+
+
+def test_manifests_refer_to_each_other_by_the_right_names() -> None:
+    account = by_kind("ServiceAccount")["metadata"]["name"]
+    binding, deployment = by_kind("RoleBinding"), by_kind("Deployment")
+    assert binding["subjects"][0]["name"] == account
+    assert binding["roleRef"]["name"] == by_kind("Role")["metadata"]["name"]
+    template = deployment["spec"]["template"]
+    assert template["spec"]["serviceAccountName"] == account
+    labels = template["metadata"]["labels"]
+    assert deployment["spec"]["selector"]["matchLabels"] == labels
+    assert by_kind("Service")["spec"]["selector"] == labels
+    ports = {port["name"]: port["containerPort"] for port in container()["ports"]}
+    for port in by_kind("Service")["spec"]["ports"]:
+        assert ports[port["targetPort"]] == port["port"]
+    volumes = {volume["name"] for volume in template["spec"]["volumes"]}
+    assert {mount["name"] for mount in container()["volumeMounts"]} == volumes
+
+
+def test_settings_of_the_manifest_are_known_and_agree() -> None:
+    """A misspelt setting of Penstock is refused at the start, so it is refused here."""
+    pairs = [
+        arg.removeprefix("--config=").split("=", 1) for arg in container()["args"] if "=" in arg
+    ]
+    given = {name: value for name, value in pairs if not name.startswith("--")}
+    StreamsConfig({"application.id": "word-count", **given})
+    image = container()["image"]
+    assert image.endswith(f":{penstock.__version__}")
+    images = {value for name, value in given.items() if name.endswith("container.image")}
+    assert images == {image}
+    service = by_kind("Service")
+    assert given["spark.driver.host"].startswith(f"{service['metadata']['name']}.")
+    ports = {port["name"]: str(port["port"]) for port in service["spec"]["ports"]}
+    assert given["spark.driver.port"] == ports["driver"]
+    assert given["spark.driver.blockManager.port"] == ports["blocks"]
+    probes = [container()[name]["httpGet"]["path"] for name in ("readinessProbe", "livenessProbe")]
+    page = Path(ROOT / "docs/reference/http.md").read_text(encoding="utf-8")
+    assert all(f"`{path}`" in page for path in probes)
