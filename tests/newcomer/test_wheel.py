@@ -46,7 +46,7 @@ def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
 
 
 def test_wheel_asks_for_spark_only_in_its_extra(wheel: Path) -> None:
-    """823 MB for a test that runs in one process are 600 too many."""
+    """A test that runs in one process needs neither Spark nor Java."""
     with zipfile.ZipFile(wheel) as content:
         (name,) = [each for each in content.namelist() if each.endswith(".dist-info/METADATA")]
         metadata = Parser().parsestr(content.read(name).decode())
