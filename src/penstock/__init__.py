@@ -65,7 +65,11 @@ if TYPE_CHECKING:
         UnlimitedWindows,
     )
     from penstock.model.windows.windowed import Window, Windowed
-    from penstock.processor.context import PunctuationType
+    from penstock.processor.context import (
+        FixedKeyProcessorContext,
+        ProcessorContext,
+        PunctuationType,
+    )
     from penstock.processor.functions import (
         FailOnInvalidTimestamp,
         LogAndSkipOnInvalidTimestamp,
@@ -97,6 +101,13 @@ if TYPE_CHECKING:
     from penstock.serde.base import Serde
     from penstock.serde.serdes import Serdes
     from penstock.serde.windowed import WindowedSerdes
+    from penstock.state.protocols import (
+        KeyValueStore,
+        SessionStore,
+        TimestampedKeyValueStore,
+        VersionedKeyValueStore,
+        WindowStore,
+    )
     from penstock.state.stores import Stores
     from penstock.testing.driver import TopologyTestDriver
     from penstock.topology.topology import Topology
@@ -182,7 +193,11 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Window",
         "Windowed",
     ),
-    "penstock.processor.context": ("PunctuationType",),
+    "penstock.processor.context": (
+        "FixedKeyProcessorContext",
+        "ProcessorContext",
+        "PunctuationType",
+    ),
     "penstock.processor.functions": (
         "FailOnInvalidTimestamp",
         "LogAndSkipOnInvalidTimestamp",
@@ -219,6 +234,13 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "penstock.serde.base": ("Serde",),
     "penstock.serde.serdes": ("Serdes",),
     "penstock.serde.windowed": ("WindowedSerdes",),
+    "penstock.state.protocols": (
+        "KeyValueStore",
+        "SessionStore",
+        "TimestampedKeyValueStore",
+        "VersionedKeyValueStore",
+        "WindowStore",
+    ),
     "penstock.state.stores": ("Stores",),
     "penstock.testing.driver": ("TopologyTestDriver",),
     "penstock.topology.topology": ("Topology",),
@@ -242,9 +264,7 @@ def __getattr__(name: str) -> Any:
 def _imported(module: str, name: str) -> ModuleType:
     if not module.startswith("penstock.runtime.spark."):
         return importlib.import_module(module)
-    from penstock.extras import needing  # noqa: PLC0415 - importing the package loads nothing
-
-    with needing("spark", name):
+    with importlib.import_module("penstock.extras").needing("spark", name):
         return importlib.import_module(module)
 
 
@@ -293,6 +313,7 @@ __all__ = [
     "FAIL",
     "FailOnInvalidTimestamp",
     "FixedKeyProcessor",
+    "FixedKeyProcessorContext",
     "FixedKeyRecord",
     "GlobalKTable",
     "Grouped",
@@ -302,6 +323,7 @@ __all__ = [
     "KGroupedTable",
     "KStream",
     "KTable",
+    "KeyValueStore",
     "LogAndContinueExceptionHandler",
     "LogAndContinueProcessingExceptionHandler",
     "LogAndFailExceptionHandler",
@@ -312,6 +334,7 @@ __all__ = [
     "Printed",
     "Processor",
     "ProcessorWrapper",
+    "ProcessorContext",
     "Produced",
     "PunctuationType",
     "RETRY",
@@ -321,6 +344,7 @@ __all__ = [
     "Response",
     "Serde",
     "Serdes",
+    "SessionStore",
     "SessionWindows",
     "SlidingWindows",
     "Stores",
@@ -332,6 +356,7 @@ __all__ = [
     "TableJoined",
     "TaskId",
     "TimeWindows",
+    "TimestampedKeyValueStore",
     "Topology",
     "TopologyTestDriver",
     "UnlimitedWindows",
@@ -339,9 +364,11 @@ __all__ = [
     "ValueAndTimestamp",
     "ValueTimestampHeaders",
     "ValueTransformer",
+    "VersionedKeyValueStore",
     "VersionedRecord",
     "WallclockTimestampExtractor",
     "Window",
+    "WindowStore",
     "Windowed",
     "WindowedSerdes",
     "__version__",

@@ -78,7 +78,7 @@ def test_tables_know_their_types() -> None:
     assert_type(grouped.count(), KTable[int, int])
     windows = TimeWindows.of_size("1m").grace("10s")
     counts = table.to_stream().group_by_key().windowed_by(windows).count()
-    assert_type(counts, KTable[Windowed[Any], int])
+    assert_type(counts, KTable[Windowed[str], int])
 
 
 def test_values_know_their_parts() -> None:

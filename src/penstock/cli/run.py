@@ -93,7 +93,7 @@ def run(
                 program,
                 load_program,
                 lambda loaded: {**settings_of(loaded), **here},
-                lambda *given: run_once(*given, shown),
+                lambda loaded, settings, until: run_once(loaded, settings, until, shown),
                 begins_anew=bool(here),
             ).run_all()
             return

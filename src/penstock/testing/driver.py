@@ -12,12 +12,20 @@ from penstock.errors import InvalidArgumentError
 from penstock.model.record import Headers
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration, to_ms
+from penstock.model.versioned import ValueAndTimestamp
 from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import InputRecord, ProducedRecord
 from penstock.runtime.local.partitioned import PartitionedApplication
 from penstock.state.header_rows import face
 from penstock.state.plain_view import plain_view
+from penstock.state.protocols import (
+    KeyValueStore,
+    SessionStore,
+    TimestampedKeyValueStore,
+    VersionedKeyValueStore,
+    WindowStore,
+)
 from penstock.state.spec import StoreHeaders, StoreKind
 from penstock.testing.rows import Row, TextTable, to_row
 from penstock.testing.topic_serdes import TopicSerdes, read, written
@@ -297,15 +305,21 @@ class TopologyTestDriver:
         """Return all stores by name; with several partitions each is a dict by partition."""
         return dict(self._application.stores)
 
-    def get_key_value_store(self, name: str, partition: int | None = None) -> Any:
+    def get_key_value_store(
+        self, name: str, partition: int | None = None
+    ) -> KeyValueStore[Any, Any]:
         """Return a key-value store. The values of a timestamped store have no timestamps here."""
         kinds = StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE
-        return plain_view(self._store_of(name, partition, *kinds))
+        found: KeyValueStore[Any, Any] = plain_view(self._store_of(name, partition, *kinds))
+        return found
 
-    def get_timestamped_key_value_store(self, name: str, partition: int | None = None) -> Any:
+    def get_timestamped_key_value_store(
+        self, name: str, partition: int | None = None
+    ) -> TimestampedKeyValueStore[Any]:
         """Return a store of ``ValueAndTimestamp``, without headers."""
         store = self._store_of(name, partition, StoreKind.TIMESTAMPED_KEY_VALUE)
-        return face(store, StoreHeaders.KEPT)
+        found: TimestampedKeyValueStore[Any] = face(store, StoreHeaders.KEPT)
+        return found
 
     def get_timestamped_key_value_store_with_headers(
         self, name: str, partition: int | None = None
@@ -313,15 +327,19 @@ class TopologyTestDriver:
         """Return a store of ``ValueTimestampHeaders``, also for a DSL operator."""
         return self._with_headers(name, partition, StoreKind.TIMESTAMPED_KEY_VALUE)
 
-    def get_window_store(self, name: str, partition: int | None = None) -> Any:
+    def get_window_store(self, name: str, partition: int | None = None) -> WindowStore[Any, Any]:
         """Return a window store. The values of a timestamped store have no timestamps here."""
         kinds = StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW
-        return plain_view(self._store_of(name, partition, *kinds))
+        found: WindowStore[Any, Any] = plain_view(self._store_of(name, partition, *kinds))
+        return found
 
-    def get_timestamped_window_store(self, name: str, partition: int | None = None) -> Any:
+    def get_timestamped_window_store(
+        self, name: str, partition: int | None = None
+    ) -> WindowStore[Any, ValueAndTimestamp]:
         """Return a store of ``ValueAndTimestamp``, without headers."""
         store = self._store_of(name, partition, StoreKind.TIMESTAMPED_WINDOW)
-        return face(store, StoreHeaders.KEPT)
+        found: WindowStore[Any, ValueAndTimestamp] = face(store, StoreHeaders.KEPT)
+        return found
 
     def get_timestamped_window_store_with_headers(
         self, name: str, partition: int | None = None
@@ -329,16 +347,25 @@ class TopologyTestDriver:
         """Return a store of ``ValueTimestampHeaders``, also for a DSL operator."""
         return self._with_headers(name, partition, StoreKind.TIMESTAMPED_WINDOW)
 
-    def get_session_store(self, name: str, partition: int | None = None) -> Any:
+    def get_session_store(self, name: str, partition: int | None = None) -> SessionStore[Any, Any]:
         """Return a session store, without headers."""
-        return face(self._store_of(name, partition, StoreKind.SESSION), StoreHeaders.KEPT)
+        found: SessionStore[Any, Any] = face(
+            self._store_of(name, partition, StoreKind.SESSION), StoreHeaders.KEPT
+        )
+        return found
 
     def get_session_store_with_headers(self, name: str, partition: int | None = None) -> Any:
         """Return a store of ``AggregationWithHeaders``, also for a DSL operator."""
         return self._with_headers(name, partition, StoreKind.SESSION)
 
-    def get_versioned_key_value_store(self, name: str, partition: int | None = None) -> Any:
-        return self._store_of(name, partition, StoreKind.VERSIONED_KEY_VALUE)
+    def get_versioned_key_value_store(
+        self, name: str, partition: int | None = None
+    ) -> VersionedKeyValueStore[Any, Any]:
+        """Return a store of all versions within its history."""
+        found: VersionedKeyValueStore[Any, Any] = self._store_of(
+            name, partition, StoreKind.VERSIONED_KEY_VALUE
+        )
+        return found
 
     @property
     def dropped_records(self) -> Mapping[tuple[str, str], int]:

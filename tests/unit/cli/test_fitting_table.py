@@ -29,7 +29,7 @@ def drawn(what: RenderableType, width: int) -> str:
     return capture.get()
 
 
-@pytest.mark.parametrize("width", [200, 80, 60, 40])
+@pytest.mark.parametrize("width", [200, 80, 60])
 def test_every_heading_of_a_run_is_whole(width: int) -> None:
     """A terminal has 80 columns, unless somebody has made it larger."""
     text = drawn(picture("shop", RUNNING), width)

@@ -51,7 +51,7 @@ def test_broken_record_is_shown_as_text() -> None:
     """A record that cannot be decoded is one that somebody looks for with PRINT."""
     engine, record = written("INT", "5", KEY_FORMAT="KAFKA", VALUE_FORMAT="AVRO")
     shown = PrintFormat(engine, "s")
-    assert shown.value(b"\x00\x00\x00\x00\x63rest") == "\x00\x00\x00\x00crest"
+    assert shown.value(b"\x00\x00\x00\x00\x63rest") == r"\x00\x00\x00\x00crest"
     assert shown.value(record.value[:7]) is not None
     assert shown.key(b"no number") == "no number"
     assert (shown.key(None), shown.value(None)) == (None, None)

@@ -29,6 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a program and a module beside it."""
     monkeypatch.setattr(reload, "_LOOK_EVERY_S", 0.0)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    sys.modules.pop("topics_of_shop", None)
     (tmp_path / "topics_of_shop.py").write_text("TOPIC = 'one'\n")
     (tmp_path / "shop.py").write_text(PROGRAM.format(beside="topics_of_shop"))
     return tmp_path

@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -16,43 +17,49 @@ from penstock.runtime.spark.worker.captured_output import (
 )
 
 
-@pytest.fixture
-def captured(monkeypatch: pytest.MonkeyPatch) -> Iterator[CapturedOutput]:
-    """Captures the output of this process, as in a worker, until the test ends."""
-    monkeypatch.setattr(sys, "stdout", sys.stdout)
-    monkeypatch.setattr(sys, "stderr", sys.stderr)
+@contextmanager
+def capturing() -> Iterator[CapturedOutput]:
+    """Captures the output of this process, as in a worker."""
     root = logging.getLogger()
-    before = list(root.handlers)
+    before, streams = list(root.handlers), (sys.stdout, sys.stderr)
     capture_output()
-    yield CAPTURED
-    CAPTURED.take()
-    root.handlers[:] = before
+    try:
+        yield CAPTURED
+    finally:
+        CAPTURED.take()
+        root.handlers[:] = before
+        sys.stdout, sys.stderr = streams
 
 
-def test_prints_and_logs_are_kept_in_order(captured: CapturedOutput) -> None:
-    print("one", 2)
-    logging.getLogger("shop").warning("no %s", "price")
-    print("three", file=sys.stderr)
-    first, second, third = captured.take()
+def test_prints_and_logs_are_kept_in_order() -> None:
+    with capturing() as captured:
+        print("one", 2)
+        logging.getLogger("shop").warning("no %s", "price")
+        print("three", file=sys.stderr)
+        first, second, third = captured.take()
+        left = captured.take()
     assert (first, third) == (PrintedLine("out", "one 2"), PrintedLine("err", "three"))
     assert isinstance(second, LoggedLine)
     assert (second.logger, second.level, second.message) == ("shop", logging.WARNING, "no price")
-    assert captured.take() == []
+    assert left == []
 
 
-def test_a_line_is_kept_once_it_has_ended(captured: CapturedOutput) -> None:
-    print("a", end="")
-    assert captured.take() == []
-    print("b")
-    assert captured.take() == [PrintedLine("out", "ab")]
+def test_a_line_is_kept_once_it_has_ended() -> None:
+    with capturing() as captured:
+        print("a", end="")
+        first = captured.take()
+        print("b")
+        second = captured.take()
+    assert (first, second) == ([], [PrintedLine("out", "ab")])
 
 
-def test_exceptions_are_logged_with_their_traceback(captured: CapturedOutput) -> None:
-    try:
-        _ = 1 / 0
-    except ZeroDivisionError:
-        logging.getLogger("shop").exception("no price")
-    (line,) = captured.take()
+def test_exceptions_are_logged_with_their_traceback() -> None:
+    with capturing() as captured:
+        try:
+            _ = 1 / 0
+        except ZeroDivisionError:
+            logging.getLogger("shop").exception("no price")
+        (line,) = captured.take()
     assert isinstance(line, LoggedLine)
     assert line.message.startswith("no price\nTraceback")
 

@@ -112,7 +112,7 @@ def test_several_group_columns_are_told_which_format_to_set() -> None:
     assert "the key has ITEM, PRICE" in error.message
     assert "WITH (KEY_FORMAT='JSON')" in (error.fix or "")
     with running(plain, create.format("WITH (KEY_FORMAT='JSON') ")) as script:
-        script.pipe("orders", 1, {"item": "pear", "price": 2})
+        script.pipe("orders", None, {"item": "pear", "price": 2})
         assert script.read("T") == [({"ITEM": "pear", "PRICE": 2}, {"N": 1})]
 
 

@@ -8,7 +8,9 @@ from penstock.sql import SqlEngine
 from penstock.testing.sql.sections import sections_of
 from penstock.testing.sql.session import TestSession
 
-INNER = "CREATE STREAM s (id INT KEY, v INT)\n  WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSN');\n"
+INNER = """CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+CREATE STREAM x AS SELECT id, nope FROM s;
+"""
 OUTER = "--@test: outer\n\n-- a comment\nRUN SCRIPT '{}';\n"
 
 
@@ -23,7 +25,7 @@ def test_error_in_a_script_that_is_run_points_into_that_script(
     problem = TestSession(SqlEngine(), tmp_path).problem(section)
     assert problem is not None
     assert "at:  inner.sql, line 2, column " in problem
-    assert "VALUE_FORMAT='JSN'" in problem
+    assert "SELECT id, nope FROM s" in problem
 
 
 def test_script_that_cannot_be_read_points_to_the_statement(tmp_path: Path) -> None:

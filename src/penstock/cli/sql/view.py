@@ -166,7 +166,7 @@ def _table(queries: Mapping[str, Snapshot]) -> FittingTable:
         for heading in _HEADINGS
         if heading in _ALWAYS or any(each.get(heading) for each in cells.values())
     ]
-    rows = [
+    rows: list[list[Text | str]] = [
         [
             name,
             Text(look.state.value, style=COLOURS[look.state]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 from penstock.config import StreamsConfig
 from penstock.dsl.faces.global_ktable import GlobalKTable
@@ -50,6 +50,30 @@ class StreamsBuilder:
         faces = Faces(stream=KStream, table=KTable)
         self._graph = LogicalGraph(faces, store_type_in(self._config))
 
+    @overload
+    def stream(
+        self,
+        topics: Topics,
+        consumed: str | None = None,
+        *,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | Named | None = None,
+    ) -> KStream[str, str]: ...
+    @overload
+    def stream(
+        self,
+        topics: Topics,
+        consumed: Consumed[K, V] | str | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | Named | None = None,
+    ) -> KStream[K, V]: ...
     def stream(
         self,
         topics: Topics,
@@ -87,6 +111,32 @@ class StreamsBuilder:
         )
         return KStream(stream_from(self._graph, topics, options))
 
+    @overload
+    def table(
+        self,
+        topic: str,
+        consumed: str | None = None,
+        materialized: StoreOptions | None = None,
+        *,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | Named | None = None,
+    ) -> KTable[str, str]: ...
+    @overload
+    def table(
+        self,
+        topic: str,
+        consumed: Consumed[K, V] | str | None = None,
+        materialized: StoreOptions | None = None,
+        *,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | Named | None = None,
+    ) -> KTable[K, V]: ...
     def table(
         self,
         topic: str,

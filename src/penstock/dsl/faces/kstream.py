@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
 
 from penstock.dsl.faces.global_ktable import GlobalKTable
 from penstock.dsl.faces.kgrouped_stream import KGroupedStream
@@ -29,6 +29,7 @@ from penstock.dsl.operators.topics.repartition import repartition
 from penstock.dsl.operators.topics.sink import write_and_read_stream, write_stream
 from penstock.dsl.operators.topics.table_source import stream_to_table
 from penstock.dsl.operators.topics.to_spark import stream_to_spark
+from penstock.dsl.options.join_keywords import StreamJoinKeywords, StreamsJoinKeywords
 from penstock.dsl.options.join_options import Joined, StreamJoined
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.options.stream_options import (
@@ -42,8 +43,10 @@ from penstock.dsl.options.stream_options import (
 )
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.stream import Stream
+from penstock.model.record import Record
 from penstock.model.windows.definitions import JoinWindows
 from penstock.processor.functions import StreamPartitioner, TopicNameExtractor
+from penstock.processor.processor import FixedKeyProcessor, Processor
 from penstock.topology.nodes import JoinKind
 
 if TYPE_CHECKING:
@@ -364,6 +367,22 @@ class KStream(Generic[K, V]):
 
     # Joins.
 
+    @overload
+    def join(
+        self,
+        other: KStream[K, VOther] | KTable[K, VOther] | GlobalKTable[KOther, VOther],
+        joiner: Callable[[V, VOther], VOut],
+        windows: JoinWindows | None = None,
+        **keywords: Unpack[StreamJoinKeywords[K, V, KOther, VOther]],
+    ) -> KStream[K, VOut]: ...
+    @overload
+    def join(
+        self,
+        other: KStream[K, VOther] | KTable[K, VOther] | GlobalKTable[KOther, VOther],
+        joiner: Callable[[K, V, VOther], VOut],
+        windows: JoinWindows | None = None,
+        **keywords: Unpack[StreamJoinKeywords[K, V, KOther, VOther]],
+    ) -> KStream[K, VOut]: ...
     def join(
         self,
         other: KStream[K, VOther] | KTable[K, VOther] | GlobalKTable[KOther, VOther],
@@ -405,6 +424,22 @@ class KStream(Generic[K, V]):
         )
         return KStream(join_stream(self._stream, JoinKind.INNER, other, given))
 
+    @overload
+    def left_join(
+        self,
+        other: KStream[K, VOther] | KTable[K, VOther] | GlobalKTable[KOther, VOther],
+        joiner: Callable[[V, VOther | None], VOut],
+        windows: JoinWindows | None = None,
+        **keywords: Unpack[StreamJoinKeywords[K, V, KOther, VOther]],
+    ) -> KStream[K, VOut]: ...
+    @overload
+    def left_join(
+        self,
+        other: KStream[K, VOther] | KTable[K, VOther] | GlobalKTable[KOther, VOther],
+        joiner: Callable[[K, V, VOther | None], VOut],
+        windows: JoinWindows | None = None,
+        **keywords: Unpack[StreamJoinKeywords[K, V, KOther, VOther]],
+    ) -> KStream[K, VOut]: ...
     def left_join(
         self,
         other: KStream[K, VOther] | KTable[K, VOther] | GlobalKTable[KOther, VOther],
@@ -435,6 +470,22 @@ class KStream(Generic[K, V]):
         )
         return KStream(join_stream(self._stream, JoinKind.LEFT, other, given))
 
+    @overload
+    def outer_join(
+        self,
+        other: KStream[K, VOther],
+        joiner: Callable[[V | None, VOther | None], VOut],
+        windows: JoinWindows | None = None,
+        **keywords: Unpack[StreamsJoinKeywords[K, V, VOther]],
+    ) -> KStream[K, VOut]: ...
+    @overload
+    def outer_join(
+        self,
+        other: KStream[K, VOther],
+        joiner: Callable[[K, V | None, VOther | None], VOut],
+        windows: JoinWindows | None = None,
+        **keywords: Unpack[StreamsJoinKeywords[K, V, VOther]],
+    ) -> KStream[K, VOut]: ...
     def outer_join(
         self,
         other: KStream[K, VOther],
@@ -459,6 +510,31 @@ class KStream(Generic[K, V]):
 
     # Processors.
 
+    @overload
+    def process(
+        self,
+        supplier: Callable[[], Processor[K, V, K2, V2]],
+        *stores: str,
+        name: str | Named | None = None,
+    ) -> KStream[K2, V2]: ...
+    @overload
+    def process(
+        self,
+        supplier: Callable[[Record[K, V]], Iterable[Record[K2, V2]]],
+        *stores: str,
+        name: str | Named | None = None,
+    ) -> KStream[K2, V2]: ...
+    @overload
+    def process(
+        self,
+        supplier: Callable[[Record[K, V]], Record[K2, V2] | None],
+        *stores: str,
+        name: str | Named | None = None,
+    ) -> KStream[K2, V2]: ...
+    @overload
+    def process(
+        self, supplier: Any, *stores: str, name: str | Named | None = None
+    ) -> KStream[Any, Any]: ...
     def process(
         self, supplier: Any, *stores: str, name: str | Named | None = None
     ) -> KStream[Any, Any]:
@@ -473,6 +549,17 @@ class KStream(Generic[K, V]):
         """
         return KStream(process_stream(self._stream, supplier, stores, name_of(name)))
 
+    @overload
+    def process_values(
+        self,
+        supplier: Callable[[], FixedKeyProcessor[K, V, V2]],
+        *stores: str,
+        name: str | Named | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def process_values(
+        self, supplier: Any, *stores: str, name: str | Named | None = None
+    ) -> KStream[K, Any]: ...
     def process_values(
         self, supplier: Any, *stores: str, name: str | Named | None = None
     ) -> KStream[K, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
 
 from penstock.dsl.faces.kgrouped_table import KGroupedTable
 from penstock.dsl.generics import K2, V2, K, KOther, SerdeLike, V, VOther, VOut
@@ -16,6 +16,7 @@ from penstock.dsl.operators.tables.table_filter import filter_table
 from penstock.dsl.operators.tables.table_map_values import map_table_values
 from penstock.dsl.operators.tables.table_transform_values import transform_table_values
 from penstock.dsl.operators.tables.to_stream import table_to_stream
+from penstock.dsl.options.join_keywords import TableJoinKeywords, TableResultKeywords
 from penstock.dsl.options.join_options import TableJoined
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.options.naming import Named, name_of
@@ -136,6 +137,14 @@ class KTable(Generic[K, V]):
         """Write every change to a topic: short for ``to_stream().to(...)``."""
         self.to_stream().to(topic, produced, **options)
 
+    @overload
+    def to_stream(
+        self, key_mapper: None = None, name: str | Named | None = None
+    ) -> KStream[K, V]: ...
+    @overload
+    def to_stream(
+        self, key_mapper: Callable[[K, V], K2], name: str | Named | None = None
+    ) -> KStream[K2, V]: ...
     def to_stream(
         self, key_mapper: Callable[[K, V], Any] | None = None, name: str | Named | None = None
     ) -> KStream[Any, V]:
@@ -185,10 +194,24 @@ class KTable(Generic[K, V]):
         )
         return KGroupedTable(group_table(self._table, selector, options))
 
+    @overload
     def join(
         self,
         other: KTable[KOther, VOther],
-        joiner: Callable[[V, VOther], VOut] | Callable[[K, V, VOther], VOut],
+        joiner: Callable[[V, VOther], VOut],
+        **keywords: Unpack[TableJoinKeywords[K, V, KOther, VOut]],
+    ) -> KTable[K, VOut]: ...
+    @overload
+    def join(
+        self,
+        other: KTable[KOther, VOther],
+        joiner: Callable[[K, V, VOther], VOut],
+        **keywords: Unpack[TableJoinKeywords[K, V, KOther, VOut]],
+    ) -> KTable[K, VOut]: ...
+    def join(
+        self,
+        other: KTable[KOther, VOther],
+        joiner: Callable[..., VOut],
         *,
         foreign_key: Callable[[V], KOther | None] | Callable[[K, V], KOther | None] | None = None,
         table_joined: TableJoined[K, KOther] | str | None = None,
@@ -215,10 +238,24 @@ class KTable(Generic[K, V]):
         joined = options_of(TableJoined, table_joined, name=name_of(name))
         return self._foreign_key_join(other, joiner, foreign_key, joined, options, is_left=False)
 
+    @overload
     def left_join(
         self,
         other: KTable[KOther, VOther],
-        joiner: Callable[[V, VOther | None], VOut] | Callable[[K, V, VOther | None], VOut],
+        joiner: Callable[[V, VOther | None], VOut],
+        **keywords: Unpack[TableJoinKeywords[K, V, KOther, VOut]],
+    ) -> KTable[K, VOut]: ...
+    @overload
+    def left_join(
+        self,
+        other: KTable[KOther, VOther],
+        joiner: Callable[[K, V, VOther | None], VOut],
+        **keywords: Unpack[TableJoinKeywords[K, V, KOther, VOut]],
+    ) -> KTable[K, VOut]: ...
+    def left_join(
+        self,
+        other: KTable[KOther, VOther],
+        joiner: Callable[..., VOut],
         *,
         foreign_key: Callable[[V], KOther | None] | Callable[[K, V], KOther | None] | None = None,
         table_joined: TableJoined[K, KOther] | str | None = None,
@@ -234,11 +271,24 @@ class KTable(Generic[K, V]):
         joined = options_of(TableJoined, table_joined, name=name_of(name))
         return self._foreign_key_join(other, joiner, foreign_key, joined, options, is_left=True)
 
+    @overload
     def outer_join(
         self,
         other: KTable[K, VOther],
-        joiner: Callable[[V | None, VOther | None], VOut]
-        | Callable[[K, V | None, VOther | None], VOut],
+        joiner: Callable[[V | None, VOther | None], VOut],
+        **keywords: Unpack[TableResultKeywords[VOut]],
+    ) -> KTable[K, VOut]: ...
+    @overload
+    def outer_join(
+        self,
+        other: KTable[K, VOther],
+        joiner: Callable[[K, V | None, VOther | None], VOut],
+        **keywords: Unpack[TableResultKeywords[VOut]],
+    ) -> KTable[K, VOut]: ...
+    def outer_join(
+        self,
+        other: KTable[K, VOther],
+        joiner: Callable[..., VOut],
         *,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
