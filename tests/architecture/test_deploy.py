@@ -83,6 +83,17 @@ def test_services_of_compose_fit_together() -> None:
             assert source in volumes or (DOCKER / source).exists(), mount
 
 
+def by_kind(kind: str) -> dict[str, Any]:
+    (found,) = [each for each in MANIFESTS if each["kind"] == kind]
+    return found
+
+
+def container() -> dict[str, Any]:
+    (found,) = by_kind("Deployment")["spec"]["template"]["spec"]["containers"]
+    assert isinstance(found, dict)
+    return found
+
+
 def commands() -> list[list[str]]:
     compose = [each["command"] for each in COMPOSE["services"].values() if "command" in each]
     return [*compose, container()["args"]]
@@ -98,17 +109,6 @@ def test_commands_have_options_that_penstock_knows(command: list[str]) -> None:
     for word in command:
         if word.startswith("--"):
             assert word.partition("=")[0] in shown.stdout, word
-
-
-def by_kind(kind: str) -> dict[str, Any]:
-    (found,) = [each for each in MANIFESTS if each["kind"] == kind]
-    return found
-
-
-def container() -> dict[str, Any]:
-    (found,) = by_kind("Deployment")["spec"]["template"]["spec"]["containers"]
-    assert isinstance(found, dict)
-    return found
 
 
 def test_manifests_have_what_kubernetes_asks_for() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError, StreamsError, UnavailableError
+from penstock.model.change import Change
 from penstock.model.record import ConsumerRecord, Headers, Record, RecordContext
 from penstock.model.site import raising_site
 from penstock.processor.handlers import (
@@ -225,7 +226,8 @@ def _given(record: Record[Any, Any] | None) -> str:
     """Return the key and the value that the function was called with, each cut to one line."""
     if record is None:
         return ""
-    return f"\n  key:   {_short(record.key)}\n  value: {_short(record.value)}"
+    value = record.value.new if isinstance(record.value, Change) else record.value
+    return f"\n  key:   {_short(record.key)}\n  value: {_short(value)}"
 
 
 def _short(value: Any) -> str:

@@ -510,10 +510,10 @@ def punctuation_starts_at_no_time() -> None:
 def punctuation_raises() -> None:
     class Ticks(Idle):
         def init(self, context: Any) -> None:
-            context.schedule("1s", PunctuationType.STREAM_TIME, lambda now: 1 // (now - now))
+            context.schedule("1s", PunctuationType.STREAM_TIME, lambda now: 1 // (now - now))  # !
 
     builder = StreamsBuilder()
-    builder.stream("in").process(Ticks)  # !
+    builder.stream("in").process(Ticks)
     run(builder, "v")
 
 
@@ -821,10 +821,10 @@ def processor_init_raises() -> None:
 def processor_raises() -> None:
     class Fails(Processor[Any, Any, Any, Any]):
         def process(self, record: Record[Any, Any]) -> None:
-            raise OSError("no route to the price service")
+            raise OSError("no route to the price service")  # !
 
     builder = StreamsBuilder()
-    builder.stream("in").process(Fails)  # !
+    builder.stream("in").process(Fails)
     run(builder, "v", key="k")
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 
-from penstock import __version__
+from penstock.extras import DISTRIBUTION
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.observing.meter import Meter, Recent, TaskMeter
 from penstock.runtime.spark.exchange.measures import TaskMeasures
@@ -88,7 +89,7 @@ def standby_metrics(
         for each in lags
     ]  # fmt: skip
     return [
-        Metric("version", _CLIENT, __version__, tags, "The version of Penstock."),
+        Metric("version", _CLIENT, _package_version(), tags, "The version of Penstock."),
         Metric("state", _CLIENT, state.value, tags, "The state of the client."),
         Metric(
             "client-state", _CLIENT, _ORDINALS[state], {**tags, "application-id": application_id},
@@ -98,10 +99,17 @@ def standby_metrics(
     ]  # fmt: skip
 
 
+def _package_version() -> str:
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:
+        return "unknown"
+
+
 def _client(facts: Facts) -> Iterator[Metric]:
     tags = {"client-id": facts.client_id}
     is_running = facts.state in (State.RUNNING, State.REBALANCING)
-    yield Metric("version", _CLIENT, __version__, tags, "The version of Penstock.")
+    yield Metric("version", _CLIENT, _package_version(), tags, "The version of Penstock.")
     yield Metric("application-id", _CLIENT, facts.application_id, tags, "The application's id.")
     yield Metric("topology-description", _CLIENT, facts.topology, tags, "The topology.")
     yield Metric("state", _CLIENT, facts.state.value, tags, "The state of the client.")

@@ -1,0 +1,34 @@
+"""Which line of the user's program an error names."""
+
+import json
+
+from penstock.model.site import caller_site, raising_site
+
+
+def price(order: dict[str, str]) -> str:
+    return order["price"]
+
+
+def caught(text: str) -> Exception:
+    try:
+        price(json.loads(text))
+    except Exception as error:  # noqa: BLE001 - any error will do
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def test_the_last_line_of_the_program_is_named() -> None:
+    """Not the line of a library that the program has called."""
+    first = price.__code__.co_firstlineno
+    assert raising_site(caught("{}")) == f"test_site.py:{first + 1}"
+    in_json = raising_site(caught("{"))
+    assert in_json == f"test_site.py:{caught.__code__.co_firstlineno + 2}"
+
+
+def test_an_error_that_was_never_raised_has_no_line() -> None:
+    assert raising_site(KeyError("amount")) is None
+
+
+def test_the_caller_is_the_nearest_line_outside_of_the_package() -> None:
+    line = test_the_caller_is_the_nearest_line_outside_of_the_package.__code__.co_firstlineno + 2
+    assert caller_site() == f"test_site.py:{line}"
