@@ -31,4 +31,4 @@ def test_readme_configuration_is_accepted() -> None:
     _, on_spark, _ = programs()
     config = re.findall(r"^config = (\{.*\})$", on_spark, re.MULTILINE)[0]
     assert StreamsConfig(ast.literal_eval(config))["application.id"] == "wordcount"
-    assert Path(ROOT / "examples" / "word_count.py").exists()
+    assert Path(ROOT / "examples" / "word_count" / "app.py").exists()

@@ -1,15 +1,12 @@
 """EX-01: crypto sentiment."""
 
-from examples.crypto_sentiment import Sentiment, Tweet, build, translate
-from examples.samples import read_samples
-from penstock.testing import TopologyTestDriver
-from tests.examples.play import play
+from examples.crypto_sentiment.app import Sentiment, Tweet, build, translate
+from tests.examples.play import played
 
 
 def test_moods_are_counted_per_currency() -> None:
     """Retweets and languages that nobody here reads are left out."""
-    with TopologyTestDriver(build()) as driver:
-        play(driver, read_samples("crypto_sentiment.jsonl"))
+    with played("crypto_sentiment", build()) as driver:
         assert driver.read_map("crypto-sentiment") == {
             "bitcoin": Sentiment(positive=1, negative=1, neutral=1),
             "ethereum": Sentiment(positive=2, neutral=1),

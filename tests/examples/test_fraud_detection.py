@@ -1,9 +1,8 @@
 """EX-25: fraud detection."""
 
-from examples.fraud_detection import FraudState, Thresholds, Transaction, build
-from examples.samples import read_samples
+from examples.fraud_detection.app import FraudState, Thresholds, Transaction, build
 from penstock.testing import TopologyTestDriver
-from tests.examples.play import play
+from tests.examples.play import played
 
 MINUTE = 60_000
 
@@ -14,8 +13,7 @@ def payment(user: str, amount: float, place: str = "Rome") -> Transaction:
 
 def test_sample_raises_an_alert_for_each_kind_of_suspicion() -> None:
     """Bob is in three places, Cem spends too much, Dee pays too often, Ann is nobody's worry."""
-    with TopologyTestDriver(build()) as driver:
-        play(driver, read_samples("fraud_detection.jsonl"))
+    with played("fraud_detection", build()) as driver:
         alerts = driver.read_map("fraud-alerts")
     assert set(alerts) == {"bob", "cem", "dee"}
     assert alerts["bob"].locations == {"Oslo", "Lima", "Perth"}

@@ -1,6 +1,6 @@
 """EX-04: heartbeat watchdog."""
 
-from examples.heartbeat_watchdog import Alert, build
+from examples.heartbeat_watchdog.app import Alert, build
 from penstock.testing import TopologyTestDriver
 
 

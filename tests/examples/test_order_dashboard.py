@@ -11,11 +11,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def test_dashboard_gives_the_expected_records() -> None:
     """Joined orders, sales per minute and exact numbers of customers."""
-    data = EXAMPLES / "data"
+    folder = EXAMPLES / "order_dashboard"
     arguments = [
-        "sql", "test", EXAMPLES / "order_dashboard.sql",
-        "--input", data / "order_dashboard_input.json",
-        "--output", data / "order_dashboard_output.json",
+        "sql", "test", folder / "app.sql",
+        "--input", folder / "data.json", "--output", folder / "expected.json",
     ]  # fmt: skip
     done = CliRunner().invoke(app, [str(each) for each in arguments])
     assert done.exit_code == 0, done.output

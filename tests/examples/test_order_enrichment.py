@@ -4,17 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from examples.order_enrichment import Order, Payment, PricedOrder, User, build
-from examples.samples import read_samples
+from examples.order_enrichment.app import Order, Payment, PricedOrder, User, build
 from penstock.testing import TopologyTestDriver
-from tests.examples.play import play
+from tests.examples.play import played
 
 
 @pytest.fixture
 def driver() -> Iterator[TopologyTestDriver]:
     """The sample, played whole."""
-    with TopologyTestDriver(build()) as driver:
-        play(driver, read_samples("order_enrichment.jsonl"))
+    with played("order_enrichment", build()) as driver:
         yield driver
 
 

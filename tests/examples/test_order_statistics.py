@@ -4,17 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from examples.order_statistics import build
-from examples.samples import read_samples
+from examples.order_statistics.app import build
 from penstock.testing import TopologyTestDriver
-from tests.examples.play import play
+from tests.examples.play import played
 
 
 @pytest.fixture
 def driver() -> Iterator[TopologyTestDriver]:
     """The sample, played whole."""
-    with TopologyTestDriver(build()) as driver:
-        play(driver, read_samples("order_statistics.jsonl"))
+    with played("order_statistics", build()) as driver:
         yield driver
 
 

@@ -1,18 +1,18 @@
 """EX-12: purchases with masking."""
 
-from examples.purchases import Purchase, PurchasePattern, Reward, build
-from examples.samples import read_samples
-from penstock.testing import TopologyTestDriver
-from tests.examples.play import play
+import json
 
-SAMPLES = read_samples("purchases.jsonl")
+from examples.purchases.app import Purchase, PurchasePattern, Reward, build
+from penstock.testing import TopologyTestDriver
+from tests.examples.play import played, samples_of
+
+SAMPLES = samples_of("purchases", build())
 
 
 def test_no_whole_card_number_leaves_the_application() -> None:
     """Neither in a topic of the user's nor in an internal one."""
-    numbers = {sample.value["card_number"] for sample in SAMPLES}
-    with TopologyTestDriver(build()) as driver:
-        play(driver, SAMPLES)
+    numbers = {json.loads(sample.value or b"")["card_number"] for sample in SAMPLES}
+    with played("purchases", build()) as driver:
         sent = driver.outputs()
     assert len(sent) == 3 * len(SAMPLES)
     for record in sent:

@@ -3,10 +3,9 @@
 import re
 from collections import Counter
 
-from examples.samples import read_samples
-from examples.word_count import build, config
+from examples.word_count.app import build, config
 from penstock.testing import TopologyTestDriver
-from tests.examples.play import play
+from tests.examples.play import played, samples_of
 
 
 def test_counts_words() -> None:
@@ -19,11 +18,10 @@ def test_counts_words() -> None:
 
 def test_sample_has_the_counts_that_plain_python_finds() -> None:
     """The bundled text goes in whole."""
-    with TopologyTestDriver(build(), config) as driver:
-        samples = read_samples("text.txt", "text-input")
-        play(driver, samples)
+    with played("word_count", build(), config) as driver:
         counts = driver.read_map("wordcount-output")
-    words = (word for line in samples for word in re.split(r"\W+", line.value.lower()))
+    lines = ((sample.value or b"").decode() for sample in samples_of("word_count", build()))
+    words = (word for line in lines for word in re.split(r"\W+", line.lower()))
     assert counts == Counter(words)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from examples import word_count_production
-from examples.word_count_production import build, config
+from examples.word_count_production import app as word_count_production
+from examples.word_count_production.app import build, config
 from penstock import ExceptionResponse
 from penstock.testing import TopologyTestDriver
 

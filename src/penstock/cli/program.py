@@ -1,4 +1,4 @@
-"""Load a user's program: its topology, its settings, and its function ``prepare``."""
+"""Load a user's program: its topology, its settings, and its functions for a demonstration."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ class LoadedProgram:
     config: Mapping[str, Any] = field(default_factory=dict)
     #: Called with the address of a private broker before the start, to fill it with samples.
     prepare: Callable[[str], object] | None = None
+    #: Called with the running application at the end of a demonstration, to ask its stores.
+    show: Callable[[Any], object] | None = None
 
 
 class _Made(BaseException):
@@ -87,6 +89,7 @@ def load_program(program: str) -> LoadedProgram:
         made,
         _config(path, config if config is not None else getattr(module, "config", None)),
         getattr(module, "prepare", None),
+        getattr(module, "show", None),
     )
 
 
@@ -102,10 +105,12 @@ def program_path(program: str) -> Path:
 def _module(path: Path) -> ModuleType:
     """Return a module for the file, registered under a name that no other module has.
 
-    Python looks up type annotations in quotes there. Workers cannot import it, so its functions
-    and classes are pickled by value.
+    The folder is part of the name: many programs are called ``app.py``. Python looks up type
+    annotations in quotes there. Workers cannot import it, so its functions and classes are pickled
+    by value.
     """
-    name = "penstock_app_" + re.sub(r"\W", "_", path.stem)
+    places = path.absolute().with_suffix("").parts[-2:]
+    name = "penstock_app_" + re.sub(r"\W", "_", "_".join(places))
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)

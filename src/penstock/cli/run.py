@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import penstock
 from penstock.cli.connection import BootstrapOption
+from penstock.cli.demo.program_demo import ProgramDemo, with_samples
 from penstock.cli.live_view import view_of
 from penstock.cli.output import JsonOption, print_done, print_note
 from penstock.cli.private_broker import private_broker
@@ -18,6 +20,7 @@ from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.quiet import configure_logging, java_log
 from penstock.cli.reload import Reloading, kept_spark
 from penstock.cli.snapshot import Snapshot, Watch
+from penstock.cli.sql.commands import run as run_sql
 from penstock.cli.supervise import run_watched
 from penstock.cli.top_rows import TopRows, store_to_show
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
@@ -45,6 +48,13 @@ def run(
     for_idle: Annotated[
         bool, typer.Option("--for-idle", help="Process what is there, then stop.")
     ] = False,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo",
+            help="Feed the sample data beside the program to it, show the output, then stop.",
+        ),
+    ] = False,
     config: Annotated[
         list[str] | None,
         typer.Option("--config", "-c", metavar="NAME=VALUE", help="A setting; wins over config."),
@@ -66,19 +76,40 @@ def run(
     maybe a dictionary config. Ctrl-C and SIGTERM end it after the batch that is under way.
     Without a broker in --bootstrap, in config or in the project a private one is started, its
     topics are made, and the program's prepare(bootstrap_servers), if it has one, fills them.
+    With --demo that broker is always a private one. Its topics are filled from data.jsonl or
+    data.txt beside the program, and show(streams), if the program has it, may ask the stores.
+    A script of SQL is run as penstock sql run does it, with --demo on the records of data.json.
 
     With --reload the program runs again when a file beside it changes. It goes on with its state
     if the change allows that. If not, a private broker begins anew, and another one is left alone.
     """
+    if program.endswith(".sql"):
+        script = Path(program)
+        run_sql(
+            script,
+            master=master,
+            bootstrap=bootstrap,
+            threads=threads,
+            for_idle=for_idle or demo,
+            inputs=script.with_name("data.json") if demo else None,
+            # An empty name is a private broker, also where the project has one that runs.
+            config=[*(config or ()), "bootstrap.servers="] if demo else config,
+            verbose=verbose,
+            as_json=as_json,
+        )
+        return
     configure_logging(is_verbose=verbose)
     # Standard output is for JSON then.
     OUTPUT.uses_stderr = as_json
     loaded = load_program(program)
+    if demo:
+        loaded = with_samples(loaded)
 
     def settings_of(loaded: LoadedProgram) -> dict[str, Any]:
-        return merged_settings(
+        found = merged_settings(
             loaded, master=master, bootstrap=bootstrap, threads=threads, given=config or ()
         )
+        return {**found, BOOTSTRAP_SERVERS.name: ""} if demo else found
 
     checked = StreamsConfig(settings_of(loaded))
     with ExitStack() as stack:
@@ -86,7 +117,7 @@ def run(
         if not checked[BOOTSTRAP_SERVERS]:
             here = stack.enter_context(private_broker(loaded, checked[NUM_STREAM_THREADS]))
             print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
-        shown = Shown(rows, as_json=as_json)
+        shown = Shown(rows, as_json=as_json, is_demo=demo)
         if reload:
             stack.enter_context(kept_spark(checked))
             Reloading(
@@ -109,6 +140,8 @@ class Shown:
 
     rows: int
     as_json: bool
+    #: Whether it ends with its sample data, and prints what came out.
+    is_demo: bool = False
 
 
 def run_once(
@@ -128,7 +161,10 @@ def run_once(
     )
     title = StreamsConfig(settings)[APPLICATION_ID]
     with java_log() as log, view_of(title, as_json=shown.as_json) as view:
-        run_watched(streams, watch, view, log, until=until)
+        demo = ProgramDemo(loaded, streams, StreamsConfig(settings)) if shown.is_demo else None
+        run_watched(streams, watch, view, log, until=demo.is_over if demo else until)
+    if demo is not None:
+        demo.print(as_json=shown.as_json)
     return watch.latest
 
 

@@ -70,11 +70,14 @@ def command(mark: str, *arguments: str) -> dict[str, Any]:
 def test_run_processes_a_sample_and_stops(mark: str) -> None:
     """Without a broker a private one is used; lines of JSON for whoever is no terminal."""
     done = subprocess.run(
-        **command(mark, "run", "examples/word_count.py", "--for-idle", "--json"),
+        **command(mark, "run", "examples/word_count/app.py", "--demo", "--json"),
         capture_output=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    looks = [json.loads(line) for line in done.stdout.splitlines()]
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    looks = [line for line in lines if "state" in line]
+    counts = {line["key"]: line["value"] for line in lines if "topic" in line}
+    assert counts["water"] == 11
     states = [look["state"] for look in looks]
     assert [states[0], states[-1]] == ["CREATED", "NOT_RUNNING"]
     assert looks[-1]["records"] == 20
@@ -82,10 +85,21 @@ def test_run_processes_a_sample_and_stops(mark: str) -> None:
 
 
 @pytest.mark.slow
+def test_demonstration_of_a_script_shows_its_rows(mark: str) -> None:
+    """``penstock run`` takes scripts of SQL, too; the sample data is beside them."""
+    done = subprocess.run(
+        **command(mark, "run", "examples/user_counts_sql/app.sql", "--demo", "--json"),
+        capture_output=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert '["alice",3]' in done.stdout.replace(" ", "")
+
+
+@pytest.mark.slow
 def test_run_stops_cleanly_on_sigterm(mark: str) -> None:
     """A supervisor stops it without losing anything."""
     with subprocess.Popen(
-        **command(mark, "run", "examples/word_count.py"),
+        **command(mark, "run", "examples/word_count/app.py"),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         assert process.stdout is not None

@@ -267,7 +267,7 @@ def _print_result(counts: Counter[str], last: Snapshot, took: float) -> None:
     )
     print_done(f"application, Spark and Kafka stopped, {took:.0f} s in all")
     out().print(
-        "\n[dim]next:[/dim]  penstock run examples/word_count.py"
+        "\n[dim]next:[/dim]  penstock run examples/word_count/app.py --demo"
         "   [dim]a program of your own, live[/dim]"
         "\n       penstock broker start                 [dim]a broker that stays[/dim]"
     )

@@ -1,0 +1,66 @@
+"""Read your own writes: an answer that contains what was just sent, or none yet.
+
+A store shows committed state, and that is a moment behind what producers have sent. Who has sent a
+record knows its partition and offset, and asks with a bound: the answer must have seen offset 42.
+Until the store is there, the answer is a refusal and not an old value.
+"""
+
+import time
+
+from confluent_kafka import Producer
+
+from penstock import StreamsBuilder, Topology
+from penstock.query import KeyQuery, Position, PositionBound, StateQueryRequest
+
+config = {"application.id": "read-your-writes", "commit.interval.ms": 100}
+
+
+def build() -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("votes").group_by_key().count("votes-per-candidate")
+    return builder.build()
+
+
+def votes_after(streams, candidate: str, partition: int, offset: int, timeout_s: float = 30.0):
+    """Returns the count as soon as it contains the record at ``offset``, never an older one."""
+    bound = PositionBound.at(Position.empty().with_component("votes", partition, offset))
+    request = StateQueryRequest.in_store("votes-per-candidate").with_query(
+        KeyQuery.with_key(candidate)
+    )
+    deadline = time.monotonic() + timeout_s
+    while True:
+        answer = streams.query(request.with_position_bound(bound)).only_partition_result()
+        if answer is not None and answer.is_success:
+            return answer.result
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"offset {offset} was not processed within {timeout_s} s")
+        time.sleep(0.05)
+
+
+#: The broker of the demonstration; a real producer knows its own.
+SERVERS: list[str] = []
+
+
+def prepare(servers: str) -> None:
+    SERVERS.append(servers)
+
+
+def vote(servers: str, candidate: str) -> tuple[int, int]:
+    """Sends a vote, and returns the partition and offset that Kafka gave it."""
+    told: list[tuple[int, int]] = []
+    producer = Producer({"bootstrap.servers": servers, "partitioner": "murmur2_random"})
+    producer.produce(
+        "votes",
+        "ballot",
+        candidate,
+        on_delivery=lambda _, message: told.append((message.partition(), message.offset())),
+    )
+    producer.flush()
+    return told[0]
+
+
+def show(streams) -> None:
+    before = streams.store("votes-per-candidate").get("ann")
+    partition, offset = vote(SERVERS[-1], "ann")
+    after = votes_after(streams, "ann", partition, offset)
+    print(f"ann had {before} votes; with the one at offset {offset} she has {after}")

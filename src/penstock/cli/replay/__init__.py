@@ -1,0 +1,1 @@
+"""``penstock capture`` and ``penstock diff``: real records, run again against a program."""
