@@ -1,0 +1,40 @@
+"""EX-05: a pull query and a push query about one user."""
+
+from typer.testing import CliRunner
+
+from penstock.cli.main import app
+from penstock.sql import SqlEngine
+from penstock.sql.results import PullResult
+from tests.examples.play import EXAMPLES
+
+FOLDER = EXAMPLES / "user_counts_sql"
+
+
+def test_script_writes_the_expected_records() -> None:
+    """As ``penstock sql test`` sees it."""
+    arguments = [
+        "sql", "test", FOLDER / "app.sql",
+        "--input", FOLDER / "data.json", "--output", FOLDER / "expected.json",
+    ]  # fmt: skip
+    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert done.exit_code == 0, done.output
+    assert "1 of 1 tests pass" in done.output
+
+
+def test_pull_query_answers_once_and_push_query_follows() -> None:
+    """42 views of alice are an answer; the next two are changes."""
+    script = (FOLDER / "app.sql").read_text(encoding="utf-8")
+    tables, _, push = script.rpartition("\nSELECT")
+    engine = SqlEngine()
+    engine.execute(tables)
+    queries = engine.local()
+    view = "INSERT INTO page_views (user_id, page) VALUES ('alice', '/home');"
+    engine.execute(view * 42)
+    (pulled,) = engine.execute("SELECT views FROM user_counts WHERE user_id = 'alice';")
+    assert isinstance(pulled, PullResult)
+    assert [list(row) for row in pulled.rows] == [[42]]
+    following = queries.subscribe(engine.query("SELECT" + push))
+    before = len(following.rows)
+    engine.execute(view * 2)
+    assert [list(row.values()) for row in following.rows[before:]] == [["alice", 43], ["alice", 44]]
+    queries.close()
