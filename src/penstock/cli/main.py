@@ -19,6 +19,8 @@ from penstock.cli.init.command import init
 from penstock.cli.plan.command import plan
 from penstock.cli.produce import produce
 from penstock.cli.registry import registry
+from penstock.cli.replay.capture import capture
+from penstock.cli.replay.diff import diff
 from penstock.cli.reset.command import reset
 from penstock.cli.run import run
 from penstock.cli.serve import serve
@@ -51,6 +53,8 @@ app.add_typer(topics, name="topics")
 app.command()(produce)
 app.command()(consume)
 app.command()(describe)
+app.command()(capture)
+app.command()(diff)
 app.command()(doctor)
 
 
