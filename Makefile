@@ -77,8 +77,7 @@ format: setup ## Rewrite the code in the one format and apply safe lint fixes
 
 .PHONY: docs
 docs: setup ## Build the documentation into site/; a broken link fails
-	@$(BIN)/python -m tests.architecture.settings_page
-	@$(BIN)/python -m tests.architecture.kafka_errors_page
+	@$(BIN)/python -m tests.docs
 	@$(BIN)/python -m tests.architecture.examples_page
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
 	@echo "docs: open site/index.html"

@@ -8,13 +8,34 @@ PAGE = ROOT / "docs" / "reference" / "settings.md"
 INTRODUCTION = """\
 # Settings
 
-Names are Kafka's. A configuration is a dictionary from these names to values; an unknown name or a
-wrong value is refused when the application is made. `make docs` writes this page from
+Names are Kafka's. A configuration is a dictionary from these names to values; an unknown name or
+a wrong value is refused when the application is made. `make docs` writes this page from
 `penstock.config`.
 
-| Setting | Default | Meaning |
-|---|---|---|
+The column *effect* compares with Kafka Streams in Java. **yes**: the same, or a setting of
+Penstock's own. **differs**: it has an effect, but not the same one; the text says which.
+**none**: it is taken, so that a configuration can be shared, and does nothing.
+
+| Setting | Default | Effect | Meaning |
+|---|---|---|---|
 """
+
+#: Settings with an effect that is not Java's, and what it is.
+DIFFERS = {
+    "bootstrap.servers": "Java needs it.",
+    "commit.interval.ms": "Java: 30 s, with exactly once 100 ms; each thread commits for itself.",
+    "default.key.serde": "Java has no default.",
+    "default.value.serde": "Java has no default.",
+    "group.instance.id": "Java: for every thread of every instance.",
+    "heartbeat.interval.ms": "Java: every thread.",
+    "max.task.idle.ms": "A batch waits as a whole.",
+    "metrics.recording.level": "TRACE adds nothing.",
+    "num.standby.replicas": "Java: so many copies, spread over all instances.",
+    "num.stream.threads": "Java: threads of one instance. Here: slots over the whole cluster.",
+    "session.timeout.ms": "Java: 45 s, for every thread.",
+    "state.cleanup.delay.ms": "It counts for slots that moved.",
+    "task.timeout.ms": "Java: a task; here: the batch.",
+}
 
 
 def render() -> str:
@@ -25,8 +46,10 @@ def render() -> str:
 
 def _row(setting: Setting[object]) -> str:
     default = "" if setting.default in (None, "") else f"`{setting.default}`"
-    unused = f" **No effect on Spark.** {setting.unused}" if setting.unused else ""
-    return f"| `{setting.name}` | {default} | {setting.doc}{unused} |\n"
+    differs = DIFFERS.get(setting.name, "")
+    effect = "none" if setting.unused else "differs" if differs else "yes"
+    remark = setting.unused or differs
+    return f"| `{setting.name}` | {default} | {effect} | {setting.doc}{remark and ' ' + remark} |\n"
 
 
 if __name__ == "__main__":

@@ -31,3 +31,9 @@ def test_settings_page_says_what_the_code_says() -> None:
 def test_every_setting_says_what_it_means() -> None:
     """One full sentence, as the error about a wrong value quotes it."""
     assert [name for name, setting in SETTINGS.items() if not setting.doc.endswith(".")] == []
+
+
+def test_settings_that_differ_exist() -> None:
+    """A remark about a setting goes when the setting goes, or loses its effect."""
+    names = settings_page.DIFFERS
+    assert [name for name in names if name not in SETTINGS or SETTINGS[name].unused] == []

@@ -1,4 +1,4 @@
-"""The page on parity: every line has a verdict, and what it names exists."""
+"""The page on releases of Kafka Streams: every line has a verdict, and what it names exists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import penstock.testing
 from penstock.config import SETTINGS
 from tests.architecture.source import ROOT
 
-PAGE = ROOT / "docs" / "reference" / "parity.md"
+PAGE = ROOT / "docs" / "reference" / "kafka-streams-releases.md"
 VERDICTS = {"works", "differs", "not applicable"}
 RELEASES = ["4.0", "4.1", "4.2", "4.3", "Ahead of a release"]
 

@@ -1,0 +1,87 @@
+"""The reference page of the command line, from the commands themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import typer
+
+from penstock.cli.main import app
+from tests.docs.pages import DOCS
+
+PAGE = DOCS / "reference" / "cli.md"
+INTRODUCTION = """\
+# Command line
+
+`penstock` has one command for each thing to do. `--json` gives answers for programs where a
+command has it. The exit code is 0 if it worked, 1 if a request failed, and 2 for wrong arguments.
+`make docs` writes this page from the commands.
+
+"""
+
+
+def render() -> str:
+    """Return the page: every command with its arguments and options."""
+    commands = list(_commands(typer.main.get_command(app), "penstock"))
+    rows = [f"| [`{name}`](#{_anchor(name)}) | {_summary(command)} |" for name, command in commands]
+    table = "\n".join(["| Command | What it does |", "|---|---|", *rows])
+    return INTRODUCTION + table + "\n" + "".join(_section(*each) for each in commands)
+
+
+def _commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            if not each.hidden:
+                yield from _commands(each, f"{name} {each.name}")
+    else:
+        yield name, command
+
+
+def _section(name: str, command: click.Command) -> str:
+    arguments = " ".join(_argument(each) for each in command.params if _is_argument(each))
+    lines = [f"\n## {name}\n", "```text", f"{name} [OPTIONS] {arguments}".rstrip(), "```\n"]
+    lines.append(_text(command) + "\n")
+    rows = [_row(each) for each in command.params if each.name != "help"]
+    if rows:
+        lines += ["| Argument or option | Default | Meaning |", "|---|---|---|", *rows]
+    return "\n".join(lines) + "\n"
+
+
+def _row(parameter: click.Parameter) -> str:
+    metavar = parameter.metavar or ""
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    if _is_argument(parameter):
+        names = f"`{metavar or str(parameter.name).upper()}`"
+    elif metavar:
+        names += f" `{_cell(metavar)}`"
+    default = parameter.default
+    shown = "" if default in (None, False, ()) or callable(default) else f"`{default}`"
+    help_text = getattr(parameter, "help", None) or ""
+    return f"| {_cell(names)} | {shown} | {_cell(help_text)} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _argument(parameter: click.Parameter) -> str:
+    text = parameter.metavar or str(parameter.name).upper()
+    return text if parameter.required else f"[{text}]"
+
+
+def _is_argument(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Argument)
+
+
+def _text(command: click.Command) -> str:
+    paragraphs = (command.help or "").split("\f")[0].strip().split("\n\n")
+    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
+
+
+def _summary(command: click.Command) -> str:
+    return _cell(_text(command).split("\n\n")[0])
+
+
+def _anchor(name: str) -> str:
+    return name.replace(" ", "-")

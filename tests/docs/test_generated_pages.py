@@ -1,0 +1,62 @@
+"""Pages that are generated say what the code says; `python -m tests.docs` writes them."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from tests.docs import api_pages, functions_page, parity_page, statements_page
+from tests.docs.__main__ import SINGLE
+
+#: Their pages depend on the engine and have tests of their own.
+ELSEWHERE = (functions_page,)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in SINGLE if page not in ELSEWHERE], ids=lambda page: page.__name__
+)
+def test_page_is_what_the_code_says(page: ModuleType) -> None:
+    """Whoever adds an option, an error, a metric or a statement writes the page again."""
+    assert page.PAGE.read_text(encoding="utf-8") == page.render()
+
+
+def test_api_pages_are_what_the_code_says() -> None:
+    """Every area has its page, and no page is left over."""
+    written = {
+        file.name: file.read_text(encoding="utf-8") for file in api_pages.FOLDER.glob("*.md")
+    }
+    assert written == api_pages.render()
+
+
+def test_every_public_name_has_a_page() -> None:
+    """A new public name is put into an area of `tests/docs/api_pages.py`."""
+    assert api_pages.without_a_page() == []
+
+
+def test_every_statement_of_the_grammar_is_described() -> None:
+    """A new statement gets a text in `statements.toml`, and a removed one loses it."""
+    assert set(statements_page.statements()) == set(statements_page.texts())
+
+
+def test_every_line_of_the_parity_table_names_a_test_that_exists() -> None:
+    """A test that is renamed is renamed here, too: the page cannot lie about it."""
+    lost = [
+        line.id
+        for line in parity_page.lines()
+        if line.evidence
+        and not (
+            line.file.is_file()
+            and (not line.function or f"def {line.function}(" in line.file.read_text("utf-8"))
+        )
+    ]
+    assert lost == []
+
+
+def test_every_line_of_the_parity_table_has_a_state_and_a_reason() -> None:
+    """What works or differs names its test; what is not there yet says what that is."""
+    table = parity_page.lines()
+    assert [line.id for line in table if line.state not in parity_page.STATES] == []
+    assert [line.id for line in table if not line.text] == []
+    assert [line.id for line in table if line.state != "not yet" and not line.evidence] == []
+    assert len({line.id for line in table}) == len(table)

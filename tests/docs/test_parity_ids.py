@@ -1,0 +1,20 @@
+"""The page on parity has every id of the checklist, where the checklist is at hand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.architecture.source import ROOT
+from tests.docs.parity_page import lines
+
+CHECKLIST = ROOT.parent / "shared" / "FEATURES.md"
+
+
+@pytest.mark.skipif(not CHECKLIST.exists(), reason="the checklist is not beside the project")
+def test_every_id_of_the_checklist_has_a_state() -> None:
+    """No feature is left out, and none is made up."""
+    text = CHECKLIST.read_text(encoding="utf-8")
+    wanted = set(re.findall(r"^(?:- )?([A-Z]{2}-\d{2}) \|", text, re.MULTILINE))
+    assert {line.id for line in lines()} == wanted
