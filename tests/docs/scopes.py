@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections import defaultdict
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -57,10 +56,46 @@ def _words() -> penstock.Topology:
     return builder.build()
 
 
-_SHOP = """
-CREATE STREAM clicks (usr VARCHAR KEY, page VARCHAR, ms INT)
-    WITH (KAFKA_TOPIC='clicks', VALUE_FORMAT='JSON', PARTITIONS=1);
-"""
+#: Sources that the statements of reference pages read, by name.
+_SOURCES = {
+    "clicks": "STREAM clicks (usr VARCHAR KEY, page VARCHAR)",
+    "people": "TABLE people (id INT PRIMARY KEY, name VARCHAR, town VARCHAR)",
+    "named_people": "TABLE people (name VARCHAR PRIMARY KEY, town VARCHAR)",
+    "vips": "TABLE vips (id VARCHAR PRIMARY KEY, town VARCHAR)",
+    "orders": "STREAM orders (id INT KEY, buyer VARCHAR, town VARCHAR, amount DOUBLE)",
+    "shop_orders": "STREAM orders (id INT KEY, shop VARCHAR, item VARCHAR, n INT)",
+    "prices": "TABLE prices (shop VARCHAR PRIMARY KEY, item VARCHAR PRIMARY KEY, price INT)",
+    "staff": "TABLE staff (id INT PRIMARY KEY, name VARCHAR, boss INT)",
+    "payments": "STREAM payments (id INT KEY, amount DOUBLE, paid_at TIMESTAMP)",
+    "eu_payments": "STREAM eu_payments (id INT KEY, amount DOUBLE)",
+    "us_payments": "STREAM us_payments (id INT KEY, amount DOUBLE)",
+    "readings": "STREAM readings (device VARCHAR KEY, level INT)",
+    "accounts": "TABLE accounts (id INT PRIMARY KEY, amount DOUBLE)",
+    "country_orders": "STREAM orders (id VARCHAR KEY, country VARCHAR, amount DOUBLE)",
+    "copies": "STREAM copies (id VARCHAR KEY, country VARCHAR, amount DOUBLE)",
+    "users": "TABLE users (usr VARCHAR PRIMARY KEY, name VARCHAR)",
+}
 
-#: Statements that a page's blocks follow.
-SQL: dict[str, str] = defaultdict(str)
+#: Which of them a page begins with.
+_PAGES = {
+    "reference/sql/changes.md": "people",
+    "reference/sql/distinct.md": "clicks people",
+    "reference/sql/in-and-exists.md": "clicks vips orders named_people",
+    "reference/sql/insert.md": "clicks",
+    "reference/sql/moments.md": "payments",
+    "reference/sql/over.md": "readings orders",
+    "reference/sql/select.md": "clicks accounts",
+    "reference/sql/statements.md": "country_orders copies users",
+    "reference/sql/union.md": "eu_payments us_payments",
+}
+
+
+def sql_sources(page: str) -> str:
+    """Return the statements that make the sources of a page."""
+    return "".join(_create(_SOURCES[name]) for name in _PAGES.get(page, "").split())
+
+
+def _create(source: str) -> str:
+    topic = source.split()[1]
+    formats = "FORMAT='JSON', PARTITIONS=2"
+    return f"CREATE {source} WITH (KAFKA_TOPIC='{topic}', {formats});\n"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from penstock.cli.main import app
 from penstock.sql import SqlEngine
 from tests.docs.pages import Block, blocks
-from tests.docs.scopes import SQL
+from tests.docs.scopes import sql_sources
 
 PAGES = blocks("sql")
 
@@ -19,7 +19,7 @@ PAGES = blocks("sql")
 def test_statements_of_a_page_are_planned(page: str) -> None:
     """The blocks of a page are one script; an error names the line at fault."""
     engine = SqlEngine({"ksql.functions.python.enabled": "true"})
-    engine.execute(SQL[page])
+    engine.execute(sql_sources(page))
     for block in planned(page):
         engine.planned(block.text)
         engine.execute(block.text)
