@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-import click
 import typer
 
 from penstock.cli.main import app
@@ -19,6 +19,8 @@ command has it. The exit code is 0 if it worked, 1 if a request failed, and 2 fo
 `make docs` writes this page from the commands.
 
 """
+#: Options that every command line of typer has.
+SHELLS = ("help", "install_completion", "show_completion")
 
 
 def render() -> str:
@@ -29,26 +31,27 @@ def render() -> str:
     return INTRODUCTION + table + "\n" + "".join(_section(*each) for each in commands)
 
 
-def _commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
-    if isinstance(command, click.Group):
-        for each in command.commands.values():
+def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    # Typer has its own copy of click, so classes of click say nothing.
+    if commands := getattr(command, "commands", None):
+        for each in commands.values():
             if not each.hidden:
                 yield from _commands(each, f"{name} {each.name}")
     else:
         yield name, command
 
 
-def _section(name: str, command: click.Command) -> str:
+def _section(name: str, command: Any) -> str:
     arguments = " ".join(_argument(each) for each in command.params if _is_argument(each))
     lines = [f"\n## {name}\n", "```text", f"{name} [OPTIONS] {arguments}".rstrip(), "```\n"]
     lines.append(_text(command) + "\n")
-    rows = [_row(each) for each in command.params if each.name != "help"]
+    rows = [_row(each) for each in command.params if each.name not in SHELLS]
     if rows:
         lines += ["| Argument or option | Default | Meaning |", "|---|---|---|", *rows]
     return "\n".join(lines) + "\n"
 
 
-def _row(parameter: click.Parameter) -> str:
+def _row(parameter: Any) -> str:
     metavar = parameter.metavar or ""
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     if _is_argument(parameter):
@@ -65,21 +68,21 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-def _argument(parameter: click.Parameter) -> str:
+def _argument(parameter: Any) -> str:
     text = parameter.metavar or str(parameter.name).upper()
     return text if parameter.required else f"[{text}]"
 
 
-def _is_argument(parameter: click.Parameter) -> bool:
-    return isinstance(parameter, click.Argument)
+def _is_argument(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "argument")
 
 
-def _text(command: click.Command) -> str:
+def _text(command: Any) -> str:
     paragraphs = (command.help or "").split("\f")[0].strip().split("\n\n")
     return "\n\n".join(" ".join(each.split()) for each in paragraphs)
 
 
-def _summary(command: click.Command) -> str:
+def _summary(command: Any) -> str:
     return _cell(_text(command).split("\n\n")[0])
 
 

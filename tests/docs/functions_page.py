@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
+from datetime import date, datetime, time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,12 @@ The examples below aggregate these rows of the stream `sales`, in this order:
 |---|---|---|---|
 | DE | 3 | 10.0 | [1, 2] |
 | FR | 1 | 20.0 | [3] |
-| DE | 2 | 60.0 | [] |
+| DE | 2 | 60.0 | NULL |
 """
+#: The quotes around text inside of arrays and maps.
+NESTED = "'"
 SET_UP = """
-CREATE STREAM one (id VARCHAR KEY, x INT)
+CREATE STREAM one (id VARCHAR KEY, number INT)
     WITH (KAFKA_TOPIC='one', VALUE_FORMAT='JSON', PARTITIONS=1);
 INSERT INTO one VALUES ('a', 1);
 CREATE STREAM sales (id VARCHAR KEY, country VARCHAR, n INT, amount DOUBLE, tags ARRAY<INT>)
@@ -128,12 +131,27 @@ def answer(engine: SqlEngine, text: str, source: str) -> str:
     return "<br>".join(f"`{_cell(_shown(row[0]))}`" for row in result.rows)
 
 
-def _shown(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) and value else repr(value)
+def _shown(value: Any, quote: str = "") -> str:
+    """Return a value as SQL would write it; text inside of others stands in quotes."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).lower()
+        case str():
+            return f"{quote}{value}{quote}"
+        case datetime():
+            return value.replace(tzinfo=None).isoformat()
+        case date() | time():
+            return value.isoformat()
+        case list():
+            return f"[{', '.join(_shown(each, NESTED) for each in value)}]"
+        case dict():
+            pairs = (f"{name}: {_shown(each, NESTED)}" for name, each in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        case bytes():
+            return f"bytes {value.hex(' ')}"
+    return str(value)
 
 
 def _cell(text: str) -> str:

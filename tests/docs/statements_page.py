@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -28,14 +29,20 @@ INLINE = (
     "delete_topic", "extended", "from_beginning", "connector_kind", "listing", "all_sources",
     "control_action", "all_queries", "print_interval", "limit", "offset", "timeout", "subject",
     "schema_id", "properties", "names", "new_column", "returned", "parameters", "returned_value",
-    "returned_rows", "field_type",
+    "returned_rows", "field_type", "select", "order_part",
+    "emit_part", "limit_part", "offset_part", "order_by", "emit", "emit_kind", "distinct",
+    "window_part", "where_part", "group_part", "partition_part", "having_part", "order_item",
+    "direction", "nulls_order",
 )  # fmt: skip
 #: How rules that stay are called on the page.
 CALLED = {
     "identifier": "name", "columns": "(column type [KEY | PRIMARY KEY | HEADERS], …)",
     "query": "SELECT …", "expressions": "expression, …", "topic_name": "topic",
     "property": "NAME = value", "time_span": "n unit", "create": "CREATE … AS SELECT …",
-    "insert_select": "INSERT INTO … SELECT …", "STRING": "'text'", "INTEGER": "n",
+    "insert_select": "INSERT INTO … SELECT …", "select_items": "item [AS name], …",
+    "relation": "source [JOIN source ON …]", "grouping": "expression, …",
+    "unions": "[UNION ALL SELECT …]", "common_tables": "name AS (SELECT …), …",
+    "STRING": "'text'", "INTEGER": "n",
 }  # fmt: skip
 
 
@@ -75,7 +82,12 @@ def _section(name: str) -> str:
 def syntax(name: str) -> list[str]:
     """Return the forms of a statement as lines of text."""
     body = re.sub(r"\s*->\s*\w+", "", rules()[name])
-    return [_expanded(form) for form in _choices(body)]
+    forms = (_expanded(form) for form in _choices(body))
+    return [
+        line
+        for form in forms
+        for line in textwrap.wrap(form, 90, subsequent_indent="    ", break_on_hyphens=False)
+    ]
 
 
 def _choices(body: str) -> list[str]:
