@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 DIRECTIVE = re.compile(r"^::: (\S+)(?:\n(?: {4}.*|\s*)$)*", re.MULTILINE)
-IMAGE = re.compile(r'<img alt="([^"]*)" src="([^"]+\.svg)" ?/?>')
+IMAGE = re.compile(r'(?:<p>)?<img alt="([^"]*)" src="([^"]+\.svg)" ?/?>(?:</p>)?')
 SUMMARY = "Kafka Streams and ksqlDB for Python, run by Spark."
 
 #: The Markdown of every page by the path of its source, in the order of the build.

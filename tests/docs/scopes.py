@@ -23,6 +23,8 @@ def python_scope(page: str) -> dict[str, Any]:
     scope: dict[str, Any] = {"__name__": __name__}
     if page.startswith("reference/") or page == "how-to/index.md":
         scope |= _everything()
+    if page == "reference/operators/foreign_key_join.md":
+        scope["orders"] = scope["builder"].table("orders-table", value_serde=dict)
     return scope
 
 
@@ -41,6 +43,7 @@ def _everything() -> dict[str, Any]:
     names["totals"] = names["payments"].group_by_key().count("totals")
     names["enriched"] = names["orders"]
     names["topology"] = _words()
+    names["Score"] = penstock.ValueTransformer
     names["build"] = _words
     names["tracer"] = SimpleNamespace(start_as_current_span=lambda _: nullcontext())
     return names
