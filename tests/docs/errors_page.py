@@ -7,10 +7,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.architecture.source import modules, relative, tree
 from tests.docs.pages import DOCS
+from tests.unit.errors.texts import ERROR_TEXTS
 
 PAGE = DOCS / "reference" / "errors.md"
 INTRODUCTION = """\
@@ -75,20 +77,80 @@ def raised() -> list[RaisedError]:
 
 
 def _in(file: Path) -> Iterator[RaisedError]:
+    where = relative(file)
     for node in ast.walk(tree(file)):
-        if isinstance(node, ast.Call) and (kind := _error_class(node.func)) and node.args:
-            code = node.args[0]
-            if isinstance(code, ast.Constant) and CODE.fullmatch(str(code.value)):
-                message = _template(node.args[1]) if len(node.args) > 1 else ""
-                fix = node.args[2] if len(node.args) > 2 else _keyword(node, "fix")
-                yield RaisedError(
-                    str(code.value), kind, message, _template(fix) if fix else "", relative(file)
-                )
+        match node:
+            case ast.Call(args=[code, *_]) if kind := _made_by(node.func):
+                for text in _codes(code, file):
+                    yield _raised(node, text, kind, where)
+            # An error whose code depends on what happened takes it from a variable.
+            case ast.Assign(targets=[ast.Name(id="code")], value=ast.Constant(value=str(text))):
+                yield RaisedError(text, "PenstockError", "", "", where)
+
+
+def _raised(node: ast.Call, code: str, kind: str, where: str) -> RaisedError:
+    message = _template(node.args[1]) if len(node.args) > 1 else ""
+    fix = node.args[2] if len(node.args) > 2 else _keyword(node, "fix")
+    if (known := promised_texts().get(code)) and re.fullmatch(r"\{[^{}]*\}", message):
+        return RaisedError(code, kind, f"such as: {known[0]}", known[1], where)
+    return RaisedError(code, kind, message, _template(fix) if fix else "", where)
+
+
+def _codes(node: ast.expr, file: Path) -> list[str]:
+    """Return the code that an argument stands for: a text, or a constant of the module."""
+    match node:
+        case ast.Constant(value=str(text)) if CODE.fullmatch(text):
+            return [text]
+        case ast.Name(id=name) if name.isupper():
+            return [
+                str(each.value.value)
+                for each in tree(file).body
+                if isinstance(each, ast.Assign)
+                and isinstance(each.value, ast.Constant)
+                and [getattr(target, "id", "") for target in each.targets] == [name]
+            ]
+    return []
+
+
+def _made_by(function: ast.expr) -> str:
+    """Return the class of the error that a call makes, itself or through a helper."""
+    return _error_class(function) or helpers().get(_called(function), "")
+
+
+@cache
+def helpers() -> dict[str, str]:
+    """Return functions that make an error with the code they are given, each with its class."""
+    return {
+        function.name: kind
+        for file in modules()
+        for function in ast.walk(tree(file))
+        if isinstance(function, ast.FunctionDef)
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and (kind := _error_class(call.func)) and call.args
+        if isinstance(call.args[0], ast.Name) and call.args[0].id == "code"
+        if "code" in [argument.arg for argument in function.args.args[:2]]
+        if not function.name.startswith("__")
+    }
+
+
+@cache
+def promised_texts() -> dict[str, tuple[str, str]]:
+    """Return text and fix of the errors in the golden file, by code."""
+    found = {}
+    for entry in ERROR_TEXTS.read_text(encoding="utf-8").split("\n\n"):
+        if code := re.search(r"^\[([a-z0-9-]+)\] (.*)$", entry, re.MULTILINE):
+            fix = re.search(r"^  fix: (.*)$", entry, re.MULTILINE)
+            found.setdefault(code[1], (code[2], fix[1] if fix else ""))
+    return found
 
 
 def _error_class(function: ast.expr) -> str:
-    name = getattr(function, "id", getattr(function, "attr", ""))
+    name = _called(function)
     return name if re.fullmatch(r"[A-Z]\w*Error", name) else ""
+
+
+def _called(function: ast.expr) -> str:
+    return str(getattr(function, "id", getattr(function, "attr", "")))
 
 
 def _keyword(node: ast.Call, name: str) -> ast.expr | None:

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.docs import api_pages, functions_page, parity_page, statements_page
+from tests.docs import api_pages, errors_page, functions_page, parity_page, statements_page
 from tests.docs.__main__ import SINGLE
 
 #: Their pages depend on the engine and have tests of their own.
@@ -32,6 +32,12 @@ def test_api_pages_are_what_the_code_says() -> None:
 def test_every_public_name_has_a_page() -> None:
     """A new public name is put into an area of `tests/docs/api_pages.py`."""
     assert api_pages.without_a_page() == []
+
+
+def test_every_promised_error_is_on_the_page() -> None:
+    """The golden file of errors has codes that helpers and variables make, too."""
+    listed = {error.code for error in errors_page.raised()}
+    assert set(errors_page.promised_texts()) - listed == set()
 
 
 def test_every_statement_of_the_grammar_is_described() -> None:
