@@ -40,7 +40,7 @@ def start(
         _print(present, as_json, f"a broker already runs on {present.bootstrap_servers}")
         return
     if data is None:
-        _keep_out_of_git(folder.parent)
+        keep_out_of_git(folder.parent)
     begun = time.monotonic()
     with err().status("starting Kafka") as line:
         started = broker_registry.start(
@@ -108,7 +108,8 @@ def _check_port(present: BrokerStatus, port: int | None) -> None:
         )
 
 
-def _keep_out_of_git(folder: Path) -> None:
+def keep_out_of_git(folder: Path) -> None:
+    """Make a folder of Penstock, and tell git to ignore it."""
     ignore = folder / ".gitignore"
     if not ignore.exists():
         folder.mkdir(parents=True, exist_ok=True)

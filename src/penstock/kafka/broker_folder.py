@@ -8,8 +8,6 @@ long as it lives.
 from __future__ import annotations
 
 import base64
-import fcntl
-import os
 import random
 import shutil
 import socket
@@ -27,6 +25,7 @@ from penstock.kafka.broker_listener import (
 )
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
+from penstock.kafka.process_files import is_locked, locked, number_in, tail_of
 
 # Below the range of ports for outgoing connections. Otherwise a client that tries to reach a broker
 # that is down could get the broker's port for its own end, and connect to itself.
@@ -92,16 +91,16 @@ class BrokerFolder:
 
     @property
     def port(self) -> int | None:
-        return _number(self.root / "port")
+        return number_in(self.root / "port")
 
     @property
     def internal_port(self) -> int | None:
         """Return the port for plain connections: the only one, unless clients have their own."""
-        return _number(self.root / "internal-port") or self.port
+        return number_in(self.root / "internal-port") or self.port
 
     @property
     def pid(self) -> int | None:
-        return _number(self.pid_file)
+        return number_in(self.pid_file)
 
     @property
     def cluster_id(self) -> str | None:
@@ -116,14 +115,7 @@ class BrokerFolder:
 
         This asks for the lock: a process id in a file may belong to another process by now.
         """
-        try:
-            with open(self.root / "lock", "rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except FileNotFoundError:
-            return False
-        except BlockingIOError:
-            return True
-        return False
+        return is_locked(self.root)
 
     def lock(self) -> int:
         """Lock the folder, and return the open file, which the broker inherits.
@@ -131,18 +123,14 @@ class BrokerFolder:
         Raises:
             BrokerError: ``broker-folder-in-use``.
         """
-        self.root.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
+        lock = locked(self.root)
+        if lock is None:
             raise BrokerError(
                 "broker-folder-in-use",
                 f"a broker already runs in {str(self.root)!r} (pid {self.pid}, port {self.port})",
                 fix=f"use it with --bootstrap {HOST}:{self.port}, stop it with"
                 " penstock broker stop, or give another folder",
-            ) from None
+            )
         return lock
 
     def prepare(
@@ -179,11 +167,7 @@ class BrokerFolder:
 
     def log_tail(self, lines: int = 15) -> str:
         """Return the end of the broker's log, indented for an error message."""
-        try:
-            text = self.log.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return "    (no log was written)"
-        return "\n".join(f"    {line}" for line in text.splitlines()[-lines:])
+        return tail_of(self.log, lines)
 
     def _format(self, distribution: Distribution) -> None:
         shutil.rmtree(self.data, ignore_errors=True)
@@ -250,13 +234,6 @@ def _kafka_uuid() -> str:
     while text.startswith("-"):
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     return text
-
-
-def _number(file: Path) -> int | None:
-    try:
-        return int(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
 
 
 def escaped(value: str) -> str:

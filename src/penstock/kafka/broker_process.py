@@ -7,7 +7,10 @@ import socket
 import subprocess
 import sys
 import time
+import weakref
+from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -26,6 +29,19 @@ JAVA_OPTIONS = (
 )  # fmt: skip
 
 
+class ProcessFolder(Protocol):
+    """The folder of a Java process that Penstock starts: a broker's, or a Connect worker's."""
+
+    @property
+    def root(self) -> Path: ...
+
+    @property
+    def log(self) -> Path: ...
+
+    @property
+    def pid_file(self) -> Path: ...
+
+
 def java_command(java: Java, distribution: Distribution, folder: BrokerFolder) -> list[str]:
     """Return the command line of the broker that ``folder`` was prepared for."""
     archive = distribution.class_archive(java)
@@ -40,28 +56,48 @@ def java_command(java: Java, distribution: Distribution, folder: BrokerFolder) -
 
 
 def launch_owned(
-    command: list[str], folder: BrokerFolder, lock: int, *, is_scratch: bool
+    command: list[str], folder: ProcessFolder, lock: int, *, is_scratch: bool
 ) -> subprocess.Popen[bytes]:
-    """Start the broker under a watchdog, and return the watchdog.
+    """Start a process under a watchdog, and return the watchdog.
 
-    The broker ends when the standard input of the watchdog is closed.
+    The process ends when the standard input of the watchdog is closed.
     """
     parent = [
         sys.executable, "-I", "-S", str(Path(watchdog.__file__)), str(os.getpid()), str(lock),
         str(folder.pid_file), str(folder.root) if is_scratch else "",
     ]  # fmt: skip
-    return _launch([*parent, *command], folder, lock, stdin=subprocess.PIPE)
+    started = _launch([*parent, *command], folder, lock, stdin=subprocess.PIPE)
+    _owned.add(started)
+    return started
 
 
-def launch_detached(command: list[str], folder: BrokerFolder, lock: int) -> subprocess.Popen[bytes]:
-    """Start the broker without a watchdog: it runs until it is stopped."""
+def end_owned(process: subprocess.Popen[bytes], patience_s: float) -> bool:
+    """Close the input of a watchdog, so that it stops what it watches and ends.
+
+    Return false if it did not end in time and was killed: what it watched may still run then.
+    """
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return False
+    return True
+
+
+def launch_detached(
+    command: list[str], folder: ProcessFolder, lock: int
+) -> subprocess.Popen[bytes]:
+    """Start a process without a watchdog: it runs until it is stopped."""
     process = _launch(command, folder, lock, stdin=subprocess.DEVNULL)
     folder.pid_file.write_text(str(process.pid), encoding="utf-8")
     return process
 
 
 def _launch(
-    command: list[str], folder: BrokerFolder, lock: int, *, stdin: int
+    command: list[str], folder: ProcessFolder, lock: int, *, stdin: int
 ) -> subprocess.Popen[bytes]:
     with open(folder.log, "ab") as log:
         return subprocess.Popen(
@@ -137,3 +173,18 @@ def _check_time(deadline: float, folder: BrokerFolder) -> None:
 
 def _is_usable(archive: Path) -> bool:
     return archive.is_file() and archive.stat().st_size > 0
+
+
+#: The watchdogs that this process has started.
+_owned: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
+
+
+def _let_go_in_child() -> None:
+    """Close the copies of the pipes in a forked child, so that the parent's end is noticed."""
+    for each in list(_owned):
+        if each.stdin is not None:
+            with suppress(OSError):
+                each.stdin.close()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)

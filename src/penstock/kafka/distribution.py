@@ -66,7 +66,7 @@ def ensure_distribution(java: Java, report: Progress) -> Distribution:
     if present is not None:
         return present
     report(download_note())
-    with _only_one_process(report):
+    with only_one_process("kafka", report):
         return installed() or _install(java, report)
 
 
@@ -115,10 +115,11 @@ def _write_checkpoint(java: Java, fresh: Distribution, work: Path) -> None:
 
 
 @contextmanager
-def _only_one_process(report: Progress) -> Iterator[None]:
+def only_one_process(what: str, report: Progress) -> Iterator[None]:
+    """Wait until no other process of this user fetches the same thing."""
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / "kafka.lock", "w", encoding="utf-8") as lock:
+    with open(cache / f"{what}.lock", "w", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import tempfile
 import threading
-import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,12 @@ from types import TracebackType
 
 from penstock.kafka.broker_folder import BrokerFolder, choose_port
 from penstock.kafka.broker_listener import HOST, ClientListener
-from penstock.kafka.broker_process import java_command, launch_owned, wait_until_ready
+from penstock.kafka.broker_process import (
+    end_owned,
+    java_command,
+    launch_owned,
+    wait_until_ready,
+)
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.installation import ensure_installed
 from penstock.kafka.ivy import Progress
@@ -60,7 +64,6 @@ class EmbeddedBroker:
         self._folder: BrokerFolder | None = None
         self._watchdog: subprocess.Popen[bytes] | None = None
         self._owner = os.getpid()
-        _brokers.add(self)
 
     @property
     def bootstrap_servers(self) -> str:
@@ -180,16 +183,9 @@ class EmbeddedBroker:
         return self._data_dir is None
 
     def _leave(self) -> None:
-        """Close the watchdog's input, so that it stops the broker and ends."""
         if self._watchdog is None:
             return
-        assert self._watchdog.stdin is not None
-        self._watchdog.stdin.close()
-        try:
-            self._watchdog.wait(_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._watchdog.kill()
-            self._watchdog.wait()
+        if not end_owned(self._watchdog, _STOP_TIMEOUT_S):
             self._kill_orphan()
         self._watchdog = None
 
@@ -204,14 +200,7 @@ class EmbeddedBroker:
             shutil.rmtree(self._folder.root, ignore_errors=True)
         self._folder = None
 
-    def _let_go(self) -> None:
-        """Close the copy of the pipe in a forked child, so that the parent's end is noticed."""
-        if self._watchdog is not None and self._watchdog.stdin is not None:
-            with suppress(OSError):
-                self._watchdog.stdin.close()
 
-
-_brokers: weakref.WeakSet[EmbeddedBroker] = weakref.WeakSet()
 _shared: EmbeddedBroker | None = None
 _shared_lock = threading.Lock()
 
@@ -228,11 +217,3 @@ def shared_broker() -> EmbeddedBroker:
 
 def _scratch_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="penstock-broker-")).resolve()
-
-
-def _after_fork_in_child() -> None:
-    for broker in list(_brokers):
-        broker._let_go()
-
-
-os.register_at_fork(after_in_child=_after_fork_in_child)

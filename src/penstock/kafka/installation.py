@@ -29,21 +29,21 @@ def ensure_installed(progress: Progress | None = None) -> tuple[Java, Distributi
         BrokerError: Kafka cannot be downloaded.
     """
     java = find_java()
-    with _shown(progress) as report:
+    with reporting(progress, f"Kafka {KAFKA_VERSION}") as report:
         distribution = ensure_distribution(java, report)
         ensure_class_archive(java, distribution, report)
     return java, distribution
 
 
 @contextmanager
-def _shown(progress: Progress | None) -> Iterator[Progress]:
+def reporting(progress: Progress | None, what: str) -> Iterator[Progress]:
     """Show messages to the caller, or on one line of the terminal that is cleared at the end."""
     if progress is not None:
         yield progress
     elif sys.stderr is not None and sys.stderr.isatty():
         shown: list[str] = []
         try:
-            yield lambda text: _show(text, shown)
+            yield lambda text: _show(what, text, shown)
         finally:
             if shown:
                 print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -55,6 +55,6 @@ def _shown(progress: Progress | None) -> Iterator[Progress]:
         yield lambda _: None
 
 
-def _show(text: str, shown: list[str]) -> None:
+def _show(what: str, text: str, shown: list[str]) -> None:
     shown[:] = [text]
-    print(f"\r\033[KKafka {KAFKA_VERSION}, once: {text}", end="", file=sys.stderr, flush=True)
+    print(f"\r\033[K{what}, once: {text}", end="", file=sys.stderr, flush=True)

@@ -27,6 +27,8 @@ _TIMEOUTS = [
 ]
 #: How often the progress of a download is told.
 _REPORT_S = 0.5
+#: Jars of one module that differ in their classifier are different files.
+_NAME = "[artifact]-[revision](-[classifier]).[ext]"
 _MAVEN_CENTRAL = frozenset({"*", "external:*", "central"})
 
 
@@ -35,7 +37,9 @@ def fetch_jars(
     modules: list[tuple[str, str, str]],
     folder: Path,
     progress: Progress,
-    megabytes: int,
+    megabytes: int | None = None,
+    *,
+    what: str = "the broker's files",
 ) -> None:
     """Download modules and their dependencies into ``folder``. Ivy verifies checksums.
 
@@ -43,7 +47,8 @@ def fetch_jars(
         modules: organisation, name and revision of each.
         folder: is created. Its parent is a temporary folder, which Ivy also uses.
         progress: is told twice a second how much has arrived.
-        megabytes: how much there is to download.
+        megabytes: how much there is to download; None if that is not known.
+        what: is downloaded, for the error message.
 
     Raises:
         BrokerError: ``kafka-download-failed``, with the last lines that Ivy wrote.
@@ -54,14 +59,14 @@ def fetch_jars(
     command = [
         str(java.executable), *_TIMEOUTS, *proxy_options(), "-jar", str(ivy_jar()),
         *_settings(work), "-ivy", str(description), "-cache", str(work / "ivy-cache"),
-        "-types", "jar", "bundle", "-retrieve", f"{folder}/[artifact]-[revision].[ext]",
+        "-types", "jar", "bundle", "-retrieve", f"{folder}/{_NAME}",
     ]  # fmt: skip
     with _measured(work / "ivy-cache", megabytes, progress) as found:
         last = _run(command, found)
     if last is not None:
         raise BrokerError(
             "kafka-download-failed",
-            "the broker's files could not be downloaded; Ivy's last lines:\n" + last,
+            f"{what} could not be downloaded; Ivy's last lines:\n{last}",
             fix="connect this machine to Maven Central or to a mirror of it"
             " (~/.ivy2/ivysettings.xml or ~/.m2/settings.xml) once,"
             " or set bootstrap.servers to a broker that is running",
@@ -83,7 +88,7 @@ def ivy_jar() -> Path:
 
 
 @contextmanager
-def _measured(folder: Path, megabytes: int, progress: Progress) -> Iterator[Counter[str]]:
+def _measured(folder: Path, megabytes: int | None, progress: Progress) -> Iterator[Counter[str]]:
     """Report how far a download is, by the files in its folder, inside a ``with`` block.
 
     Yields:
@@ -98,7 +103,9 @@ def _measured(folder: Path, megabytes: int, progress: Progress) -> Iterator[Coun
             if arrived == 0:
                 progress(f"finding parts: {seen['found']}")
             else:
-                progress(f"downloading: {min(arrived, megabytes)} of {megabytes} MB")
+                of = "" if megabytes is None else f" of {megabytes}"
+                known = arrived if megabytes is None else min(arrived, megabytes)
+                progress(f"downloading: {known}{of} MB")
 
     thread = threading.Thread(target=report, name="penstock-download", daemon=True)
     thread.start()
