@@ -83,7 +83,7 @@ expressions: Some = st.recursive(columns | literals, deeper, max_leaves=5)
 constants: Some = st.recursive(literals, deeper, max_leaves=5)
 
 
-def scope_of(log: Callable[[str, Exception], None] = lambda _, __: None) -> Scope:
+def scope_of(log: Callable[[str, Exception, Any], None] = lambda _, __, ___: None) -> Scope:
     return Scope(tuple(Column(n, t) for n, (t, _) in COLUMNS.items()), FUNCTIONS, log=log)
 
 
@@ -105,7 +105,7 @@ def same(a: Any, b: Any) -> bool:
 def check_sql(node: x.Expression, table: list[tuple[Any, ...]]) -> bool:
     """Compare all ways over columns with the rows; tell whether Arrow has one."""
     failed: list[str] = []
-    compiled = compile_expression(node, scope_of(lambda text, _: failed.append(text)))
+    compiled = compile_expression(node, scope_of(lambda text, _, __: failed.append(text)))
     wanted = [compiled.evaluate(row) for row in table]
     scope, rows = scope_of(), as_columns(table)
     assert same(list(values_over_rows(node, scope)(rows)), wanted)
@@ -159,7 +159,7 @@ def test_what_arrow_computes_equals_row_by_row(text: str, table: list[tuple[Any,
 def test_values_of_an_insert_equal_the_expression_of_a_query(node: Any) -> None:
     """INSERT ... VALUES refuses what a query would make NULL, and computes all else alike."""
     failed: list[str] = []
-    scope = Scope((), FUNCTIONS, log=lambda text, _: failed.append(text))
+    scope = Scope((), FUNCTIONS, log=lambda text, _, __: failed.append(text))
     try:
         compiled = compile_expression(node, scope)
     except SqlError:

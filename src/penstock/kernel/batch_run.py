@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import PartitionGroup, RawRecord, Stop
+from penstock.processor.expression_failures import reporting_to
 
 if TYPE_CHECKING:
     from penstock.kernel.task import StreamTask
@@ -83,7 +84,11 @@ class BatchRun:
         if columns is None or not columns.plan.is_vectorised or group.has_records:
             return None
         found = [(group.queues[name], records) for name, records in inputs if len(records)]
-        run = columns.run(found, truncated=self._truncated, stop=self._stop)
+        if task.log is None:
+            run = columns.run(found, truncated=self._truncated, stop=self._stop)
+        else:
+            with reporting_to(task.log.give_up_columns):
+                run = columns.run(found, truncated=self._truncated, stop=self._stop)
         if run is None:
             return None
         run.effects.apply(task.dropped_records)

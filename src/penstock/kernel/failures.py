@@ -104,8 +104,13 @@ class Failures:
     def on_deserialization(self) -> ExceptionHandler:
         return self._settings.on_deserialization
 
-    def deserialization(self, node: Node, raw: RawRecord, error: Exception) -> None:
-        """Return if the handler wants the record to be skipped; otherwise raise."""
+    def deserialization(
+        self, node: Node, raw: RawRecord, error: Exception, part: str = "value"
+    ) -> None:
+        """Return if the handler wants the record to be skipped; otherwise raise.
+
+        ``part`` says what cannot be decoded: the key or the value.
+        """
         if isinstance(error, UnavailableError):
             raise error
         context = ErrorHandlerContext(
@@ -130,9 +135,16 @@ class Failures:
                 node.site,
             ) from error
         self._task.dropped(node.name, "deserialization")
+        if self._task.log is not None:
+            self._task.log.deserialization(node, raw, error, part)
 
-    def production(self, node: Node, record: Record[Any, Any], error: Exception) -> bool:
-        """Return true if the record is to be skipped, false if the error is to be raised."""
+    def production(
+        self, node: Node, topic: str, record: Record[Any, Any], error: Exception, part: str
+    ) -> bool:
+        """Return true if the record is to be skipped, false if the error is to be raised.
+
+        ``part`` says what cannot be encoded for the topic: the key or the value.
+        """
         if isinstance(error, UnavailableError):
             return False
         handler, context = self._settings.on_production, self.context(node.name)
@@ -140,6 +152,8 @@ class Failures:
         if response.result is not CONTINUE:
             return False
         self._task.dropped(node.name, "production")
+        if self._task.log is not None:
+            self._task.log.serialization(node, topic, record, error, part)
         return True
 
     def _processing(self, node: Node, record: Record[Any, Any] | None, error: Exception) -> None:
@@ -150,6 +164,8 @@ class Failures:
         if response.result is not CONTINUE:
             raise self._failed(node, error, record) from error
         self._task.dropped(node.name, "processing")
+        if self._task.log is not None:
+            self._task.log.processing(node, record, error)
 
     def _failed(
         self, node: Node, error: Exception, record: Record[Any, Any] | None = None

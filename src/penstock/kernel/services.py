@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.kernel.executor import Forward
     from penstock.kernel.failures import Failures
     from penstock.kernel.operator_clock import OperatorClock
+    from penstock.kernel.record_queue import RawRecord
     from penstock.kernel.value_getter import ValueGetter
     from penstock.processor.context import Cancellable, PunctuationType, Punctuator
     from penstock.state.spec import StoreSpec
@@ -79,8 +80,11 @@ class TaskServices(Protocol):
     def operator_clock(self, node: str) -> OperatorClock:
         """Return the clock of a node that has one."""
 
-    def dropped(self, node: str, reason: str) -> None:
-        """Count a record that the node drops, by reason: see ``model.rules.drop_reasons``."""
+    def dropped(self, node: str, reason: str, raw: RawRecord | None = None) -> None:
+        """Count a record that the node drops, by reason: see ``model.rules.drop_reasons``.
+
+        ``raw`` is the record if it is not the one that is being processed.
+        """
 
     def stream_time(self) -> int:
         """Return the highest timestamp that this task has seen, or -1 before the first record."""

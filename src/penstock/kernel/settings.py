@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from penstock.model.processing_log import ProcessingLogSpec
 from penstock.processor.functions import FailOnInvalidTimestamp, TimestampExtractor
 from penstock.processor.handlers import (
     DefaultProductionExceptionHandler,
@@ -33,6 +34,8 @@ class TaskSettings:
     on_processing_global: bool = False
     on_production: ExceptionHandler = field(default_factory=DefaultProductionExceptionHandler)
     dead_letter_topic: str | None = None
+    #: Where records that were dropped or failed are written about; None for nowhere.
+    processing_log: ProcessingLogSpec | None = None
     cache_max_bytes: int = 10 * 1024 * 1024
     emit_interval_ms: int = 1_000
     state_dir: Path | None = None

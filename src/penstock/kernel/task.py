@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Set
+from functools import wraps
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from penstock.errors import StreamsError
 from penstock.kernel.batch_run import BatchRun, Inputs
@@ -17,6 +18,7 @@ from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.failures import FailedProcessingError, Failures, processing_error
 from penstock.kernel.operator_clock import OperatorClock
 from penstock.kernel.operators.topics.source import SourceDecoder
+from penstock.kernel.processing_log import ProcessingLog
 from penstock.kernel.punctuation import PunctuationQueue
 from penstock.kernel.record_queue import (
     Decoder,
@@ -33,6 +35,7 @@ from penstock.kernel.value_getter import ValueGetter, value_getter_for
 from penstock.kernel.wiring import wire
 from penstock.model.task_id import TaskId
 from penstock.processor.context import Cancellable, PunctuationType, Punctuator
+from penstock.processor.expression_failures import reporting_to
 from penstock.state.spec import StoreSpec
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Node, Source
@@ -47,6 +50,25 @@ log = logging.getLogger(__name__)
 #: records, which shows whether records are slow, and after that once per so many records.
 _ASKED_OFTEN = 16
 _ASKED_EVERY = 32
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def reporting(
+    method: Callable[Concatenate[StreamTask, P], T],
+) -> Callable[Concatenate[StreamTask, P], T]:
+    """Let expressions that fail inside a method be written to the task's processing log."""
+
+    @wraps(method)
+    def call(self: StreamTask, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if self.log is None:
+            return method(self, *args, **kwargs)
+        with reporting_to(self.log.expression):
+            return method(self, *args, **kwargs)
+
+    return call
 
 
 class StreamTask:
@@ -75,6 +97,12 @@ class StreamTask:
         self.configs = settings.configs
         self.emit_interval_ms = settings.emit_interval_ms
         self.context = stores.context
+        #: The processing log; None if nobody wants one.
+        self.log = (
+            None
+            if settings.processing_log is None
+            else ProcessingLog(settings.processing_log, self)
+        )
         self.failures = Failures(self)
         #: The record that is being processed; ``None`` in a punctuation.
         self.current: RawRecord | None = None
@@ -126,11 +154,13 @@ class StreamTask:
 
     # Processing
 
+    @reporting
     def process_next(self) -> None:
         """Process the record with the smallest timestamp through the whole sub-topology."""
         queue, head = self._group.next()
         self._process(queue, (head,))
 
+    @reporting
     def process_all(self, stop: Stop | None = None) -> None:
         """Process all queued records, each followed by the punctuations that it makes due.
 
@@ -193,6 +223,7 @@ class StreamTask:
         if raw is not None:
             self.consumed_offsets[raw[0], raw[1]] = raw[2]
 
+    @reporting
     def run_batch(
         self,
         inputs: Inputs,
@@ -224,15 +255,18 @@ class StreamTask:
         self.flush()
         return consumed
 
+    @reporting
     def punctuate_stream_time(self) -> bool:
         """Run the callbacks that are due by stream time; return true if there were any."""
         now = self._group.stream_time
         return now >= 0 and self._stream_punctuations.run_due(now, self._punctuate)
 
+    @reporting
     def punctuate_wall_clock(self) -> bool:
         """Run the callbacks that are due by the wall clock; return true if there were any."""
         return self._wall_punctuations.run_due(self._wall_clock(), self._punctuate)
 
+    @reporting
     def flush(self) -> None:
         """Flush the caches to later nodes and into the stores: the first half of a commit."""
         try:
@@ -338,8 +372,10 @@ class StreamTask:
         clock: OperatorClock = self._executors[node].clock  # type: ignore[attr-defined]
         return clock
 
-    def dropped(self, node: str, reason: str) -> None:
+    def dropped(self, node: str, reason: str, raw: RawRecord | None = None) -> None:
         self.dropped_records[node, reason] += 1
+        if self.log is not None:
+            self.log.dropped(node, reason, raw)
 
     def stream_time(self) -> int:
         return self._group.stream_time

@@ -86,6 +86,7 @@ def task_settings(
         on_processing_global=config[settings.PROCESSING_HANDLER_GLOBAL],
         on_production=_handler(config, settings.PRODUCTION_HANDLER),
         dead_letter_topic=config[settings.DEAD_LETTER_TOPIC],
+        processing_log=config[settings.PROCESSING_LOG],
         cache_max_bytes=config.cache_max_bytes,
         emit_interval_ms=interval,
         state_dir=state_dir,

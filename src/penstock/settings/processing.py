@@ -78,6 +78,12 @@ DEAD_LETTER_TOPIC = Setting(
     None,
     "Topic that receives failed records with the reason in their headers.",
 )
+PROCESSING_LOG = Setting(
+    "__processing.log__",
+    anything,
+    None,
+    "What SQL tells the tasks of a query about its processing log.",
+)
 PROCESSING_GUARANTEE = Setting(
     "processing.guarantee",
     guarantee,

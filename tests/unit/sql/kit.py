@@ -19,7 +19,7 @@ def scope_of(columns: dict[str, str], errors: list[str] | None = None) -> Scope:
     """A scope whose columns are given as names and SQL types."""
     found = tuple(Column(name, sql_type(type_), "S") for name, type_ in columns.items())
 
-    def log(text: str, error: Exception) -> None:
+    def log(text: str, error: Exception, row: object) -> None:
         if errors is not None:
             errors.append(f"{text}: {error}")
 

@@ -211,7 +211,7 @@ def test_a_bad_value_costs_its_own_row_only() -> None:
     invert.register(registry)
     errors: list[str] = []
     number = sql_type("BIGINT")
-    scope = Scope((Column("A", number),), registry, log=lambda text, _: errors.append(text))
+    scope = Scope((Column("A", number),), registry, log=lambda text, _, __: errors.append(text))
     evaluate = values_over_rows(parse_expression("INVERT(A)"), scope)
     assert list(evaluate(RowColumns([[5, 0]], 2))) == [20, None]
     assert errors == ["INVERT(A)"]

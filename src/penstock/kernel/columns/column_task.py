@@ -59,6 +59,7 @@ def column_task(task: StreamTask, nodes: Iterable[str]) -> ColumnTask | None:
         plan_columns(task, nodes),
         at_least=settings.vectorize_from,
         is_strict=settings.raises_column_errors,
+        names_drops=settings.processing_log is not None,
     )
 
 
@@ -69,8 +70,16 @@ class ColumnTask:
     because of a fault in this code, by kind and place. A strict task raises the fault.
     """
 
-    def __init__(self, plan: ColumnPlan, *, at_least: int, is_strict: bool = False) -> None:
+    def __init__(
+        self,
+        plan: ColumnPlan,
+        *,
+        at_least: int,
+        is_strict: bool = False,
+        names_drops: bool = False,
+    ) -> None:
         self.plan = plan
+        self._names_drops = names_drops
         self.batches = 0
         self.reasons: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
@@ -98,7 +107,7 @@ class ColumnTask:
         if self._was_late or sum(len(records) for _, records in inputs) < self._at_least:
             self._was_late = False
             return None
-        effects, order = Effects(), list[str]()
+        effects, order = Effects(names_drops=self._names_drops), list[str]()
         try:
             if len(inputs) == 1:
                 inputs = self._run_one(inputs[0], effects, stop)

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from penstock.kernel.columns.batch import NotProvenError
+from penstock.kernel.processing_log import LOGGED_DROPS
 from penstock.kernel.raw_columns import RawColumns, Timestamps, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers
@@ -46,6 +48,8 @@ class _Writes(NamedTuple):
 class Effects:
     """Writes and sends in the order in which they were decided. ``apply`` carries them out."""
 
+    #: Whether each dropped record has to be named, which only single records can do.
+    names_drops: bool = False
     _actions: list[Callable[[], None]] = field(default_factory=list)
     _dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
     _skipped: set[tuple[str, int, int]] = field(default_factory=set)
@@ -87,6 +91,8 @@ class Effects:
         )
 
     def drop(self, node: str, reason: str, count: int) -> None:
+        if count and self.names_drops and reason in LOGGED_DROPS:
+            raise NotProvenError("a record is dropped, and the log has to name it")
         if count:
             self._dropped[node, reason] += count
 

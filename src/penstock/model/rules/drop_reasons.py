@@ -8,6 +8,8 @@ NULL_KEY: Final = "null-key"
 NULL_KEY_OR_VALUE: Final = "null-key-or-value"
 NULL_JOIN_KEY_OR_VALUE: Final = "null-join-key-or-value"
 NULL_FOREIGN_KEY: Final = "null-foreign-key"
+#: Neither the record nor its extractor has a time that is 0 or later.
+NEGATIVE_TIMESTAMP: Final = "negative-timestamp"
 #: All windows of the record, or one of several, have closed before it came.
 EXPIRED_WINDOW: Final = "expired-window"
 #: A session that its store had forgotten before it could be emitted at its close.

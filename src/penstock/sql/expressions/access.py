@@ -41,7 +41,7 @@ def compile_cast(node: ast.Cast, scope: Scope, compile_node: Any) -> Compiled:
             return cast(evaluate(row))
         # A value that cannot be cast is NULL here already, so that COALESCE can replace it.
         except Exception as error:  # noqa: BLE001
-            log(format_expression(node), error)
+            log(format_expression(node), error, row)
             return None
 
     return Compiled(target, cast_value)

@@ -153,7 +153,7 @@ def _invocation(
             return implementation(*values)
         # A bad value makes this call NULL, and an outer COALESCE may still replace it.
         except Exception as error:  # noqa: BLE001
-            log(format_expression(node), error)
+            log(format_expression(node), error, row)
             return None
 
     return call
@@ -171,7 +171,7 @@ def _invocation_of_one(
             return None if value is None else function(value)
         # As above.
         except Exception as error:  # noqa: BLE001
-            log(format_expression(node), error)
+            log(format_expression(node), error, row)
             return None
 
     return call

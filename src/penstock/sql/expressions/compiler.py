@@ -66,7 +66,7 @@ def guarded(node: ast.Expression, compiled: Compiled, scope: Scope) -> Compiled:
         except Exception as error:  # noqa: BLE001
             if not text:
                 text.append(format_expression(node))
-            log(text[0], error)
+            log(text[0], error, row)
             return None
 
     return Compiled(compiled.type, safe)

@@ -103,7 +103,7 @@ def _safe(evaluate: Evaluate, node: ast.Expression, scope: Scope) -> Evaluate:
             return evaluate(row)
         # ksqlDB keeps the other members of a value when one of them fails.
         except Exception as error:  # noqa: BLE001
-            log(format_expression(node), error)
+            log(format_expression(node), error, row)
             return None
 
     return safe

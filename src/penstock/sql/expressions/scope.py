@@ -13,8 +13,8 @@ from penstock.sql.functions.registry import FunctionRegistry
 
 Row = Sequence[Any]
 Evaluate = Callable[[Row], Any]
-# Takes what failed, as SQL text, and why: the processing log of a query.
-Log = Callable[[str, Exception], None]
+# Takes what failed, as SQL text, why, and the row: the processing log of a query.
+Log = Callable[[str, Exception, Row], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Compiled:
     evaluate: Evaluate
 
 
-def _no_log(_: str, __: Exception) -> None:
+def _no_log(_: str, __: Exception, ___: Row) -> None:
     """Forgets an error."""
 
 

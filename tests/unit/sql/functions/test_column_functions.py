@@ -97,7 +97,7 @@ def test_a_result_of_another_shape_or_type_is_refused(result: Any) -> None:
     registry = built_in_functions()
     wrong.register(registry)
     errors: list[Exception] = []
-    scope = Scope((), registry, log=lambda _, error: errors.append(error))
+    scope = Scope((), registry, log=lambda _, error, __: errors.append(error))
     assert compile_expression(parse_expression("WRONG(1)"), scope).evaluate(()) is None
     assert isinstance(errors[0], FunctionError)
     assert errors[0].code == "wrong-result"

@@ -53,7 +53,7 @@ def failures_of(function: UserFunction, text: str) -> tuple[Any, list[Exception]
     registry = built_in_functions()
     function.register(registry)
     errors: list[Exception] = []
-    scope = Scope((), registry, log=lambda _, error: errors.append(error))
+    scope = Scope((), registry, log=lambda _, error, __: errors.append(error))
     return compile_expression(parse_expression(text), scope).evaluate(()), errors
 
 

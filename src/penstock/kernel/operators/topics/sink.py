@@ -116,7 +116,9 @@ class SinkExecutor(Executor[Sink]):
                 # A value of the wrong type is a mistake in the program. The production handler is
                 # asked only about mistakes in the data.
                 is_type = isinstance(error, TypeError)
-                if not is_type and self.task.failures.production(self.node, record, error):
+                if not is_type and self.task.failures.production(
+                    self.node, topic, record, error, part
+                ):
                     return None
                 if isinstance(error, UnavailableError):
                     raise

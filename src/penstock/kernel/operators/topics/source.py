@@ -10,6 +10,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.record_queue import Decoder, Head, RawRecord
 from penstock.kernel.serdes import required_serde
 from penstock.model.record import ConsumerRecord, Headers
+from penstock.model.rules.drop_reasons import NEGATIVE_TIMESTAMP
 from penstock.processor.functions import (
     FailOnInvalidTimestamp,
     LogAndSkipOnInvalidTimestamp,
@@ -69,16 +70,18 @@ class SourceDecoder:
 
     def _decode(self, raw: RawRecord, partition_time: int) -> Head | None:
         topic, partition, offset, timestamp, raw_key, raw_value, headers = raw
+        part = "key"
         try:
             key = self._key(topic, raw_key, headers)
+            part = "value"
             value = self._value(topic, raw_value, headers)
         except Exception as error:  # noqa: BLE001 - any serde; the handler decides
-            self._task.failures.deserialization(self._node, RawRecord(*raw), error)
+            self._task.failures.deserialization(self._node, RawRecord(*raw), error, part)
             return None
         record = ConsumerRecord(topic, partition, offset, timestamp, key, value, headers)
         timestamp = self._timestamp(record, partition_time)
         if timestamp < 0:
-            self._task.dropped(self._node.name, "negative-timestamp")
+            self._task.dropped(self._node.name, NEGATIVE_TIMESTAMP, raw)
             return None
         return raw, key, value, timestamp
 

@@ -124,7 +124,16 @@ class SourceColumns(ColumnExecutor[Source]):
         return None
 
     def _ask(self, record: RawRecord, error: Exception) -> Callable[[], None]:
-        return lambda: self.task.failures.deserialization(self.node, record, error)
+        return lambda: self.task.failures.deserialization(
+            self.node, record, error, self._unreadable_part(record)
+        )
+
+    def _unreadable_part(self, record: RawRecord) -> str:
+        try:
+            self._key.deserialize(record.topic, record.key)
+        except Exception:  # noqa: BLE001 - any serde
+            return "key"
+        return "value"
 
     def process(self, batch: Batch, effects: Effects) -> None:
         self.forward(batch, effects)

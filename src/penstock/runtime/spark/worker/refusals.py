@@ -139,7 +139,7 @@ class RefusalWatch:
         answers = [self._answer(each) for each in found]
         for refused, response in zip(found, answers, strict=True):
             if response.result is CONTINUE:
-                self._skipped[refused.output] = response.dead_letters
+                self._skipped[refused.output] = (*response.dead_letters, *self._entries(refused))
         if any(response.result is RETRY for response in answers):
             # The user may raise the topic's limit before the next run.
             self._too_large.clear()
@@ -151,6 +151,15 @@ class RefusalWatch:
         """Return the record that the task is processing now, for the handler."""
         assert self.task is not None
         return self.task.failures.context(self._sinks.get(topic, topic))
+
+    def _entries(self, refused: Refused) -> tuple[DeadLetter, ...]:
+        """Return the entry of the processing log about a record that is skipped."""
+        output, error, context = refused
+        log = None if self.task is None else self.task.log
+        if log is None or context is None or output.topic == log.topic:
+            return ()
+        failure = as_streams_error(KafkaException(error))
+        return (log.production(context, output.topic, failure),)
 
     def _skip(self, output: Output) -> None:
         assert self.task is not None

@@ -30,6 +30,7 @@ from penstock.sql.planner.lowering.pending import PendingRows, PendingTable, mad
 from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.steps import AggregateStep
 from penstock.sql.planner.windows import dsl_windows, retention_ms
+from penstock.sql.syntax.format_expression import format_expression
 
 #: How often Kafka Streams looks for closed windows, under the name that ksqlDB's tests set it by.
 EMIT_INTERVAL = "ksql.streams.__emit.interval.ms.kstreams.windowed.aggregation__"
@@ -197,6 +198,7 @@ def _regrouped(
 ) -> Callable[[Any, Any], tuple[tuple[Row, Row], ...]]:
     groups = lowering.values(step.group_by, step.input.columns)
     group, arguments, rows_of = groups.one, fold.arguments.one, pending.all_rows()
+    drop = _dropping(step, lowering)
 
     def regroup(key: Any, value: Any) -> tuple[tuple[Row, Row], ...]:
         rows = rows_of(key, value)
@@ -204,15 +206,24 @@ def _regrouped(
         if row is None:
             return ()
         new = group(row)
-        # A row whose group has a NULL belongs to no group.
-        return () if None in new else ((new, arguments(row)),)
+        if None in new:
+            drop(row)
+            return ()
+        return ((new, arguments(row)),)
 
-    form = _regrouped_columns(groups.over_rows, fold.arguments.over_rows, pending.columns)
+    form = _regrouped_columns(groups.over_rows, fold.arguments.over_rows, pending.columns, drop)
     return ColumnFunction(regroup, over_columns=form)
 
 
+def _dropping(step: AggregateStep, lowering: Lowering) -> Callable[[Row], None]:
+    """Return what tells of a row that is dropped: with a NULL in its group it belongs to none."""
+    log = lowering.log(step.input.columns)
+    text = ", ".join(format_expression(each) for each in step.group_by)
+    return lambda row: log.drop(text, "a row with a NULL in its group belongs to no group", row)
+
+
 def _regrouped_columns(
-    group: RowsForm, arguments: RowsForm, before: ColumnForm
+    group: RowsForm, arguments: RowsForm, before: ColumnForm, drop: Callable[[Row], None]
 ) -> Callable[[Any, Any], tuple[Places | None, RowColumns, RowColumns] | None]:
     def over_columns(keys: Any, values: Any) -> tuple[Places | None, RowColumns, RowColumns] | None:
         found = before(keys, values)
@@ -226,6 +237,7 @@ def _regrouped_columns(
             if mask is not None:
                 known &= mask
         if not known.all():
+            drop(())
             chosen = np.flatnonzero(known)
             places = chosen if places is None else places[chosen]
             new, rows = new.take(chosen), rows.take(chosen)

@@ -82,8 +82,11 @@ def lower(step: Step, lowering: Lowering) -> Lowered:
         # The table comes first, so that generated names have the numbers that ksqlDB's have.
         right = made(lower(step.right, lowering))
         number_source(step.right, lowering)
-        return _LOWERINGS[type(step)](step, lowering, made(lower(step.left, lowering)), right)
+        left = made(lower(step.left, lowering))
+        lowering.step = step.name
+        return _LOWERINGS[type(step)](step, lowering, left, right)
     before = [lower(each, lowering) for each in inputs(step)]
     if not isinstance(step, FilterStep | ProjectStep | AggregateStep):
         before = [made(each) for each in before]
+    lowering.step = step.name
     return _LOWERINGS[type(step)](step, lowering, *before)

@@ -14,6 +14,7 @@ from penstock.formats.columns import ColumnLike
 from penstock.formats.formats import format_named
 from penstock.formats.rows import serde_for
 from penstock.model.columns.row_columns import RowColumns
+from penstock.processor.expression_failures import ExpressionFailure, report_failure
 from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
@@ -33,14 +34,29 @@ PROCESSING_LOG = "penstock.sql.processing"
 
 @dataclass(frozen=True, slots=True)
 class ProcessingLog:
-    """Where errors of expressions go: the row's value is NULL, and one line says why."""
+    """Where errors of expressions go: the row's value is NULL, and one line says why.
+
+    The task that runs the query hears of it first. It may want to evaluate the row again.
+    """
 
     query_id: str
+    step: str = ""
+    columns: tuple[Column, ...] = ()
 
-    def __call__(self, expression: str, error: Exception) -> None:
+    def __call__(self, expression: str, error: Exception, row: Sequence[Any]) -> None:
+        report_failure(ExpressionFailure(self.step, expression, error, self._named(row)))
         logging.getLogger(PROCESSING_LOG).error(
             "query %s: %s failed: %s: %s", self.query_id, expression, type(error).__name__, error
         )
+
+    def drop(self, expression: str, reason: str, row: Sequence[Any]) -> None:
+        """Tell the task that a row is dropped because of the value of an expression."""
+        report_failure(ExpressionFailure(self.step, expression, reason, self._named(row)))
+
+    def _named(self, row: Sequence[Any]) -> dict[str, Any]:
+        """Return the columns of the row that have a value, by name."""
+        pairs = zip(self.columns, row, strict=False)
+        return {column.name: value for column, value in pairs if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +82,8 @@ class Lowering:
     #: The steps that read a topic; several may read the same one.
     sources: tuple[SourceStep, ...] = ()
     builder: StreamsBuilder = field(default_factory=StreamsBuilder)
+    #: The name of the step that is being lowered.
+    step: str = ""
     #: The stream of each source that has been read so far.
     streams: dict[str, KStream[Any, Any]] = field(default_factory=dict)
 
@@ -77,12 +95,12 @@ class Lowering:
         for _ in range(count):
             self.builder._graph.names.new_processor_name("KSTREAM-")
 
+    def log(self, columns: tuple[Column, ...]) -> ProcessingLog:
+        return ProcessingLog(self.query_id, self.step, columns)
+
     def scope(self, columns: tuple[Column, ...]) -> Scope:
         return Scope(
-            columns,
-            self.environment.functions,
-            self.environment.types,
-            log=ProcessingLog(self.query_id),
+            columns, self.environment.functions, self.environment.types, log=self.log(columns)
         )
 
     def function(self, expression: Expression, columns: tuple[Column, ...]) -> Callable[[Row], Any]:

@@ -23,8 +23,9 @@ from penstock.sql.expressions.over_rows import (
 )
 from penstock.sql.functions.table_functions import explode
 from penstock.sql.planner.lowering.column_forms import rows_in
-from penstock.sql.planner.lowering.context import Lowering, ProcessingLog, Row, RowFunction
+from penstock.sql.planner.lowering.context import Lowering, Row, RowFunction
 from penstock.sql.planner.steps import ExplodeStep
+from penstock.sql.syntax.format_expression import format_expression
 
 #: How many values each row has, and all of them in a column for each function.
 Exploded = tuple[Places, Sequence[Items]]
@@ -115,14 +116,14 @@ def _rows_of(call: FunctionCall, step: ExplodeStep, lowering: Lowering) -> RowFu
         call.name, [argument.type for argument in arguments]
     )
     evaluators = [argument.evaluate for argument in arguments]
-    log = ProcessingLog(lowering.query_id)
+    log, text = scope.log, format_expression(call)
 
     def rows(row: Row) -> list[Any]:
         try:
             return list(function(*(evaluate(row) for evaluate in evaluators)) or ())
         # Whatever a user's function does, a bad record must not stop the query.
         except Exception as error:  # noqa: BLE001
-            log(call.name, error)
+            log(text, error, row)
             return []
 
     used = frozenset[int]().union(*(places_used(each, scope) for each in call.arguments))
