@@ -11,6 +11,7 @@ import typer
 import penstock
 from penstock.cli.broker import app as broker
 from penstock.cli.command_group import CommandGroup
+from penstock.cli.connect import app as connect
 from penstock.cli.consume import consume
 from penstock.cli.demo.command import demo
 from penstock.cli.describe import describe
@@ -48,6 +49,7 @@ app.add_typer(server, name="server")
 app.command()(plan)
 app.command()(reset)
 app.add_typer(broker, name="broker")
+app.add_typer(connect, name="connect")
 app.command()(registry)
 app.add_typer(topics, name="topics")
 app.command()(produce)
