@@ -8,7 +8,13 @@ from typing import Any
 from tests.architecture.source import ROOT
 
 API_TEXT = ROOT / "tests" / "golden" / "public_api.txt"
-MODULES = ("penstock", "penstock.errors", "penstock.testing", "penstock.testing.strategies")
+MODULES = (
+    "penstock",
+    "penstock.client",
+    "penstock.errors",
+    "penstock.testing",
+    "penstock.testing.strategies",
+)
 
 
 def public_api() -> str:

@@ -6,7 +6,13 @@ import inspect
 
 import pytest
 
-PUBLIC_MODULES = ("penstock", "penstock.sql", "penstock.errors", "penstock.testing")
+PUBLIC_MODULES = (
+    "penstock",
+    "penstock.sql",
+    "penstock.client",
+    "penstock.errors",
+    "penstock.testing",
+)
 
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)

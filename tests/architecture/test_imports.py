@@ -10,11 +10,14 @@ from types import ModuleType
 import pytest
 
 import penstock
+import penstock.client
 import penstock.sql
 from tests.architecture.source import PACKAGE, imported, modules, relative, tree, within
 
 SPARK = frozenset({"py4j", "pyspark"})
-WEB = frozenset({"aiohttp", "fastapi", "flask", "httpx", "starlette", "tornado", "uvicorn"})
+WEB = frozenset(
+    {"aiohttp", "fastapi", "flask", "httpx", "httpx2", "starlette", "tornado", "uvicorn"}
+)
 TERMINAL = frozenset({"click", "rich", "typer"})
 UNREPEATABLE = frozenset({"random", "secrets", "socket", "time", "uuid"})
 
@@ -29,7 +32,7 @@ def loaded_by(statement: str) -> set[str]:
     return set(found.stdout.split())
 
 
-@pytest.mark.parametrize("package", ["penstock", "penstock.sql"])
+@pytest.mark.parametrize("package", ["penstock", "penstock.sql", "penstock.client"])
 def test_importing_a_package_stays_light(package: str) -> None:
     """Every command and every Spark worker pays for what the import of a package imports."""
     loaded = loaded_by(f"import {package}")
@@ -53,7 +56,7 @@ def test_engine_that_only_plans_loads_nothing_that_runs_queries() -> None:
     assert {"rocksdict", "penstock.kernel.task", "penstock.kafka.embedded"} & loaded == set()
 
 
-@pytest.mark.parametrize("package", [penstock, penstock.sql])
+@pytest.mark.parametrize("package", [penstock, penstock.sql, penstock.client])
 def test_public_names_are_where_their_package_looks_for_them(package: ModuleType) -> None:
     """A package loads a name from the module that type checkers take it from."""
     tree = ast.parse(Path(package.__file__ or "").read_text(encoding="utf-8"))
@@ -113,3 +116,9 @@ def test_no_module_has_to_be_imported_before_another() -> None:
     # It imports every executor, by name.
     graph["penstock.kernel.registry"] |= {n for n in files if ".kernel.operators." in n}
     TopologicalSorter(graph).prepare()
+
+
+def test_rows_of_the_client_load_neither_arrow_nor_pandas_nor_polars() -> None:
+    """Who only reads rows does not wait for the libraries of those who want tables."""
+    tops = {n.partition(".")[0] for n in loaded_by("from penstock.client import Client, Row")}
+    assert {"pyarrow", "pandas", "polars", "numpy", "lark"} & tops == set()

@@ -13,6 +13,7 @@ from penstock.cli.broker import app as broker
 from penstock.cli.command_group import CommandGroup
 from penstock.cli.connect import app as connect
 from penstock.cli.consume import consume
+from penstock.cli.datagen.command import datagen
 from penstock.cli.demo.command import demo
 from penstock.cli.describe import describe
 from penstock.cli.doctor import doctor
@@ -54,6 +55,7 @@ app.command()(registry)
 app.add_typer(topics, name="topics")
 app.command()(produce)
 app.command()(consume)
+app.command()(datagen)
 app.command()(describe)
 app.command()(capture)
 app.command()(diff)

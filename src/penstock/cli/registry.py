@@ -11,7 +11,7 @@ import typer
 
 from penstock.cli.connection import BootstrapOption, CommandConfigOption, client_settings
 from penstock.cli.output import JsonOption, print_done, print_json, print_note
-from penstock.cli.sql.commands import needing_sql
+from penstock.cli.sql.needed import needing_sql
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:

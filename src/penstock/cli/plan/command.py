@@ -15,7 +15,9 @@ from penstock.cli.plan.report import Entry, new_entry, summary
 from penstock.cli.plan.stored import PlanReader
 from penstock.cli.program import load_program
 from penstock.cli.run import merged_settings
-from penstock.cli.sql.commands import DefineOption, ExtensionsOption, needing_sql, pairs
+from penstock.cli.sql.commands import DefineOption, ExtensionsOption
+from penstock.cli.sql.needed import needing_sql
+from penstock.cli.sql.pairs import pairs
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
 from penstock.runtime.settings import plan_fingerprint
 

@@ -1,19 +1,27 @@
-"""``penstock sql``: scripts of SQL, run on Spark or tested in this process."""
+"""``penstock sql``: the prompt of a server; scripts, run on Spark or tested in this process."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from penstock.cli.connection import BootstrapOption
+from penstock.cli.migrations.commands import app as migrations
 from penstock.cli.output import JsonOption
-from penstock.extras import needing
+from penstock.cli.sql.default_command import DefaultCommandGroup
+from penstock.cli.sql.needed import needing_sql
+from penstock.cli.sql.pairs import pairs
 
-app = typer.Typer(no_args_is_help=True, help="Run and test scripts of SQL (ksqlDB's dialect).")
+__all__ = ["ConfigOption", "DefineOption", "ExtensionsOption", "app", "needing_sql", "pairs"]
+
+app = typer.Typer(
+    cls=DefaultCommandGroup,
+    help="Type SQL (ksqlDB's dialect), or run and test scripts of it."
+    " Without a command it is the prompt: penstock sql [URL].",
+)
+app.add_typer(migrations, name="migrations")
 
 DefineOption = Annotated[
     list[str] | None,
@@ -34,6 +42,90 @@ ExtensionsOption = Annotated[
         help="Python files with @udf, @udaf and @udtf functions.",
     ),
 ]
+
+
+@app.command()
+def prompt(
+    url: Annotated[
+        str | None,
+        typer.Argument(metavar="[URL]", help="The server; without one, a server in this process."),
+    ] = None,
+    execute: Annotated[
+        list[str] | None,
+        typer.Option("--execute", "-e", metavar="SQL", help="Run these statements and leave."),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", "-f", metavar="FILE", help="Run a file and leave; - is stdin."),
+    ] = None,
+    define: DefineOption = None,
+    config_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--config-file",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Properties of all statements, as name=value lines.",
+        ),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", metavar="FORMAT", help="tabular or json.")
+    ] = "tabular",
+    row_limit: Annotated[
+        int | None,
+        typer.Option("--query-row-limit", min=1, metavar="ROWS", help="End queries after these."),
+    ] = None,
+    timeout: Annotated[
+        int | None,
+        typer.Option("--query-timeout", min=1, metavar="MS", help="End queries after this time."),
+    ] = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", help="User of the server.")] = None,
+    password: Annotated[
+        str | None,
+        typer.Option("--password", "-p", envvar="PENSTOCK_SQL_PASSWORD", help="Its password."),
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option("--token", envvar="PENSTOCK_SQL_TOKEN", help="Bearer token of the server."),
+    ] = None,
+    ca: Annotated[
+        Path | None,
+        typer.Option("--ca", metavar="FILE", exists=True, help="Certificates to check TLS with."),
+    ] = None,
+    embedded: Annotated[
+        bool, typer.Option("--embedded", help="Start a server here, even if one is running.")
+    ] = False,
+    bootstrap: BootstrapOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Type SQL and see the answers; the same without this word: penstock sql [URL].
+
+    Statements of -e, -f or a pipe are run instead, up to the first that fails (exit 1). Without
+    URL the server at 127.0.0.1:8088 is used if there is one, else one is started in this process.
+    """
+    if output.lower() not in ("tabular", "json"):
+        raise typer.BadParameter(f"{output!r} is neither tabular nor json", param_hint="--output")
+    if user is not None and password is None:
+        password = typer.prompt("Password", hide_input=True, err=True)
+    command = needing_sql("penstock.cli.sql.prompt.command")
+    login = {"user": user, "password": password, "token": token, "ca": ca}
+    raise typer.Exit(
+        command.run_command(
+            url=url,
+            execute=execute or (),
+            file=file,
+            variables=pairs("--define", define),
+            config_file=config_file,
+            output_format=output.lower(),
+            rows=row_limit,
+            seconds=None if timeout is None else timeout / 1000,
+            login={name: value for name, value in login.items() if value is not None},
+            is_embedded=embedded,
+            settings=pairs("--config", config),
+            bootstrap=bootstrap,
+        )
+    )
 
 
 @app.command()
@@ -123,24 +215,3 @@ def check(
         as_json=as_json,
     )
     raise typer.Exit(0 if is_passed else 1)
-
-
-def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
-    """Cut ``NAME=VALUE`` texts; anything else is misuse."""
-    found = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=option)
-        found[name] = value
-    return found
-
-
-def needing_sql(module: str) -> Any:
-    """Import what needs the extra; the other commands work without it.
-
-    Raises:
-        MissingExtraError: ``missing-extra`` with the command that installs it.
-    """
-    with needing("sql", "SQL"):
-        return importlib.import_module(module)

@@ -1,0 +1,23 @@
+"""A group of commands, one of which is meant if none is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+_DEFAULT = "prompt"
+
+
+class DefaultCommandGroup(TyperGroup):
+    """Run ``prompt`` unless the first argument names another command.
+
+    So ``penstock sql``, ``penstock sql http://host:8088`` and ``penstock sql -e "..."`` open the
+    prompt, and ``penstock sql run FILE`` runs a script.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command before arguments that name none."""
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = [_DEFAULT, *args]
+        return super().parse_args(ctx, args)

@@ -1,0 +1,61 @@
+"""A server for the prompt in this process, for users who have none."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from penstock.cli.output import err
+from penstock.cli.private_broker import new_broker
+from penstock.cli.quiet import java_log
+from penstock.cli.run import project_broker
+from penstock.cli.sql.prompt.screen import Screen
+from penstock.config import BOOTSTRAP_SERVERS, SERVER_LISTEN
+from penstock.errors import StreamsError
+
+
+@contextmanager
+def embedded_server(
+    settings: Mapping[str, Any], bootstrap: str | None, screen: Screen
+) -> Iterator[str]:
+    """Start a server on a free port and yield its address; it ends with the ``with`` block.
+
+    Its Kafka is the one that the settings or ``bootstrap`` name, or the project's broker, or else
+    a private one that is gone afterwards.
+
+    Raises:
+        StreamsError: ``missing-extra``: the packages of the server are not installed.
+    """
+    given: dict[str, Any] = {**project_broker(), **settings}
+    if bootstrap is not None:
+        given[BOOTSTRAP_SERVERS.name] = bootstrap
+    with ExitStack() as stack:
+        if not given.get(BOOTSTRAP_SERVERS.name):
+            here, line = stack.enter_context(new_broker())
+            line.stop()
+            given |= here
+        # Spark starts with the first query, and its Java writes to standard error from then on.
+        stack.enter_context(stack.enter_context(java_log()).taking_stderr())
+        with err().status("starting a server in this process"):
+            server = _start(given)
+        stack.callback(server.close)
+        screen.note(
+            f"no server was named: one runs in this process, with Kafka at"
+            f" {given[BOOTSTRAP_SERVERS.name]}, and ends with it"
+        )
+        yield server.url
+
+
+def _start(settings: dict[str, Any]) -> Any:
+    """Start a server on a free port of the loopback address."""
+    try:
+        composition = importlib.import_module("penstock.server.composition")
+    except ModuleNotFoundError as error:
+        raise StreamsError(
+            "missing-extra",
+            f"a server needs the package {error.name!r}, which is not installed",
+            fix="pip install 'penstock[sql,server]', or name a server: penstock sql URL",
+        ) from None
+    return composition.new_server({SERVER_LISTEN.name: "127.0.0.1:0", **settings}).start()
