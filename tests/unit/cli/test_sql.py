@@ -3,6 +3,7 @@
 Exercises ``cli.output``, ``sql.test``, ``sql.assertions``, ``sql.records`` and ``sql.script``.
 """
 
+import importlib
 import json
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
     def fail(name: str) -> None:
         raise ModuleNotFoundError(name="prompt_toolkit")
 
-    monkeypatch.setattr(command.importlib, "import_module", fail)
+    monkeypatch.setattr(importlib, "import_module", fail)
     with pytest.raises(MissingExtraError, match="'prompt_toolkit'") as failure:
         command.needing_sql("penstock.cli.sql.run")
     assert failure.value.fix == "pip install 'penstock-streams[sql]'"
