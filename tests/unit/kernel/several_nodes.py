@@ -68,6 +68,7 @@ class SeveralNodes:
             changelog=lambda name: None,
             cache=RecordCache(cache_bytes) if cache_bytes else None,
         )
+        self.specs = {spec.name: spec for spec in stores}
         self.stores: dict[str, Any] = {spec.name: open_store(spec, environment) for spec in stores}
         self._nodes = {node.name: node for node in nodes}
         self.executors: dict[str, Executor[Any]] = {
@@ -112,6 +113,9 @@ class SeveralNodes:
 
     def store(self, name: str) -> Any:
         return self.stores[name]
+
+    def store_spec(self, name: str) -> StoreSpec:
+        return self.specs[name]
 
     def value_getter(self, table: str) -> ValueGetter:
         return value_getter_for(self, table)

@@ -78,6 +78,7 @@ class SingleNode:
             changelog=lambda name: None,
             cache=RecordCache(cache_bytes) if cache_bytes else None,
         )
+        self.specs = {spec.name: spec for spec in specs}
         self.stores: dict[str, Any] = {spec.name: open_store(spec, environment) for spec in specs}
         self.executor: Executor[Any] = executor_for(node)(node, self)
         self.executor.forward = self._capture(None)
@@ -125,6 +126,9 @@ class SingleNode:
 
     def store(self, name: str) -> Any:
         return self.stores[name]
+
+    def store_spec(self, name: str) -> StoreSpec:
+        return self.specs[name]
 
     def value_getter(self, table: str) -> Any:
         raise NotImplementedError

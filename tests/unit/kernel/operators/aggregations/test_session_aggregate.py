@@ -170,6 +170,7 @@ def test_a_jump_of_time_loses_sessions_that_the_store_no_longer_has() -> None:
     node = start(emit_final=True, retention_ms=10)
     node.pipe("k", "1", 10)
     assert node.pipe("k", "2", 500) == []
+    assert node.drops == ["expired-before-emission"]
 
 
 def test_final_sessions_wait_for_the_emit_interval_of_the_wall_clock() -> None:
