@@ -56,6 +56,6 @@ def _start(settings: dict[str, Any]) -> Any:
         raise StreamsError(
             "missing-extra",
             f"a server needs the package {error.name!r}, which is not installed",
-            fix="pip install 'penstock[sql,server]', or name a server: penstock sql URL",
+            fix="pip install 'penstock-streams[sql,server]', or name a server: penstock sql URL",
         ) from None
     return composition.new_server({SERVER_LISTEN.name: "127.0.0.1:0", **settings}).start()
