@@ -349,7 +349,8 @@ def _canonical(value: Any) -> str:
         case list():
             return f"[{', '.join(map(_canonical, value))}]"
         case dict():
-            kept = {name: item for name, item in value.items() if name != "tombstone"}
+            # A row that is no tombstone may say so, or say nothing.
+            kept = {n: item for n, item in value.items() if n != "tombstone" or item}
             pairs = sorted((name, _canonical(item)) for name, item in kept.items())
             return f"{{{', '.join(f'{name}: {item}' for name, item in pairs)}}}"
         case _:

@@ -1,4 +1,4 @@
-"""How the server runs statements about connectors; ``penstock.server.connect`` knows how."""
+"""How the server runs statements about connectors: through whatever speaks to Kafka Connect."""
 
 from __future__ import annotations
 

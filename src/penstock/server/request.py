@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.errors import PenstockError
 from penstock.model.sql.errors import SqlError
@@ -35,6 +35,8 @@ from penstock.sql.syntax.parser import StatementText, parse_statement, split_sta
 
 if TYPE_CHECKING:
     from penstock.server.node import ServerNode
+
+T = TypeVar("T")
 
 _SESSION = (admin.SetProperty, admin.UnsetProperty, admin.Define, admin.Undefine)
 _LISTING = (admin.Show, admin.DescribeSource, admin.DescribeAll, admin.DescribeFunction)
@@ -185,7 +187,7 @@ class Request:
             self._properties,
         )
 
-    def _guarded(self, piece: StatementText, work: Any) -> Any:
+    def _guarded(self, piece: StatementText, work: Callable[[], T]) -> T:
         try:
             return work()
         except PenstockError as error:
@@ -235,10 +237,8 @@ class Request:
                 statement=shown_text(piece.text),
             )
         settings = {**self._node.options.settings, **self._properties}
-        found: Entity = self._guarded(
-            piece, lambda: connectors.execute(statement, shown_text(piece.text), settings)
-        )
-        return found
+        shown = shown_text(piece.text)
+        return self._guarded(piece, lambda: connectors.execute(statement, shown, settings))
 
     # Commands
 

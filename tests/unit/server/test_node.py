@@ -1,6 +1,7 @@
 """One node: statements become commands, commands become the catalog, and the catalog queries.
 
-Exercises ``server.applying``, ``server.request``, ``server.options`` and ``server.node``.
+Exercises ``server.applying``, ``server.request``, ``server.options``, ``server.node`` and
+``server.host``.
 """
 
 from __future__ import annotations

@@ -99,7 +99,8 @@ def _topics(*, is_all: bool) -> Callable[[str, Facts, bool], Entity]:
 
 
 def _properties(sql: str, facts: Facts, is_extended: bool) -> Entity:
-    rows, given, defaults = [], [], []
+    rows: list[Entity] = []
+    defaults: list[str] = []
     for name, value, is_given in property_rows(dict(facts.settings)):
         rows.append(
             {
@@ -110,7 +111,8 @@ def _properties(sql: str, facts: Facts, is_extended: bool) -> Entity:
                 "level": "QUERY" if name.removeprefix(STREAMS_PREFIX) in SETTINGS else "SERVER",
             }
         )
-        (given if is_given else defaults).append(name)
+        if not is_given:
+            defaults.append(name)
     overwritten = sorted(facts.overrides)
     return entity(
         "properties", sql,

@@ -1,7 +1,7 @@
 """The endpoints over real HTTP: ksqlDB's JSON, codes, media types, and who may do what.
 
 Exercises ``server.application``, ``rest.replies``, ``rest.statement_routes``, ``rest.info_routes``,
-``security.guard`` and ``server.metrics``.
+``security.guard``, ``server.metrics`` and ``serving.http_server``.
 """
 
 from __future__ import annotations
