@@ -19,6 +19,7 @@ _CODES = {
     40300: "forbidden",
     40301: "forbidden-kafka-access",
     40400: "not-found",
+    41700: "assertion-failed",
     42900: "too-many-requests",
     50000: "server-error",
     50300: "server-not-ready",
@@ -38,7 +39,9 @@ _FIXES = {
     "forbidden": "ask for a role that may do this",
     "query-endpoint": "use execute_query or stream_query for SELECT",
 }
-_PLACE = re.compile(r"line (\d+)(?:, column |:)(\d+)")
+#: Penstock's server names its own code and its place, ksqlDB's only the place.
+_NAMED_CODE = re.compile(r"\[([a-z][\w-]*)\] ")
+_PLACE = re.compile(r"(?:\n  at:  |^)line (\d+)(?:, column |:)(\d+)(?:: ?)?")
 
 
 class ClientError(PenstockError):
@@ -53,7 +56,8 @@ class RequestRefusedError(ClientError):
     """The server answered with an error.
 
     ``error_code`` is ksqlDB's number (40001 for a bad statement), ``status`` the HTTP status,
-    ``statement`` the text that was refused, ``entities`` the results of the statements before it.
+    ``statement`` the text that was refused, ``place`` the line and column in it, both from 1, if
+    the server names them, ``entities`` the results of the statements before it.
     """
 
     def __init__(
@@ -66,19 +70,15 @@ class RequestRefusedError(ClientError):
         status: int = 0,
         statement: str | None = None,
         entities: Sequence[Mapping[str, Any]] = (),
+        place: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(code, message, fix, at)
-        self.args = (code, message, fix, at, error_code, status, statement, entities)
+        self.args = (code, message, fix, at, error_code, status, statement, entities, place)
         self.error_code = error_code
         self.status = status
         self.statement = statement
         self.entities = tuple(entities)
-
-    @property
-    def place(self) -> tuple[int, int] | None:
-        """Return line and column in the statement, both from 1, if the message names them."""
-        found = _PLACE.search(self.message)
-        return None if found is None else (int(found[1]), int(found[2]))
+        self.place = place
 
     def __str__(self) -> str:
         lines = [f"[{self.code}] {self.message}"]
@@ -111,17 +111,24 @@ def refusal(status: int, body: Any, statement: str | None = None) -> RequestRefu
     """Return the error for an answer: ksqlDB's error object, or anything else as text."""
     data = body if isinstance(body, Mapping) else {}
     number = int(data.get("error_code") or status * 100)
-    code = code_of(number)
-    text = data.get("message") or (body if isinstance(body, str) else "")
+    given = str(data.get("message") or (body if isinstance(body, str) else "")).strip()
+    text, _, fix = given.partition("\n  fix: ")
+    place = _PLACE.search(text)
+    if place is not None:
+        # Lines below the place show the statement, which the caller has.
+        text = text[: place.start()] or text[place.end() :]
+    named = _NAMED_CODE.match(text)
+    code = named[1] if named else code_of(number)
     return RequestRefusedError(
         code,
-        str(text).strip() or f"the server answered with status {status}",
-        _FIXES.get(code),
+        text[named.end() if named else 0 :] or f"the server answered with status {status}",
+        fix.partition("\n")[0] or _FIXES.get(code),
         None,
         number,
         status,
         data.get("statementText") or statement,
         data.get("entities") or (),
+        None if place is None else (int(place[1]), int(place[2])),
     )
 
 

@@ -58,11 +58,30 @@ def test_answer_that_is_not_json_is_said_so() -> None:
 
 
 def test_error_keeps_everything_when_it_is_pickled() -> None:
-    error = refusal(400, {"error_code": 40001, "message": "line 2, column 3: no", "entities": [{}]})
+    error = refusal(400, {"error_code": 40001, "message": "line 2:3: no", "entities": [{}]})
     copy = pickle.loads(pickle.dumps(error))
+    assert copy.message == "no"
     assert (copy.place, copy.error_code, copy.entities) == ((2, 3), 40001, ({},))
     insert = InsertError("bad-request", "no", None, "row 3", 3, 40000)
     assert pickle.loads(pickle.dumps(insert)).seq == 3
+
+
+def test_message_of_the_server_is_cut_into_its_parts() -> None:
+    """Penstock's own server sends its code, the place and the fix in one text."""
+    message = (
+        "[unexpected-token] unexpected 'FORM'\n  at:  line 1, column 10\n"
+        "       SELECT * FORM a;\n                ^^^^\n  fix: use FROM\n  fix: use FROM"
+    )
+    error = refusal(400, {"error_code": 40001, "message": message}, "SELECT * FORM a;")
+    assert (error.code, error.message, error.fix, error.place) == (
+        "unexpected-token", "unexpected 'FORM'", "use FROM", (1, 10),
+    )  # fmt: skip
+    assert str(error).splitlines() == [
+        "[unexpected-token] unexpected 'FORM'",
+        "  statement: SELECT * FORM a;",
+        "  fix: use FROM",
+    ]
+    assert refusal(503, None).message == "the server answered with status 503"
 
 
 def test_values_of_rows_become_json() -> None:

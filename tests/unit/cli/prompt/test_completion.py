@@ -24,7 +24,7 @@ from tests.unit.client.fake_server import FakeServer, Source, running
 WORDS = CatalogWords(
     streams={"ORDERS": {"ORDER_ID": "BIGINT", "my col": "STRING"}},
     tables={"USERS": {"USER_ID": "STRING", "REGION": "STRING"}},
-    functions={"UCASE": "scalar", "COUNT": "aggregate"},
+    functions={"UCASE": "scalar function", "COUNT": "aggregate function"},
     topics=("orders", "my-topic"),
     queries=("CTAS_T_1",),
     connectors=("pg",),

@@ -108,6 +108,7 @@ def test_error_points_at_its_place(desk: Desk) -> None:
     assert not desk.session.run("SELECT * FROM foo;")
     text = desk.text()
     assert "[bad-statement] FOO does not exist" in text
+    assert "✓" not in text
     assert "  1 | SELECT * FROM foo;\n    |               ^^^" in text
 
 

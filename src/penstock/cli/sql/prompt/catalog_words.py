@@ -86,7 +86,7 @@ def _sources(client: Client, known: CatalogWords) -> tuple[Any, Any]:
 
 def _functions(client: Client) -> dict[str, str]:
     try:
-        return {each.name: each.kind.lower() for each in client.list_functions()}
+        return {each.name: f"{each.kind.lower()} function" for each in client.list_functions()}
     except PenstockError:
         return {}
 

@@ -174,7 +174,7 @@ def _greet(session: SqlSession) -> None:
         return
     screen.note(
         f"penstock {penstock.__version__}, server {info.version} at {session.url}"
-        f" ({info.service_id}, {info.status}). Type help for commands, exit to leave."
+        f" ({info.service_id}, {info.status})\ntype help for commands, exit to leave"
     )
 
 

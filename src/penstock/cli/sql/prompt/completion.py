@@ -172,7 +172,7 @@ def _matching(word: str, offers: Iterable[Offer]) -> Iterator[Completion]:
             continue
         if text.startswith(wanted):
             found.append((0, offer.rank, len(text), text, offer))
-        elif len(wanted) > 1 and _has_letters(wanted, text):
+        elif len(wanted) > 1 and _is_near(wanted, text, offer.meta):
             found.append((1, offer.rank, len(text), text, offer))
         else:
             continue
@@ -185,9 +185,20 @@ def _matching(word: str, offers: Iterable[Offer]) -> Iterator[Completion]:
         yield Completion(text, start_position=-len(word), display_meta=offer.meta)
 
 
-def _has_letters(wanted: str, text: str) -> bool:
+def _is_near(wanted: str, text: str, meta: str) -> bool:
+    """Return whether a name has the letters: in order, for a function side by side.
+
+    A keyword is known by its beginning, or it would be in the way of names.
+    """
+    if meta in _WORDS:
+        return False
+    if meta.endswith(" function"):
+        return wanted in text
     letters = iter(text)
     return all(letter in letters for letter in wanted)
+
+
+_WORDS = ("keyword", "statement", "command", "list", "")
 
 
 def _quoted(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -14,6 +15,8 @@ from penstock.cli.run import project_broker
 from penstock.cli.sql.prompt.screen import Screen
 from penstock.config import BOOTSTRAP_SERVERS, SERVER_LISTEN
 from penstock.errors import StreamsError
+
+_HOST = "127.0.0.1"
 
 
 @contextmanager
@@ -58,4 +61,8 @@ def _start(settings: dict[str, Any]) -> Any:
             f"a server needs the package {error.name!r}, which is not installed",
             fix="pip install 'penstock-streams[sql,server]', or name a server: penstock sql URL",
         ) from None
-    return composition.new_server({SERVER_LISTEN.name: "127.0.0.1:0", **settings}).start()
+    # The server tells others its port, so it is chosen before.
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        port = probe.getsockname()[1]
+    return composition.new_server({SERVER_LISTEN.name: f"{_HOST}:{port}", **settings}).start()

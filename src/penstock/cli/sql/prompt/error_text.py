@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -12,59 +11,27 @@ from penstock.errors import PenstockError
 from penstock.model.sql.errors import SqlError
 
 _WORD = re.compile(r"[\w`'\"$]+|.")
-#: ksqlDB puts the place before its message; the caret says the same.
-_PLACE_PREFIX = re.compile(r"^line \d+:\d+: ?")
-_CODE = re.compile(r"\[([\w-]+)\] ")
-_CARETS = re.compile(r"\^+")
 
 
 def error_text(error: PenstockError, statement: str | None = None) -> Text:
     """Return an error in red, with a caret below the place that it names."""
-    if isinstance(error, RequestRefusedError):
-        return _refusal(error, statement)
-    first, *rest = str(error).split("\n  fix: ", 1)
-    text = Text(first, style="red")
-    for fix in rest:
+    if not isinstance(error, RequestRefusedError):
+        first, *rest = str(error).split("\n  fix: ", 1)
+        return _with_fix(Text(first, style="red"), *rest)
+    text = Text(f"[{error.code}] {error.message}", style="red")
+    sql = error.statement or statement
+    if sql and error.place is not None:
+        text.append("\n").append(caret_text(sql, *error.place))
+    return _with_fix(text, error.fix)
+
+
+def _with_fix(text: Text, fix: str | None = None) -> Text:
+    if fix:
         text.append("\n  fix: ", style="bold").append(fix, style="not bold default")
     return text
 
 
-def _refusal(error: RequestRefusedError, statement: str | None) -> Text:
-    parts = _MessageParts.of(error)
-    text = Text(f"[{parts.code}] {parts.text}", style="red")
-    sql = error.statement or statement
-    if sql and error.place is not None:
-        text.append("\n").append(caret_text(sql, *error.place, parts.caret_width))
-    if parts.fix:
-        text.append("\n  fix: ", style="bold").append(parts.fix, style="not bold default")
-    return text
-
-
-@dataclass(frozen=True, slots=True)
-class _MessageParts:
-    """A message of the server, cut: ``[code] text``, lines with the place, ``fix: ...``."""
-
-    code: str
-    text: str
-    fix: str | None
-    caret_width: int | None
-
-    @staticmethod
-    def of(error: RequestRefusedError) -> _MessageParts:
-        body, _, fix = error.message.partition("\n  fix: ")
-        body, _, place = body.partition("\n  at:  line ")
-        carets = _CARETS.search(place)
-        named = _CODE.match(body)
-        text = _PLACE_PREFIX.sub("", body[named.end() :] if named else body)
-        return _MessageParts(
-            named[1] if named else error.code,
-            text.rstrip(),
-            fix.strip() or error.fix,
-            len(carets[0]) if carets else None,
-        )
-
-
-def caret_text(sql: str, line: int, column: int, width: int | None = None) -> Text:
+def caret_text(sql: str, line: int, column: int) -> Text:
     r"""Return the line of a statement with carets under the word at a column.
 
     >>> print(caret_text("SELECT *\nFORM orders;", 2, 1))
@@ -76,7 +43,7 @@ def caret_text(sql: str, line: int, column: int, width: int | None = None) -> Te
         return Text("")
     shown = lines[line - 1].rstrip("\r")
     found = _WORD.match(shown, column - 1) if column <= len(shown) else None
-    width = width or (len(found[0]) if found else 1)
+    width = len(found[0]) if found else 1
     # Tabs stay tabs, so that the caret is below the right column.
     lead = "".join("\t" if c == "\t" else " " for c in shown[: column - 1])
     number = str(line)

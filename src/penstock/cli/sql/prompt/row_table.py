@@ -179,7 +179,7 @@ def _shared_widths(columns: Sequence[Column], width: int | None) -> list[int]:
     return widths
 
 
-_MAX_WIDTH = 60
+_MAX_WIDTH = 40
 _TYPE_WIDTHS: dict[SqlType, int] = {
     BOOLEAN: 5,
     INTEGER: 8,

@@ -45,8 +45,10 @@ class Screen:
 
     def print(self, what: RenderableType) -> None:
         """Print something for people to read."""
+        is_text = isinstance(what, str | Text)
         for console in self._consoles():
-            console.print(what, soft_wrap=isinstance(what, str | Text))
+            # A pipe gets the lines as they are; a terminal breaks them between words.
+            console.print(what, soft_wrap=is_text and not console.is_terminal)
 
     def json(self, value: Any) -> None:
         """Print one JSON document: on one line, except in a terminal."""

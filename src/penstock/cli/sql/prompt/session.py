@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
 from penstock.cli.sql.files import read_text
 from penstock.cli.sql.prompt.entities import shown
 from penstock.cli.sql.prompt.query_view import QueryLimits, QueryView
@@ -140,6 +142,9 @@ class SqlSession:
             case Kind.STATEMENT:
                 entities = self._client_for_statement().entities(text, self.properties)
                 self._print_entities(entities)
+                # INSERT VALUES has no entity; a user sees that it is done, a pipe needs no word.
+                if not entities and self.screen.is_terminal and not self.screen.is_json:
+                    self.screen.print(Text("✓", style="green"))
                 self.on_change()
 
     def run_script(self, file: Path) -> None:
