@@ -39,11 +39,13 @@ class Session:
             env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}"},
         )  # fmt: skip
         self.lines: list[str] = []
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        self.lines.extend(iter(self.process.stdout.readline, ""))
+        with self.process.stdout as output:
+            self.lines.extend(iter(output.readline, ""))
 
     def wait_for(self, text: str, times: int = 1, within_s: float = 120) -> None:
         deadline = time.monotonic() + within_s
@@ -55,6 +57,12 @@ class Session:
     def end(self) -> None:
         self.process.send_signal(signal.SIGINT)
         assert self.process.wait(120) == 0, "".join(self.lines)
+
+    def sweep(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._reader.join(30)
 
 
 @pytest.fixture
@@ -79,8 +87,7 @@ def session(
 
     yield write, start, source, sink
     for each in started:
-        if each.process.poll() is None:
-            each.process.kill()
+        each.sweep()
 
 
 def test_edits_run_at_once_and_counts_go_on(

@@ -150,8 +150,7 @@ class KafkaStreams(Asking):
         self._main = threading.Thread(target=self._live, name="penstock-main", daemon=True)
         self._main.start()
         self._has_started.wait()
-        if self.error is not None:
-            raise self.error
+        self._raise_error()
 
     def run(self) -> None:
         """Starts, and returns only when the application has ended; SIGTERM and Ctrl-C close it."""
@@ -159,8 +158,7 @@ class KafkaStreams(Asking):
             if self._state is State.CREATED:
                 self.start()
             self.wait()
-        if self.error is not None:
-            raise self.error
+        self._raise_error()
 
     def run_until_idle(self, timeout: Duration | None = None) -> bool:
         """Processes all that is there and returns; false if the time was not enough."""
@@ -173,9 +171,14 @@ class KafkaStreams(Asking):
             if deadline is not None and time.monotonic() > deadline:
                 return False
             time.sleep(0.05)
-        if self.error is not None:
-            raise self.error
+        self._raise_error()
         return False
+
+    def _raise_error(self) -> None:
+        """Raise what has ended the application; the lines of batches that it passed say nothing."""
+        if self.error is not None:
+            log.debug("the application ended with an error", exc_info=self.error)
+            raise self.error.with_traceback(None)
 
     def _is_idle(self) -> bool:
         """Whether nothing waits, and the first batch, which makes the tasks, has run."""
