@@ -59,8 +59,12 @@ AREAS: dict[str, tuple[str, str, str]] = {
     ),
     "stores": (
         "State stores",
-        "Builders of stores, and values that stores hold.",
-        "Stores ValueAndTimestamp ValueTimestampHeaders AggregationWithHeaders VersionedRecord",
+        "Builders of stores, what processors may do with a store, and values that stores hold.",
+        """
+        Stores KeyValueStore TimestampedKeyValueStore WindowStore SessionStore
+        VersionedKeyValueStore ValueAndTimestamp ValueTimestampHeaders AggregationWithHeaders
+        VersionedRecord
+        """,
     ),
     "serdes": (
         "Serdes",
@@ -106,7 +110,7 @@ AREAS: dict[str, tuple[str, str, str]] = {
         """
         PenstockError TopologyError StreamsError ConfigError SerializationError
         UnavailableError InvalidArgumentError NullArgumentError InvalidStateError
-        UnsupportedOperationError StoreError UnknownStoreError
+        UnsupportedOperationError StoreError UnknownStoreError MissingExtraError
         """,
     ),
 }

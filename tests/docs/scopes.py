@@ -76,6 +76,7 @@ _SOURCES = {
     "accounts": "TABLE accounts (id INT PRIMARY KEY, amount DOUBLE)",
     "country_orders": "STREAM orders (id VARCHAR KEY, country VARCHAR, amount DOUBLE)",
     "copies": "STREAM copies (id VARCHAR KEY, country VARCHAR, amount DOUBLE)",
+    "users_by_id": "TABLE users (id VARCHAR PRIMARY KEY, name VARCHAR)",
     "users": "TABLE users (usr VARCHAR PRIMARY KEY, name VARCHAR)",
 }
 
@@ -87,6 +88,8 @@ _PAGES = {
     "reference/sql/insert.md": "clicks",
     "reference/sql/moments.md": "payments",
     "reference/sql/over.md": "readings orders",
+    "reference/sql/pull-queries.md": "users_by_id",
+    "reference/sql/push-queries.md": "orders",
     "reference/sql/select.md": "clicks accounts",
     "reference/sql/statements.md": "country_orders copies users",
     "reference/sql/union.md": "eu_payments us_payments",

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from penstock.server.rest.openapi import openapi_document as sql_document
 from penstock.serving.openapi import openapi_document
 from tests.docs.pages import DOCS
 
 PAGE = (DOCS / "reference" / "http.md").read_text(encoding="utf-8")
+
+
+SQL_PAGE = (DOCS / "reference" / "sql-server.md").read_text(encoding="utf-8")
+
+
+def test_every_route_of_the_sql_server_is_on_its_page() -> None:
+    """What is behind a parameter of a path has no line of its own."""
+    paths = {re.sub(r"/\{.*", "", path) for path in sql_document()["paths"]}
+    assert [path for path in sorted(paths) if path not in SQL_PAGE] == []
 
 
 def test_every_route_is_on_the_page() -> None:

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from penstock.cli.main import app
-from tests.architecture.source import ROOT
+from tests.architecture.source import PACKAGE, ROOT
 from tests.docs.pages import Block, blocks
 
 PAGES = blocks("sh")
@@ -34,9 +34,10 @@ def test_penstock_commands_parse(page: str) -> None:
 
 
 def test_make_targets_exist() -> None:
-    """A line that begins with make names a target of the Makefile."""
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    """A line that begins with make names a target of the Makefile, here or in a new project."""
+    template = PACKAGE / "cli" / "init" / "template" / "Makefile.txt"
+    makefiles = [file.read_text(encoding="utf-8") for file in (ROOT / "Makefile", template)]
+    targets = set(re.findall(r"^([a-z-]+):", "\n".join(makefiles), re.MULTILINE))
     named = {line.split()[1] for _, line in LINES if re.match(r"make [a-z]", line)}
     assert named <= targets
 
