@@ -51,7 +51,7 @@ class HttpServer:
         name: What is served, for the log.
 
     Raises:
-        ConfigError: ``missing-extra``: the packages of ``penstock-streams[server]`` are not installed.
+        ConfigError: ``missing-extra``: packages of ``penstock-streams[server]`` are missing.
     """
 
     def __init__(
