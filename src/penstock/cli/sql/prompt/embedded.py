@@ -59,7 +59,7 @@ def _start(settings: dict[str, Any]) -> Any:
         raise StreamsError(
             "missing-extra",
             f"a server needs the package {error.name!r}, which is not installed",
-            fix="pip install 'penstock-streams[sql,server]', or name a server: penstock sql URL",
+            fix="install penstock-streams[sql,server], or name a server: penstock sql URL",
         ) from None
     # The server tells others its port, so it is chosen before.
     with socket.socket() as probe:
