@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from penstock.runtime.spark.exchange.stage_request import Endpoint
-from penstock.runtime.spark.worker.process_tree import Process, began
+from penstock.runtime.spark.worker.processes.process_tree import Process, began
 
 SECRET = b"s" * 32
 #: Libraries that start threads when they are imported would forbid a fork.
 _NO_THREADS = {"JE_ARROW_MALLOC_CONF": "background_thread:false", "OMP_NUM_THREADS": "1"}
 _WORKER = """
 import json, sys, threading
-from penstock.runtime.spark.worker.spawn import start_server
+from penstock.runtime.spark.worker.processes.spawn import start_server
 if sys.argv[1] == "threads":
     threading.Thread(target=threading.Event().wait, daemon=True).start()
 print(json.dumps(start_server(bytes.fromhex(sys.argv[2]), 3)), flush=True)

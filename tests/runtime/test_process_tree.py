@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.runtime.spark.worker.process_tree import (
+from penstock.runtime.spark.worker.processes.process_tree import (
     Process,
     began,
     find_executor,
@@ -69,7 +69,7 @@ def test_without_a_jvm_above_there_is_no_executor_to_watch() -> None:
 def test_the_executor_is_the_jvm_above_with_its_own_name_and_host() -> None:
     """Spark tells Python workers nothing; its command line does."""
     code = (
-        "from penstock.runtime.spark.worker.process_tree import find_executor as f;"
+        "from penstock.runtime.spark.worker.processes.process_tree import find_executor as f;"
         "print(*f().process, *f()[1:])"
     )
     # A shell that goes by the name of Java, as its own command line says.

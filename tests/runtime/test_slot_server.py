@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import cloudpickle
 import pytest
 
 from penstock.errors import StreamsError
 from penstock.runtime.spark.exchange.channel import ServerLostError, ask
-from penstock.runtime.spark.exchange.stage_request import Release
+from penstock.runtime.spark.exchange.stage_request import Release, StageRequest
+from penstock.runtime.spark.exchange.ticket import Answer, Stand, Ticket
+from penstock.runtime.spark.worker.slot_server import let_rest
 from tests.runtime.slot_processes import SECRET, Started, executor, happens
 
 
@@ -63,3 +67,62 @@ def test_a_server_without_slots_ends_when_the_last_one_is_closed() -> None:
     with executor() as started:
         asked(started, "close", "app-1-x", 0, Release())
         assert happens(lambda: not started.process.is_alive, within_s=3.0)
+
+
+def ticket(name: str, number: int = 0) -> Ticket:
+    request = StageRequest(batch=1, stage=0, slots=1, clock_ms=0)
+    return Ticket(id=name, kind="run", key="app-1-x", number=number, place=0, request=request)
+
+
+def test_a_beat_says_which_slots_a_server_does_not_have(server: Started) -> None:
+    """The driver then sends the application, once for each slot."""
+    tickets = (ticket("a", 0), ticket("b", 1))
+    unknown = Answer(Stand.UNKNOWN)
+    assert asked(server, "beat", tickets, 5.0) == [("a", unknown), ("b", unknown)]
+
+
+def test_an_application_of_a_pool_that_cannot_be_loaded_fails_alone(server: Started) -> None:
+    """Its ticket has the reason, and the server goes on."""
+    broken = cloudpickle.dumps(Missing())
+    assert asked(server, "learn", ticket("c"), broken) == Answer(Stand.PENDING)
+    stand, error = asked(server, "wait", "app-1-x", 0, "c")
+    assert stand is Stand.FAILED
+    assert "a_module_that_is_not_there" in str(error)
+    assert asked(server, "ping") == server.endpoint
+
+
+def test_a_ticket_that_the_server_does_not_have_cannot_be_waited_for(server: Started) -> None:
+    """The server may have been started again since; the batch runs again."""
+    with pytest.raises(StreamsError) as raised:
+        asked(server, "wait", "app-1-x", 0, "never")
+    assert raised.value.code == "slot-unreachable"
+
+
+class IdleSlot:
+    """A slot that was asked for a batch some seconds ago, and notes whether it rests."""
+
+    number = 0
+
+    def __init__(self, idle_s: float, *, is_busy: bool = False) -> None:
+        self.asked = time.monotonic() - idle_s
+        self.lock = threading.Lock()
+        self.has_rested = False
+        if is_busy:
+            self.lock.acquire()
+
+    def rest(self) -> None:
+        self.has_rested = True
+        raise RuntimeError("an error of a reader ends nothing")
+
+
+@pytest.mark.parametrize(
+    ("idle_s", "is_busy", "rests"), [(60.0, False, True), (0.0, False, False), (60.0, True, False)]
+)
+def test_a_slot_rests_when_no_request_has_come_for_a_while(
+    idle_s: float, is_busy: bool, rests: bool
+) -> None:
+    """A batch that takes long is not an idle slot."""
+    slot = IdleSlot(idle_s, is_busy=is_busy)
+    let_rest(cast("Any", slot))
+    assert slot.has_rested == rests
+    assert slot.lock.locked() == is_busy

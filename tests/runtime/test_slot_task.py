@@ -23,10 +23,10 @@ from penstock.runtime.spark.exchange.stage_request import (
     StageRequest,
 )
 from penstock.runtime.spark.worker import slot_task as module
-from penstock.runtime.spark.worker import spawn
-from penstock.runtime.spark.worker.process_tree import Process, began
+from penstock.runtime.spark.worker.processes import host_registry
+from penstock.runtime.spark.worker.processes.host_registry import Entry, HostRegistry
+from penstock.runtime.spark.worker.processes.process_tree import Process, began
 from penstock.runtime.spark.worker.slot_task import SlotTask
-from penstock.runtime.spark.worker.spawn import Entry, HostRegistry
 from tests.runtime.slot_processes import happens
 
 SECRET = b"s" * 32
@@ -104,7 +104,7 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    monkeypatch.setattr(spawn.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(host_registry.tempfile, "gettempdir", lambda: str(tmp_path))
     made = Host()
     monkeypatch.setattr(module, "start_server", made.start)
     yield made

@@ -99,6 +99,13 @@ COMMIT_INTERVAL_MS = Setting(
 NUM_STREAM_THREADS = Setting(
     "num.stream.threads", at_least(1), 1, "How many tasks run at the same time."
 )
+SLOT_POOL = Setting(
+    "penstock.slot.pool",
+    text,
+    "",
+    "Applications of one process with the same value share slot servers and Spark jobs: for many"
+    " small ones. Empty: an application has its own.",
+)
 REPLICATION_FACTOR = Setting(
     "replication.factor", integer, -1, "Replicas of internal topics; -1 leaves it to the broker."
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from penstock.runtime.spark.worker.spawn import HostRegistry
+from penstock.runtime.spark.worker.processes.host_registry import HostRegistry
 
 _ROOT = Path(__file__).resolve().parents[3]
 #: In the environment of the driver and so of all that it starts, slot processes included.

@@ -28,6 +28,7 @@ class Consumer:
     def __init__(self) -> None:
         self.script: list[list[Message]] = []
         self.assigned: dict[TopicPartition, int] = {}
+        self.paused: set[TopicPartition] = set()
 
     def consume(self, most: int, timeout: float) -> list[Message]:
         return self.script.pop(0) if self.script else []
@@ -38,6 +39,12 @@ class Consumer:
     def incremental_unassign(self, parts: list[KafkaPartition]) -> None:
         for each in parts:
             del self.assigned[each.topic, each.partition]
+
+    def pause(self, parts: list[KafkaPartition]) -> None:
+        self.paused |= {(each.topic, each.partition) for each in parts}
+
+    def resume(self, parts: list[KafkaPartition]) -> None:
+        self.paused -= {(each.topic, each.partition) for each in parts}
 
 
 @pytest.fixture
@@ -103,3 +110,18 @@ def test_bytes_of_later_batches_do_not_end_the_reading(consumer: Consumer) -> No
     reader.read_columns({ONE: (0, 1)})
     found = reader.read_columns({ONE: (1, 1), TWO: (0, 1)}, most_bytes=25)
     assert (offsets(found, TWO), found.reached) == ([0], {ONE: 1, TWO: 1})
+
+
+def test_a_reader_that_rests_asks_for_nothing_until_the_next_read(consumer: Consumer) -> None:
+    """An idle consumer would ask the broker twenty times a second."""
+    reader = RangeReader({}, timeout_s=1)
+    reader.rest()
+    assert consumer.paused == set()
+    consumer.script = [[message(ONE, 0)], [message(TWO, 4)], [message(ONE, 1)]]
+    reader.read_columns({ONE: (0, 1), TWO: (4, 5)})
+    reader.rest()
+    reader.rest()
+    assert consumer.paused == {ONE, TWO}
+    assert offsets(reader.read_columns({ONE: (1, 2)}), ONE) == [1]
+    assert consumer.paused == set()
+    assert consumer.assigned == {ONE: 0, TWO: 4}

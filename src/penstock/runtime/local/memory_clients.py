@@ -162,6 +162,8 @@ class MemoryReader:
 
     def read_ahead(self) -> None: ...
 
+    def rest(self) -> None: ...
+
     def close(self) -> None:
         return None
 

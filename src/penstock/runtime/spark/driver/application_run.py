@@ -12,7 +12,6 @@ import time
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from penstock.config import (
     REPARTITION_PURGE_INTERVAL_MS,
     SESSION_TIMEOUT_MS,
     SETTINGS,
+    SLOT_POOL,
     STATE_DIR,
     StreamsConfig,
 )
@@ -42,7 +42,7 @@ from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener
 from penstock.runtime.settings import plan_fingerprint, task_settings
-from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs
+from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, unfinished
 from penstock.runtime.spark.driver.batch_runner import BatchRunner, Progress
 from penstock.runtime.spark.driver.changes.leftovers import topics_with_leftovers
 from penstock.runtime.spark.driver.changes.renumbering import renumbered, topology_fingerprint
@@ -53,6 +53,9 @@ from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.pickling import fresh_path
 from penstock.runtime.spark.driver.placement import Placement
+from penstock.runtime.spark.driver.pool.pooled_jobs import PooledJobs
+from penstock.runtime.spark.driver.pool.shared_offsets import Offsets
+from penstock.runtime.spark.driver.pool.slot_pool import SlotPool, slot_pool
 from penstock.runtime.spark.driver.start_offsets import start_offsets, usable_offsets
 from penstock.runtime.spark.driver.state_lock import StateLock
 from penstock.runtime.spark.driver.topics import (
@@ -99,6 +102,7 @@ class ApplicationRun:
         self._log: BatchLog | None = None
         self._lock = StateLock(self.application_dir)
         self._places: Placement | None = None
+        self._pool: SlotPool | None = None
         self._began_ms = time.time_ns() // 1_000_000
         #: The stores whose changelogs were there before this start.
         self._kept: frozenset[str] | None = None
@@ -238,6 +242,8 @@ class ApplicationRun:
         assert member is not None
         member.check()
         self._ended = None
+        if self._config[SLOT_POOL]:
+            self._pool = slot_pool(spark.sparkContext, self._config[SLOT_POOL], self._secret)
         if self.instance is not None:
             self.instance.end_copies(is_promoted=True)
         exactly_once = self._config[PROCESSING_GUARANTEE] == "exactly_once_v2"
@@ -261,22 +267,19 @@ class ApplicationRun:
         for topic in self._topics_made_anew(state, plan):
             committed = {part: at for part, at in committed.items() if part[0] != topic}
         self._batches = self._planner(plan, state, committed)
+        # One run leaves to the next where its slots are.
+        self._places = self._places or Placement(spark.sparkContext)
+        jobs = None if self._pool is None else PooledJobs(self._pool, self.application)
         self.runner = BatchRunner(
             spark, self.application, batch_log, self.admin, member, self.slots, self._batches,
-            self._internal(plan, state, committed), self._placement(spark), self.fence,
-            self.check_topics, self._secret,
+            self._internal(plan, state, committed), self._places, self.fence,
+            self.check_topics, self._secret, jobs,
         )  # fmt: skip
         self.runner.progress.continue_from(self._totals)
         self._totals = self.runner.progress
         self._meter = self.runner.meter = self._meter or self.runner.meter
         log.info("leading %s as generation %d", self.application_id, generation)
         return self.runner
-
-    def _placement(self, spark: SparkSession) -> Placement:
-        """Where slots are; one run leaves it to the next."""
-        if self._places is None:
-            self._places = Placement(spark.sparkContext)
-        return self._places
 
     def _check_shut_down(self, state: LogState) -> None:
         if state.shut_down_ms > self._began_ms:
@@ -501,7 +504,10 @@ class ApplicationRun:
         read = {} if state.plan is None else state.plan.global_ends
         tables = {part: read.get(part, 0) for part in inputs.global_parts}
         last = BatchPlan(newest, {}, self._position(plan, committed), 0, tables)
-        return BatchPlanner(self.admin, inputs, last, _unfinished(state, last.end))
+        offsets: Offsets = self.admin
+        if self._pool is not None:
+            offsets = self._pool.offsets.of(self.admin, admin_settings(self._config))
+        return BatchPlanner(offsets, inputs, last, unfinished(state, last.end))
 
     def _position(
         self, plan: Plan, committed: Mapping[TopicPartition, int]
@@ -545,6 +551,8 @@ class ApplicationRun:
             self.instance.close()
         if self.member is not None:
             self.member.close(leave=leave_group)
+        if self._pool is not None:
+            self._pool.release(self.application_id)
         self._lock.release()
 
     def lag(self) -> dict[TopicPartition, int]:
@@ -569,18 +577,6 @@ def without_secrets(config: StreamsConfig) -> dict[str, Any]:
     """Return what workers need of the configuration: secrets of the server stay in the driver."""
     secret = {name for name, setting in SETTINGS.items() if setting.is_secret}
     return {name: value for name, value in config.items() if name not in secret}
-
-
-def _unfinished(state: LogState, position: Mapping[TopicPartition, int]) -> BatchPlan | None:
-    """The batch to finish, over the partitions that are still read.
-
-    Tasks that have committed their part are beyond the planned start, and do not run again.
-    """
-    plan = state.plan
-    if plan is None or not state.has_unfinished:
-        return None
-    ends = {part: max(plan.end.get(part, at), at) for part, at in position.items()}
-    return replace(plan, start=position, end=ends)
 
 
 def _only(plan: BatchPlan, topics: set[str]) -> dict[TopicPartition, int]:

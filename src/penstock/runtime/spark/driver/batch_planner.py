@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.errors import StreamsError
-from penstock.kafka.admin import Admin
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.idling import Idling
-from penstock.runtime.spark.exchange.batch_log import BatchPlan
+from penstock.runtime.spark.driver.pool.shared_offsets import Offsets
+from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
 
 _LATEST_MS = 1 << 43
 #: How long a batch of a backlog should take: long enough to be worth its overhead.
@@ -78,7 +78,7 @@ class BatchPlanner:
     """Plans one batch after the other, each where the last one ended."""
 
     def __init__(
-        self, admin: Admin, inputs: Inputs, last: BatchPlan, unfinished: BatchPlan | None
+        self, admin: Offsets, inputs: Inputs, last: BatchPlan, unfinished: BatchPlan | None
     ) -> None:
         self.is_paused = False
         self._admin = admin
@@ -204,6 +204,18 @@ class BatchPlanner:
         if not parts:
             return {}
         return self._admin.end_offsets(parts, committed=self._inputs.read_committed)
+
+
+def unfinished(state: LogState, position: Mapping[TopicPartition, int]) -> BatchPlan | None:
+    """Return the batch that the last leader left, over the partitions that are still read.
+
+    Tasks that have committed their part are beyond the planned start, and do not run again.
+    """
+    plan = state.plan
+    if plan is None or not state.has_unfinished:
+        return None
+    ends = {part: max(plan.end.get(part, at), at) for part, at in position.items()}
+    return replace(plan, start=position, end=ends)
 
 
 def _within(

@@ -1,4 +1,4 @@
-"""Runs batches: plans one, runs its stages as Spark jobs, and runs it again until it is done."""
+"""Runs batches: plans one, runs its stages on Spark, and runs it again until it is done."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.observing.tracing import BatchTracer
-from penstock.runtime.spark.driver.pickling import packed
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.retention import ChangelogRetention
 from penstock.runtime.spark.driver.session import ask_jvm
+from penstock.runtime.spark.driver.stage_jobs import OwnJobs, StageJobs
 from penstock.runtime.spark.driver.to_spark import SparkSinks
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, Cut
 from penstock.runtime.spark.exchange.channel import ask
@@ -48,7 +48,6 @@ from penstock.runtime.spark.exchange.measures import TaskMeasures
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
     Limits,
-    Outcome,
     Range,
     Release,
     Report,
@@ -56,7 +55,6 @@ from penstock.runtime.spark.exchange.stage_request import (
     StageRequest,
 )
 from penstock.runtime.spark.exchange.worker_lines import show_lines
-from penstock.runtime.spark.worker.slot_task import SlotTask
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +119,7 @@ class BatchRunner:
         fence: Callable[[], None],
         check_topics: Callable[[], None],
         secret: bytes,
+        jobs: StageJobs | None = None,
     ) -> None:
         set_faults(application.config)
         config = StreamsConfig(application.config)
@@ -165,8 +164,7 @@ class BatchRunner:
         )
         #: Whether a batch of this run is complete, and whether it found tasks being restored.
         self.has_run, self.is_waiting = False, False
-        self._job_group = f"penstock-{application.key}"
-        self._broadcast = spark.sparkContext.broadcast(packed(application))
+        self._jobs = jobs or OwnJobs(spark, application, placement, secret)
 
     # The loop
 
@@ -240,7 +238,8 @@ class BatchRunner:
         if plan is not None:
             began = time.monotonic()
             self._internal.refresh()
-            self._run_job("warm-up", self._request(plan, 0, is_rerun=True, is_open=True))
+            request = self._request(plan, 0, is_rerun=True, is_open=True)
+            self._run_job("warm-up", request, f"{self.application.id}: start")
             log.info("%d slots are ready after %.1f s", self.slots, time.monotonic() - began)
 
     def _wait_for_batch(self) -> BatchPlan | None:
@@ -321,11 +320,8 @@ class BatchRunner:
             request = self._request(plan, stage, is_rerun=is_rerun)
             if self._has_nothing(request, is_rerun=is_rerun):
                 continue
-            self._spark.sparkContext.setJobGroup(
-                self._job_group,
-                f"{application.id}, batch {plan.batch}: {application.plan.stage_title(stage)}",
-            )
-            reports = self._run_job("run", request)
+            title = f"{application.id}, batch {plan.batch}: {application.plan.stage_title(stage)}"
+            reports = self._run_job("run", request, title)
             self._internal.advance(reports)
             if any(report.is_repeated for report in reports):
                 self._internal.refresh()
@@ -341,16 +337,10 @@ class BatchRunner:
             return False
         return all(start >= end for start, end in request.ranges.values())
 
-    def _run_job(self, kind: str, request: StageRequest) -> list[Report]:
-        """Run one Spark job with a task per slot; raise the worst of what they met."""
-        application, placement = self.application, self.placement
-        task = SlotTask(
-            broadcast=self._broadcast, key=application.key, application_id=application.id,
-            state_dir=application.state_dir, generation=application.generation,
-            secret=self.secret, endpoints=dict(placement.endpoints), kind=kind, request=request,
-        )  # fmt: skip
-        outcomes: list[Outcome] = placement.places(self.slots).mapPartitions(task).collect()
-        placement.note(outcomes)
+    def _run_job(self, kind: str, request: StageRequest, title: str) -> list[Report]:
+        """Run a stage on all slots; raise the worst of what they met."""
+        outcomes = self._jobs.run(kind, request, title)
+        self.placement.note(outcomes)
         show_lines(line for outcome in outcomes for line in outcome.lines)
         errors = [outcome.error for outcome in outcomes if outcome.error is not None]
         if errors:
@@ -393,7 +383,7 @@ class BatchRunner:
             # Tasks change their slot, and their folders must be free for the next one.
             self.release(range(self._used_slots))
             self._used_slots = self.slots
-        moving = self.placement.to_move(self.slots)
+        moving = self._jobs.to_move(self.slots)
         if moving is not None:
             log.info("slot %d moves to an executor with less to do", moving)
             self.release([moving], is_moved=True)
@@ -540,8 +530,7 @@ class BatchRunner:
         self._closing.set()
         if self._is_between.wait(patience_s):
             return True
-        cancel = partial(self._spark.sparkContext.cancelJobGroup, self._job_group)
-        ask_jvm(cancel, _JVM_S)
+        ask_jvm(self._jobs.cancel, _JVM_S)
         return False
 
     def release(self, slots: Iterable[int], *, is_moved: bool = False) -> None:
@@ -568,7 +557,7 @@ class BatchRunner:
             self._log.finish(state.complete)
         if not keeps_slots:
             self.release(list(self.placement.endpoints))
-        ask_jvm(self._broadcast.unpersist, _JVM_S)
+        ask_jvm(self._jobs.close, _JVM_S)
 
 
 def _weight(error: PenstockError) -> int:

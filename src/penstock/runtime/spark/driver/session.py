@@ -29,6 +29,8 @@ _DEFAULTS: dict[str, Any] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.python.worker.reuse": "true",
+    # Stages of applications and long jobs of the user share the cores.
+    "spark.scheduler.mode": "FAIR",
     # Workers, and the slots that are started from them, begin with everything imported.
     "spark.python.daemon.module": "penstock.runtime.spark.worker.daemon",
     # An executor that is paused or unreachable is given up after this time, not after two minutes.

@@ -23,10 +23,16 @@ class LogFollower:
 
     Args:
         changed: called in that thread after new records have changed ``state``.
+        wait_ms: how long the broker may hold an answer back.
     """
 
     def __init__(
-        self, topic: str, settings: Mapping[str, Any], changed: Callable[[], None]
+        self,
+        topic: str,
+        settings: Mapping[str, Any],
+        changed: Callable[[], None],
+        *,
+        wait_ms: int = 100,
     ) -> None:
         self.state = LogState()
         #: Set once all records that existed at the start have been read.
@@ -40,9 +46,7 @@ class LogFollower:
                 "auto.offset.reset": "earliest",
                 "enable.partition.eof": True,
                 "isolation.level": "read_committed",
-                # How long the broker may hold an answer back. Short, since a new cut is wanted
-                # at once.
-                "fetch.wait.max.ms": 100,
+                "fetch.wait.max.ms": wait_ms,
             }
         )
         self._thread = threading.Thread(target=self._run, name="penstock-log", daemon=True)

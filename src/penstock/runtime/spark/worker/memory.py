@@ -7,6 +7,7 @@ import ctypes
 import gc
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 # Parameters of ``mallopt``, named as in glibc's malloc.h.
@@ -18,6 +19,8 @@ _LARGEST_MMAP_THRESHOLD = 32 * 1024 * 1024
 #: Malloc's arenas: one for Python and one for all threads of the Kafka clients. By default each
 #: of those threads would have its own.
 _ARENAS = 2
+#: Where several threads hold the collector all the time, garbage is collected after this time.
+_LONGEST_S = 10.0
 
 
 def keep_freed_memory() -> None:
@@ -45,12 +48,14 @@ class _Collector:
         self._lock = threading.Lock()
         self._holders = 0
         self._was_enabled = False
+        self._since = 0.0
 
     def hold(self) -> None:
         with self._lock:
             if self._holders == 0:
                 self._was_enabled = gc.isenabled()
                 gc.disable()
+                self._since = time.monotonic()
             self._holders += 1
 
     def let_go(self) -> None:
@@ -58,6 +63,10 @@ class _Collector:
             self._holders -= 1
             if self._holders == 0 and self._was_enabled:
                 gc.enable()
+            elif self._was_enabled and time.monotonic() - self._since > _LONGEST_S:
+                # Threads of several applications overlap, and the block might never end.
+                self._since = time.monotonic()
+                gc.collect(1)
 
 
 _COLLECTOR = _Collector()

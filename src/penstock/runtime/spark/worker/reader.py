@@ -74,6 +74,9 @@ class Reader(Protocol):
     def read_ahead(self) -> None:
         """Read on in the background for the next call, if there is a backlog."""
 
+    def rest(self) -> None:
+        """Ask the broker for nothing until the next read; the connections stay open."""
+
     def close(self) -> None: ...
 
 
@@ -132,6 +135,7 @@ class RangeReader:
         self._last_count = 0
         self._ahead: ReadAhead | None = None
         self._last_error: KafkaError | None = None
+        self._is_resting = False
         #: The estimated size of a record, from the records received last. Until the first ones
         #: arrive, the estimate is a large record.
         self._record_bytes = _LARGE_RECORD
@@ -150,6 +154,7 @@ class RangeReader:
         has a record: a task that waits for the oldest of several inputs needs one of each.
         """
         self._end_ahead()
+        self._wake()
         self._seek(ranges)
         todo = {part: end for part, (start, end) in ranges.items() if start < end}
         self._forget_complete(todo)
@@ -181,6 +186,18 @@ class RangeReader:
         """Read on in a thread until the next call, or until no more records are there."""
         if self._last_count >= _BACKLOG and self._ahead is None:
             self._ahead = ReadAhead(self._take_ahead)
+
+    def rest(self) -> None:
+        """Pause all partitions: otherwise an idle reader asks the broker twenty times a second."""
+        self._end_ahead()
+        if self._next and not self._is_resting:
+            self._consumer.pause([KafkaPartition(*part) for part in self._next])
+            self._is_resting = True
+
+    def _wake(self) -> None:
+        if self._is_resting:
+            self._is_resting = False
+            self._consumer.resume([KafkaPartition(*part) for part in self._next])
 
     def _take_ahead(self, most: int) -> int:
         messages = self._consumer.consume(most, _PATIENCE_S)

@@ -91,7 +91,7 @@ class Slot:
         # which a batch runs.
         self._settings = task_settings(self._config, emit_interval_ms=0, state_dir=self._directory)
         self._cleanup_s = self._config[STATE_CLEANUP_DELAY_MS] / 1000
-        self._cleaned = time.monotonic()
+        self._cleaned = self.asked = time.monotonic()
         max_age_ms = self._config[STATE_CLEANUP_DIR_MAX_AGE_MS]
         if max_age_ms >= 0:
             # This must happen before any task opens its folder. Old state may have rows whose
@@ -242,6 +242,7 @@ class Slot:
                 step: each for step, each in self._answered.items() if step[0] == request.batch
             }
             self._answered = {**same_batch, request.step: (request.slots, reports)}
+            self.asked = time.monotonic()
             self._clean_up()
             return reports
 
@@ -437,6 +438,11 @@ class Slot:
         if now - self._cleaned > self._cleanup_s:
             self._cleaned = now
             remove_unused(self._directory, self._cleanup_s, keep=set())
+
+    def rest(self) -> None:
+        """Let the reader rest, since no request has come for a while; the caller has the lock."""
+        if self._reader is not None:
+            self._reader.rest()
 
     def _release(self, request: StageRequest) -> None:
         """Close tasks that now belong to another slot."""

@@ -1,4 +1,4 @@
-"""The process of one slot: it outlives the Spark tasks that ask it for work.
+"""The process of a slot, or of many in a pool: it outlives the Spark tasks that ask for work.
 
 Spark hands a task to any idle Python worker and ends workers that idle for a minute. State,
 clients and processors must stay where they are. So the first task of a slot on an executor starts
@@ -14,9 +14,11 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 from uuid import uuid4
@@ -37,13 +39,16 @@ from penstock.runtime.spark.exchange.channel import (
     send,
 )
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint, Release
+from penstock.runtime.spark.exchange.ticket import Answer, Stand, Ticket
 from penstock.runtime.spark.exchange.worker_lines import use_log_levels
 from penstock.runtime.spark.worker.captured_output import CAPTURED, capture_output
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 from penstock.runtime.spark.worker.measures import slot_measures
-from penstock.runtime.spark.worker.process_tree import Executor, Process
+from penstock.runtime.spark.worker.processes.claim import claim
+from penstock.runtime.spark.worker.processes.process_tree import Executor, Process
 from penstock.runtime.spark.worker.queries import answer_query
 from penstock.runtime.spark.worker.slot import Slot
+from penstock.runtime.spark.worker.ticketed_work import TicketedWork
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +56,14 @@ _BEAT_S = 1.0
 _WATCH_S = 0.5
 #: A server without a request for this long ends. A living driver asks far more often.
 _LEASE_S = 120.0
+#: The driver's question about a ticket is answered at the latest after this time.
+_WAIT_S = 10.0
+#: How long a slot that another server wants may go on with what it does.
+_EVICT_S = 3.0
+#: A slot without a request for so long asks the broker for nothing.
+_REST_S = 5.0
+#: Questions that only applications of a pool ask.
+_OF_POOLS = frozenset({"beat", "learn", "wait", "evict"})
 
 
 class SlotServer:
@@ -60,7 +73,10 @@ class SlotServer:
         self._secret = secret
         self._executor = executor
         self._slots: dict[tuple[str, int], Slot] = {}
+        self._work = TicketedWork()
         self._lock = threading.Lock()
+        #: By application: held while a slot of it is made, which may wait for an older run's.
+        self._making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._socket = listen(executor.host)
         self._asked = time.monotonic()
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
@@ -85,6 +101,8 @@ class SlotServer:
                 log.warning("no driver has asked for %.0f s: ending", _LEASE_S)
                 CAPTURED.give_up()
                 os._exit(0)
+            for slot in list(self._slots.values()):
+                let_rest(slot)
 
     def _serve(self, opened: socket.socket) -> None:
         connection = accepted(opened, self._secret)
@@ -103,25 +121,70 @@ class SlotServer:
         if kind == "ping":
             send(connection, (OK, self.endpoint))
             return
-        key, number, *rest = rest
-        slot = self._slots.get((key, number))
-        if kind == "close":
-            answer = self._in_time(connection, lambda: self._close(key, number, *rest))
-        elif slot is not None:
-            held = slot
-            answer = self._in_time(connection, lambda: _answered(held, kind, *rest))
-        elif kind in ("run", "warm-up"):
-            send(connection, (WHO, None))
-            pickled = receive(connection)
-            answer = self._in_time(
-                connection, lambda: _answered(self._made(pickled, number), kind, *rest)
-            )
+        if kind in _OF_POOLS:
+            answer = self._in_time(connection, lambda: (OK, self._pooled(kind, *rest)))
         else:
-            answer = ERROR, _no_slot(number)
+            answer = self._of_slot(connection, kind, *rest)
         _send_lines(connection)
         send(connection, answer)
-        if kind == "close" and not self._slots:
+        if kind in ("close", "evict") and not self._slots and not self._work.is_busy:
             os._exit(0)
+
+    def _of_slot(
+        self, connection: Connection, kind: str, key: str, number: int, *rest: Any
+    ) -> tuple[str, Any]:
+        slot = self._slots.get((key, number))
+        if kind == "close":
+            return self._in_time(connection, lambda: self._close(key, number, *rest))
+        if slot is not None:
+            held = slot
+            return self._in_time(connection, lambda: (OK, _answered(held, kind, *rest)))
+        if kind in ("run", "warm-up"):
+            send(connection, (WHO, None))
+            pickled = receive(connection)
+            return self._in_time(
+                connection, lambda: (OK, _answered(self._made(pickled, number), kind, *rest))
+            )
+        return ERROR, _no_slot(number)
+
+    # What applications of a pool ask
+
+    def _pooled(self, kind: str, *rest: Any) -> Any:
+        if kind == "beat":
+            return self._beat(*rest)
+        if kind == "learn":
+            return self._learn(*rest)
+        if kind == "wait":
+            key, number, ticket = rest
+            return self._work.answer((key, number), ticket, _WAIT_S)
+        return self._evict(*rest)
+
+    def _beat(self, tickets: Sequence[Ticket], patience_s: float) -> list[tuple[str, Answer]]:
+        """Begin all tickets whose slots are here, and return how far they are in a moment."""
+        for ticket in tickets:
+            slot = self._slots.get(ticket.slot)
+            if slot is not None:
+                self._work.begin(ticket, partial(_answered, slot, ticket.kind, ticket.request))
+        return self._work.answers(tickets, patience_s)
+
+    def _learn(self, ticket: Ticket, pickled: bytes) -> Answer:
+        """Make the slot of an application that is new here, and begin its ticket."""
+
+        def work() -> Any:
+            slot = self._made(pickled, ticket.number, is_pooled=True)
+            return _answered(slot, ticket.kind, ticket.request)
+
+        self._work.begin(ticket, work)
+        return Answer(Stand.PENDING)
+
+    def _evict(self, application_id: str, number: int) -> None:
+        """Close a slot that another server on this host is to have, whatever run it belongs to."""
+        for key, slot in list(self._slots.items()):
+            if slot.application.id == application_id and key[1] == number:
+                if not slot.lock.acquire(timeout=_EVICT_S):
+                    raise _busy(number)
+                slot.lock.release()
+                self._close(*key, Release())
 
     def _in_time(
         self, connection: Connection, work: Callable[[], tuple[str, Any]]
@@ -144,17 +207,26 @@ class SlotServer:
                 send(connection, (ALIVE, None))
                 _send_lines(connection)
 
-    def _made(self, pickled: bytes, number: int) -> Slot:
-        """Make the slot, and close the slot of an older run of the same application."""
+    def _made(self, pickled: bytes, number: int, *, is_pooled: bool = False) -> Slot:
+        """Make the slot, and close the slots of an older run of the same application.
+
+        Only threads of the same application wait for each other here: an older slot may be in the
+        middle of a user's function that hangs.
+        """
         application: Application = cloudpickle.loads(pickled)
         use_log_levels(application.log_levels)
         with self._lock:
+            making = self._making[application.id]
+        with making:
+            for key, slot in list(self._slots.items()):
+                held = slot.application
+                is_older = key[0] != application.key and held.id == application.id
+                if is_older and held.generation <= application.generation:
+                    self._close(*key, Release())
             wanted = application.key, number
-            for key in [key for key in self._slots if key != wanted]:
-                held = self._slots[key].application
-                if held.id == application.id and held.generation <= application.generation:
-                    self._slots.pop(key).close(Release())
             if wanted not in self._slots:
+                if is_pooled:
+                    claim(application, number, self.endpoint, self._secret)
                 self._slots[wanted] = Slot(application, number, self.endpoint.server)
             return self._slots[wanted]
 
@@ -163,6 +235,7 @@ class SlotServer:
             slot = self._slots.pop((key, number), None)
         if slot is not None:
             slot.close(release)
+        self._work.forget((key, number))
         return OK, None
 
 
@@ -172,17 +245,35 @@ def _send_lines(connection: Connection) -> None:
         send(connection, (LINES, lines))
 
 
-def _answered(slot: Slot, kind: str, *rest: Any) -> tuple[str, Any]:
+def _answered(slot: Slot, kind: str, *rest: Any) -> Any:
     if kind == "run":
-        return OK, slot.run(*rest)
+        return slot.run(*rest)
     if kind == "warm-up":
-        slot.warm_up(*rest)
-        return OK, None
+        return slot.warm_up(*rest)
     if kind == "restoring":
-        return OK, slot.restoring()
+        return slot.restoring()
     if kind == "measures":
-        return OK, slot_measures(slot)
-    return OK, answer_query(slot, *rest)
+        return slot_measures(slot)
+    return answer_query(slot, *rest)
+
+
+def let_rest(slot: Slot) -> None:
+    """Have an idle slot ask the broker for nothing until its next request."""
+    if time.monotonic() - slot.asked > _REST_S and slot.lock.acquire(blocking=False):
+        try:
+            slot.rest()
+        except Exception as error:  # noqa: BLE001 - it is an error of the next read, if it lasts
+            log.debug("slot %d cannot rest: %s", slot.number, error)
+        finally:
+            slot.lock.release()
+
+
+def _busy(number: int) -> StreamsError:
+    return StreamsError(
+        "slot-unreachable",
+        f"slot {number} is in the middle of a batch and cannot be closed",
+        fix="nothing to do: its process is ended",
+    )
 
 
 def _no_slot(number: int) -> StreamsError:

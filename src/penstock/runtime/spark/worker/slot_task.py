@@ -15,7 +15,8 @@ from penstock.runtime.spark.exchange.stage_request import (
 )
 from penstock.runtime.spark.exchange.worker_lines import Line
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
-from penstock.runtime.spark.worker.spawn import Entry, HostRegistry, start_server
+from penstock.runtime.spark.worker.processes.host_registry import Entry, HostRegistry
+from penstock.runtime.spark.worker.processes.spawn import start_server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,7 +80,13 @@ class Instance:
         )
         self._notes.put(f"instance/{self.id}", self.record.to_json())
         self._notes.flush(_FLUSH_S)
-        self._log = LogFollower(topic, consumer_settings(config, "restore"), self._looked)
+        # Copies want a new cut at once. Without them, a slower look saves the broker many fetches.
+        self._log = LogFollower(
+            topic,
+            consumer_settings(config, "restore"),
+            self._looked,
+            wait_ms=100 if self._keeps_copies else 500,
+        )
         threading.Thread(target=self._sweep, name="penstock-instances", daemon=True).start()
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 
 from penstock.runtime.spark.exchange.stage_request import Endpoint
-from penstock.runtime.spark.worker.process_tree import Executor, Process
+from penstock.runtime.spark.worker.processes.process_tree import Executor, Process
 from penstock.runtime.spark.worker.slot_server import serve_forever
 
 

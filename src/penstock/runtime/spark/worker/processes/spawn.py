@@ -1,25 +1,18 @@
-"""Start slot servers on an executor, and find those that already run on this host."""
+"""Start slot servers on an executor. Which ones run on this host: ``host_registry``."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
-import hashlib
 import json
 import os
 import select
-import stat
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
 
 from penstock.errors import StreamsError
 from penstock.runtime.spark.exchange.stage_request import Endpoint
-from penstock.runtime.spark.worker.process_tree import (
+from penstock.runtime.spark.worker.processes.process_tree import (
     IS_LINUX,
     Executor,
     Process,
@@ -30,67 +23,6 @@ from penstock.runtime.spark.worker.slot_server import serve_forever
 
 _START_S = 60.0
 _PR_SET_NAME = 15
-
-
-class Entry(NamedTuple):
-    """The entry of one slot server in this host's registry."""
-
-    process: Process
-    endpoint: Endpoint
-    generation: int
-
-
-class HostRegistry:
-    """A file per slot in a private folder that says which process on this host runs the slot.
-
-    That process has the slot's databases open. If it does not answer any more, it must be ended
-    before another process opens them. The folder holds no secret.
-    """
-
-    def __init__(self, application_id: str, state_dir: str, number: int) -> None:
-        digest = hashlib.sha256(f"{application_id}|{state_dir}".encode()).hexdigest()[:16]
-        self._path = private_folder() / f"{digest}-{number}.json"
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold a file lock, so that only one task at a time looks for a server or starts one."""
-        handle = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
-
-    def read(self) -> Entry | None:
-        """Return the server that was started last, if its process is still there."""
-        try:
-            read = json.loads(self._path.read_text())
-            entry = Entry(Process(*read[0]), Endpoint(*read[1]), read[2])
-        except (OSError, ValueError, TypeError, IndexError):
-            return None
-        return entry if entry.process.is_alive else None
-
-    def write(self, entry: Entry) -> None:
-        text = json.dumps([entry.process, entry.endpoint, entry.generation])
-        fresh = self._path.with_suffix(".new")
-        fresh.write_text(text)
-        fresh.replace(self._path)
-
-
-def private_folder() -> Path:
-    """Return a folder that this user owns and that only this user can read."""
-    folder = Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise StreamsError(
-            "foreign-folder",
-            f"the folder {str(folder)!r} belongs to another user",
-            fix="delete it, or give this user a temporary folder of its own (TMPDIR)",
-        )
-    if found.st_mode & 0o077:
-        folder.chmod(0o700)
-    return folder
 
 
 def start_server(secret: bytes, number: int) -> tuple[Process, Endpoint]:
@@ -127,7 +59,7 @@ def _spawned(secret: bytes, executor: Executor) -> tuple[Process, Endpoint]:
     """Start a server in a new interpreter, which has to import all modules first."""
     given = json.dumps([secret.hex(), executor, sys.path])
     process = subprocess.Popen(
-        [sys.executable, "-m", "penstock.runtime.spark.worker.slot_process"],
+        [sys.executable, "-m", "penstock.runtime.spark.worker.processes.slot_process"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     assert process.stdin is not None

@@ -1,0 +1,1 @@
+"""What applications of one driver process share: slot servers, Spark jobs, questions to Kafka."""
