@@ -6,11 +6,19 @@ import importlib
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
 
-from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, PREFIXES, SETTINGS, StreamsConfig
+from penstock.config import (
+    APPLICATION_ID,
+    BOOTSTRAP_SERVERS,
+    PREFIXES,
+    SETTINGS,
+    SLOT_POOL,
+    StreamsConfig,
+)
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
@@ -43,6 +51,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger("penstock.sql")
 _PAUSE_S = 0.05
 _BROKERS_CHOICE = -1
+#: All queries of a process share slot servers and Spark jobs.
+_POOL = "sql"
+#: Queries that start or end at the same time. Mostly they wait for Kafka.
+_AT_ONCE = 8
 
 
 def settings_of(plan: QueryPlan) -> dict[str, str]:
@@ -87,7 +99,7 @@ class SparkQueries:
         given = dict(config or {})
         if not given.get(BOOTSTRAP_SERVERS.name):
             given[BOOTSTRAP_SERVERS.name] = shared_broker().bootstrap_servers
-        self._config = {**QUERY_DEFAULTS, **given}
+        self._config = {**QUERY_DEFAULTS, SLOT_POOL.name: _POOL, **given}
         base = StreamsConfig({APPLICATION_ID.name: "penstock-sql", **self._config})
         self._admin = Admin(admin_settings(base))
         self._base = base
@@ -194,12 +206,31 @@ class SparkQueries:
         waiting = [query_id for query_id in queries if query_id not in self.applications]
         topologies = {query_id: self._engine.topology(query_id) for query_id in waiting}
         self._check_upgrades((queries[name].plan, each) for name, each in topologies.items())
+        self._start_all(topologies)
         for query_id, query in queries.items():
-            is_paused = query.state == "PAUSED"
-            if query_id in topologies:
-                self._run(query.plan, topologies[query_id], is_paused=is_paused)
-            self.pause(query_id, is_paused=is_paused)
+            self.pause(query_id, is_paused=query.state == "PAUSED")
         self.keep_paused()
+
+    def _start_all(self, topologies: Mapping[str, Topology]) -> None:
+        """Start queries side by side; if one cannot start, the others run, and it is raised."""
+        if not topologies:
+            return
+        self._open_session()
+        queries = self._engine.queries
+
+        def start(query_id: str) -> KafkaStreams:
+            query = queries[query_id]
+            is_paused = query.state == "PAUSED"
+            return self._started(query.plan, topologies[query_id], is_paused=is_paused)
+
+        with ThreadPoolExecutor(_AT_ONCE, "penstock-start") as pool:
+            starting = {query_id: pool.submit(start, query_id) for query_id in topologies}
+        for query_id, each in starting.items():
+            if each.exception() is None:
+                self.applications[query_id] = each.result()
+                self._plans[query_id] = queries[query_id].plan
+        for each in starting.values():
+            each.result()
 
     def keep_paused(self) -> None:
         """Keep in Kafka which queries are paused."""
@@ -373,8 +404,8 @@ class SparkQueries:
     def close(self) -> None:
         """Ends all queries after the batch that is under way."""
         self.is_closed = True
-        for application in self.applications.values():
-            application.close()
+        with ThreadPoolExecutor(_AT_ONCE, "penstock-close") as pool:
+            list(pool.map(lambda each: each.close(), self.applications.values()))
         self.applications.clear()
         self._plans.clear()
         if self._owns_session and self._session is not None:
