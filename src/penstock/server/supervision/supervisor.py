@@ -6,7 +6,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -26,6 +27,8 @@ FIRST_PAUSE = "ksql.query.retry.backoff.initial.ms"
 LONGEST_PAUSE = "ksql.query.retry.backoff.max.ms"
 ERRORS_KEPT = "ksql.query.error.max.queue.size"
 _LOOK_S = 0.1
+#: Queries that start or end at the same time.
+_AT_ONCE = 8
 _CLEAN_AGAIN_S = 2.0
 _CLEAN_ATTEMPTS = 15
 _ENDED = (State.ERROR, State.PENDING_ERROR, State.NOT_RUNNING)
@@ -146,8 +149,8 @@ class QuerySupervisor:
         self._wake.set()
         if self._thread.ident is not None:
             self._thread.join(timeout_s)
-        for query_id in list(self._runtime.applications):
-            self._runtime.stop(query_id)
+        with ThreadPoolExecutor(_AT_ONCE, "penstock-stop") as pool:
+            list(pool.map(self._runtime.stop, list(self._runtime.applications)))
 
     # What others ask
 
@@ -195,6 +198,7 @@ class QuerySupervisor:
             catalog = self._catalog
         self._end_others(catalog)
         self._clean_up()
+        due: list[_Watched] = []
         for query in list(catalog.queries.values()):
             if self._closing.is_set():
                 return
@@ -205,7 +209,9 @@ class QuerySupervisor:
             was_paused, watched.query = watched.query.state == "PAUSED", query
             if was_paused and query.state == "RUNNING":
                 watched.due = 0.0
-            self._look_at(watched, catalog)
+            if self._is_due(watched):
+                due.append(watched)
+        self._begin_all(due, catalog)
 
     def _end_others(self, catalog: Catalog) -> None:
         """End queries that are gone from the catalog, or have another plan there."""
@@ -215,7 +221,8 @@ class QuerySupervisor:
                 self._runtime.stop(query_id)
                 del self._watched[query_id]
 
-    def _look_at(self, watched: _Watched, catalog: Catalog) -> None:
+    def _is_due(self, watched: _Watched) -> bool:
+        """Look at one query, and tell whether it is to be started now."""
         query_id = watched.query.id
         application = self._runtime.applications.get(query_id)
         if application is not None and application.state in _ENDED:
@@ -226,8 +233,18 @@ class QuerySupervisor:
             self._runtime.pause(query_id, is_paused=watched.query.state == "PAUSED")
             if watched.failed_in_a_row and self._clock() - watched.started > self._longest_s:
                 watched.failed_in_a_row = 0
-        elif self._clock() >= watched.due:
-            self._begin(watched, catalog)
+        else:
+            return self._clock() >= watched.due
+        return False
+
+    def _begin_all(self, due: Sequence[_Watched], catalog: Catalog) -> None:
+        """Start queries side by side: mostly they wait for Kafka."""
+        if len(due) <= 1:
+            for watched in due:
+                self._begin(watched, catalog)
+            return
+        with ThreadPoolExecutor(_AT_ONCE, "penstock-start") as pool:
+            list(pool.map(lambda watched: self._begin(watched, catalog), due))
 
     def _begin(self, watched: _Watched, catalog: Catalog) -> None:
         query = watched.query

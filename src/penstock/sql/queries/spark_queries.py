@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -107,6 +108,7 @@ class SparkQueries:
         self._producer = new_producer({"partitioner": "murmur2_random"} | producer_settings(base))
         self._session: Any = None
         self._owns_session = False
+        self._opening = threading.Lock()
         self.is_closed = False
         #: The running applications by query id.
         self.applications: dict[str, KafkaStreams] = {}
@@ -318,9 +320,10 @@ class SparkQueries:
 
     def _open_session(self) -> None:
         """Opens the Spark session that all queries share, so that none ends it with itself."""
-        if self._session is None:
-            module: Any = importlib.import_module("penstock.runtime.spark.driver.session")
-            self._session, self._owns_session = module.spark_session(self._base)
+        module: Any = importlib.import_module("penstock.runtime.spark.driver.session")
+        with self._opening:
+            if self._session is None:
+                self._session, self._owns_session = module.spark_session(self._base)
 
     def run_until_idle(self, timeout_s: float = 120.0) -> bool:
         """Waits until no query has input left; false if the time was not enough."""
