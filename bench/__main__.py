@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -25,6 +27,9 @@ from bench.data import USERS
 from bench.latency import measure
 from bench.peers import ENGINES, OURS, Peers
 from bench.profiling import profile
+from bench.queries import BROKER
+from bench.queries import WAYS as QUERY_WAYS
+from bench.queries import measure as measure_queries
 from bench.serving import measure_serving
 from bench.slot import WAYS, measure_slot
 from bench.sql_server import Server, fill, measure_pull, measure_push
@@ -381,6 +386,43 @@ def sql_server(
         )  # fmt: skip
     console.print(table)
     _write(json, {"pull": [f.to_dict() for f in pulls], "push": [f.to_dict() for f in pushes]})
+
+
+@app.command()
+def queries(
+    counts: Annotated[str, typer.Option(help="How many queries, one after the other.")] = "1,5,20",
+    ways: Annotated[str, typer.Option(help="Processes and jobs.")] = ",".join(QUERY_WAYS),
+    rate: Annotated[int, typer.Option(help="Records per second of the source.")] = 200,
+    seconds: Annotated[float, typer.Option(help="How long to measure.")] = 20.0,
+    idle: Annotated[float, typer.Option(help="Seconds without input.")] = 10.0,
+    commit_ms: Annotated[int, typer.Option(help="commit.interval.ms")] = 100,
+    bootstrap: Bootstrap = "",
+    json: JsonFile = None,
+) -> None:
+    """Measure many small persistent SQL queries over one source, exactly once."""
+    table = Table(title=f"{rate:,} records/s, commit {commit_ms} ms, {seconds:.0f} s")
+    for column in (
+        "queries", "way", "start s", "p50 ms", "p99 ms", "answered", "cores", "broker",
+        "idle cores", "processes", "MB (PSS)", "load",
+    ):  # fmt: skip
+        table.add_column(column, justify="right")
+    figures = []
+    os.environ.setdefault(BROKER, uuid.uuid4().hex)
+    with broker(bootstrap) as servers:
+        for count in map(int, counts.split(",")):
+            for way in ways.split(","):
+                each = measure_queries(servers, way, count, rate, seconds, idle, commit_ms)
+                figures.append(each.to_dict())
+                table.add_row(
+                    f"{count}", way, f"{each.answered_s:.1f}", f"{each.p50_ms:,.0f}",
+                    f"{each.p99_ms:,.0f}", f"{each.answered:,} of {each.expected:,}",
+                    f"{each.busy.engine:.2f}", f"{each.busy.broker:.2f}",
+                    f"{each.idle.engine:.3f}", f"{each.processes}", f"{each.pss_mb:,.0f}",
+                    f"{each.load_average:.1f}",
+                )  # fmt: skip
+                console.print(orjson.dumps(figures[-1]).decode(), soft_wrap=True)
+    Console(width=130).print(table)
+    _write(json, {"figures": figures})
 
 
 def _write(file: Path | None, content: dict[str, Any]) -> None:
