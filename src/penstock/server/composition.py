@@ -7,11 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from penstock.registry.registry import SchemaRegistry
+from penstock.server.application import Services
+from penstock.server.node import ServerNode
+from penstock.server.querying import QueryServices
+from penstock.server.rest.query_routes import QueryRoutes
 from penstock.server.sql_server import MakeServices, SqlServer
 from penstock.sql.functions.user import UserFunction
 
+
+def queries_of(node: ServerNode) -> Services:
+    """Return the part of a server that answers pull and push queries, and counts them."""
+    services = QueryServices(node)
+    node.metric_sources.append(services.metrics)
+    return QueryRoutes(services)
+
+
 #: What is served beside statements; each makes a part of the server for a node.
-SERVICES: tuple[MakeServices, ...] = ()
+SERVICES: tuple[MakeServices, ...] = (queries_of,)
 
 
 def new_server(
