@@ -1,4 +1,7 @@
-"""Queries of the SQL server against a real broker, over HTTP/1.1 and HTTP/2 on one port."""
+"""Queries of the SQL server against a real broker, over HTTP/1.1 and HTTP/2 on one port.
+
+``server.reading`` reads the topics.
+"""
 
 from __future__ import annotations
 

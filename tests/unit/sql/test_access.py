@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.sql import SqlEngine
+from penstock.sql import AnalysisError, SqlEngine
 from penstock.sql.queries.access import (
     NO_KEY,
     Access,
@@ -97,6 +97,12 @@ def test_anything_else_is_a_scan(where: str) -> None:
 def test_text_keys_can_be_read_in_ranges(where: str, low: str | None, high: str | None) -> None:
     """The bytes of text keys have the order of the texts."""
     assert access(f"SELECT * FROM users WHERE {where};").way == KeyRange(low, high)
+
+
+def test_a_key_that_is_null_is_refused() -> None:
+    """No row has it, so the statement cannot be meant."""
+    with pytest.raises(AnalysisError, match="never NULL"):
+        access("SELECT * FROM users WHERE id IN ('ann', NULL);")
 
 
 def test_numbers_and_windows_are_not_read_in_ranges() -> None:

@@ -28,21 +28,26 @@ def parse_timestamp(text: str) -> int:
 
     >>> parse_timestamp("1970-01-01T00:00:01")
     1000
+    >>> parse_timestamp("1970-01-01T24") == parse_timestamp("1970-01-02")
+    True
     """
     match = _TIMESTAMP.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a timestamp such as 2026-01-31T12:30:00.123")
     year, month, day, hour, minute, second, fraction, zone = match.groups()
+    # 24:00 is the end of a day, as in ISO 8601 and in Java.
+    ends_day = hour == "24" and not any(int(each or 0) for each in (minute, second, fraction))
     moment = datetime(
         int(year),
         int(month or 1),
         int(day or 1),
-        int(hour or 0),
+        0 if ends_day else int(hour or 0),
         int(minute or 0),
         int(second or 0),
         tzinfo=_zone(zone),
     )
-    return to_ms(moment) + int((fraction or "").ljust(3, "0")[:3])
+    end = DAY_MS if ends_day else 0
+    return to_ms(moment) + end + int((fraction or "").ljust(3, "0")[:3])
 
 
 @lru_cache(maxsize=1024)

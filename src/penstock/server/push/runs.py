@@ -92,10 +92,12 @@ class RowRun:
     def _row(self, record: RawRecord) -> PushRow | None:
         topic, partition, offset, timestamp, key, value, headers = record
         plan = self._plan
+        if key is None and plan.step.is_table:
+            return None
         try:
             row = plan.rows.row(partition, offset, timestamp, key, value, headers)
             if row is None:
-                if value is None and plan.step.is_table and key is not None:
+                if value is None and plan.step.is_table:
                     return PushRow(plan.deleted(key), is_deleted=True)
                 return None
         # Formats raise errors of many kinds; a record that cannot be read is skipped and logged.

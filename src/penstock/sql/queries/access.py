@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.model.java import MAX_INT, MAX_LONG, MIN_INT, MIN_LONG
+from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.types import (
     BIGINT,
     DOUBLE,
@@ -31,6 +32,7 @@ from penstock.sql.ast.expressions import (
     Expression,
     FunctionCall,
     In,
+    NullLiteral,
     Or,
 )
 from penstock.sql.ast.node import Node
@@ -258,6 +260,13 @@ class _Finder:
             return "", None
         values: list[Constant] = []
         for item in items:
+            if isinstance(item, NullLiteral):
+                raise AnalysisError(
+                    "null-key",
+                    f"{column.name} is a key of {self._source.name}, and keys are never NULL",
+                    fix="leave NULL out",
+                    span=item.span,
+                )
             constant = self._evaluate(item)
             value = None if constant is None else key_value(*constant, self._types[column.name])
             if value is None:

@@ -189,13 +189,14 @@ def test_a_limit_ends_a_query(world: QueryWorld) -> None:
 
 
 def test_deleted_rows_of_a_table_are_told(world: QueryWorld) -> None:
-    """A tombstone becomes a row with the key."""
+    """A tombstone becomes a row with the key; a record without a key is no row of a table."""
     world.execute("""
         CREATE TABLE users (id VARCHAR PRIMARY KEY, name VARCHAR)
             WITH (KAFKA_TOPIC='users', PARTITIONS=1, VALUE_FORMAT='JSON');""")
 
     async def test() -> None:
         query = await opened(world, "SELECT * FROM users EMIT CHANGES;")
+        world.topics.add("users", None, b'{"NAME": "Nobody"}')
         world.topics.add("users", b"a", b'{"NAME": "Ann"}')
         world.topics.add("users", b"a", None)
         assert await take(query, 2) == [("a", "Ann"), (None, "a", None)]

@@ -1,4 +1,7 @@
-"""Queries over HTTP: ``query_routes``, ``query_answers``, ``query_request`` and ``row_forms``."""
+"""Queries over HTTP: ``query_routes``, ``query_answers``, ``query_request`` and ``row_forms``.
+
+With them ``rest.printing``, ``rest.threaded`` and ``query_meter``.
+"""
 
 from __future__ import annotations
 
