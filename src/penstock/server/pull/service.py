@@ -25,6 +25,7 @@ from penstock.server.pull.prepared import GENERAL, STREAM_SCAN, prepare
 from penstock.server.pull.replica import TableReplica
 from penstock.server.pull.replicas import Replicas
 from penstock.server.reading import Positions, Topics, has_reached
+from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.planner.lowering.context import Row
 
 MAX_LAG = "ksql.query.pull.max.allowed.offset.lag"
@@ -74,6 +75,8 @@ class PullService:
         self._replicas = replicas
         self._timeout_s = timeout_s
         self._cache = PlanCache()
+        #: The catalog that the replicas belong to.
+        self._followed: Catalog | None = None
         settings = host.engine.config
         self._most = int(settings.get(MAX_CONCURRENT, _UNLIMITED))
         self._rate = _Rate(int(settings.get(MAX_QPS, _UNLIMITED)))
@@ -99,7 +102,9 @@ class PullService:
             SqlError: what is wrong with the statement.
         """
         catalog = self._host.engine.catalog
-        if not self._cache.is_current(catalog):
+        self._cache.is_current(catalog)
+        if catalog is not self._followed:
+            self._followed = catalog
             self._replicas.follow(catalog)
         if variables:
             session = self._host.session(properties, variables)

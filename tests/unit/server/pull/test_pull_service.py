@@ -169,6 +169,11 @@ def test_a_dropped_table_takes_its_replica_along(users: QueryWorld, tmp_path: Pa
     sql = "SELECT * FROM users WHERE id = 'ann';"
     assert rows(users, sql) == [("ann", 20)]
     users.execute("DROP TABLE users;")
+    # Any question closes it, however the new catalog is noticed.
+    assert users.services.pull.cached("SELECT * FROM others;", {}, {}) is None
+    with pytest.raises(PenstockError, match="does not exist"):
+        rows(users, "SELECT * FROM others;")
+    assert users.services.replicas.all() == []
     del users.topics.partitions["users"]
     users.execute(USERS, partitions=2)
     assert rows(users, sql) == []
