@@ -119,7 +119,7 @@ def _kafka() -> Check:
     if distribution is None:
         return Check(
             "kafka", "warn", f"Kafka {KAFKA_VERSION} is not in {cache_folder()}",
-            "it is downloaded (44 MB) when a broker starts for the first time:"
+            "it is downloaded (45 MB) when a broker starts for the first time:"
             " penstock broker start",
         )  # fmt: skip
     return Check("kafka", "ok", f"Kafka {KAFKA_VERSION} in {distribution.folder}")

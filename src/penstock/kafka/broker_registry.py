@@ -20,7 +20,7 @@ from penstock.kafka.broker_process import (
 )
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.installation import ensure_installed
-from penstock.kafka.ivy import Progress
+from penstock.kafka.jar_download import Progress
 
 #: Where a project keeps its broker, below the project's folder.
 PROJECT_BROKER = Path(".penstock") / "broker"

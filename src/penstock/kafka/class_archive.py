@@ -20,7 +20,7 @@ from penstock.kafka.broker_process import (
 )
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
-from penstock.kafka.ivy import Progress
+from penstock.kafka.jar_download import Progress
 from penstock.kafka.java import Java
 
 _DUMP_TIMEOUT_S = 120.0

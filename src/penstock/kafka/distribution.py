@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import shutil
 import subprocess
@@ -13,13 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.kafka.errors import BrokerError
-from penstock.kafka.ivy import Progress, fetch_jars
+from penstock.kafka.ivy import fetch_jars, own_settings
+from penstock.kafka.jar_download import DownloadError, Progress, download_jars, listed_jars
 from penstock.kafka.java import Java
 from penstock.kafka.machine import cache_folder
+from penstock.kafka.maven import CENTRAL_URL, Repository, maven_mirror
+
+log = logging.getLogger(__name__)
 
 KAFKA_VERSION = "4.3.1"
 #: The size of all files.
-MEGABYTES = 44
+MEGABYTES = 45
 #: Kafka does not depend on a logger, and without one the broker's log stays empty.
 _MODULES = [
     ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
@@ -61,7 +66,7 @@ def download_note() -> str:
 
 
 def ensure_distribution(java: Java, report: Progress) -> Distribution:
-    """Return the distribution; download it if it is missing (44 MB, about a minute)."""
+    """Return the distribution; download it if it is missing (45 MB)."""
     present = installed()
     if present is not None:
         return present
@@ -76,7 +81,7 @@ def _install(java: Java, report: Progress) -> Distribution:
         shutil.rmtree(abandoned, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="kafka-fetch-", dir=cache) as scratch:
         work = Path(scratch)
-        fetch_jars(java, _MODULES, work / "jars", report, MEGABYTES)
+        _fetch(java, work / "jars", report)
         fresh = Distribution(work / "kafka")
         fresh.folder.mkdir()
         (work / "jars").rename(fresh.folder / "jars")
@@ -87,6 +92,20 @@ def _install(java: Java, report: Progress) -> Distribution:
             shutil.rmtree(target)
         fresh.folder.rename(target)
     return Distribution(target)
+
+
+def _fetch(java: Java, folder: Path, report: Progress) -> None:
+    """Download the listed jars, or let Ivy do it where the user has settings for it."""
+    if own_settings() is None:
+        try:
+            repository = maven_mirror(Path.home()) or Repository(CENTRAL_URL)
+            download_jars(listed_jars(), repository, folder, report)
+            return
+        except DownloadError as error:
+            # Ivy knows Java's certificates and proxies, and explains what it could not find.
+            log.info("the direct download failed, so Ivy tries it: %s", error)
+            shutil.rmtree(folder)
+    fetch_jars(java, _MODULES, folder, report, MEGABYTES)
 
 
 def _write_checkpoint(java: Java, fresh: Distribution, work: Path) -> None:

@@ -25,7 +25,7 @@ from penstock.kafka.broker_process import (
 )
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.installation import ensure_installed
-from penstock.kafka.ivy import Progress
+from penstock.kafka.jar_download import Progress
 
 _log = logging.getLogger(__name__)
 _STOP_TIMEOUT_S = 30.0

@@ -6,20 +6,18 @@ import re
 import subprocess
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
 from penstock.extras import install_command
 from penstock.kafka.errors import BrokerError
+from penstock.kafka.jar_download import Progress
 from penstock.kafka.java import Java
 from penstock.kafka.machine import proxy_options
-
-#: Receives short messages about the progress.
-Progress = Callable[[str], None]
+from penstock.kafka.maven import Repository, maven_mirror
 
 _TIMEOUTS = [
     "-Dsun.net.client.defaultConnectTimeout=15000",
@@ -29,7 +27,6 @@ _TIMEOUTS = [
 _REPORT_S = 0.5
 #: Jars of one module that differ in their classifier are different files.
 _NAME = "[artifact]-[revision](-[classifier]).[ext]"
-_MAVEN_CENTRAL = frozenset({"*", "external:*", "central"})
 
 
 def fetch_jars(
@@ -156,51 +153,35 @@ def _description(modules: list[tuple[str, str, str]]) -> str:
 
 def _settings(work: Path) -> list[str]:
     """Return the settings file: the user's for Ivy, or the user's Maven mirror, or Ivy's own."""
-    own = Path.home() / ".ivy2" / "ivysettings.xml"
-    if own.is_file():
+    own = own_settings()
+    if own is not None:
         return ["-settings", str(own)]
-    for text in _mirror_settings(Path.home() / ".m2" / "settings.xml"):
-        file = work / "ivysettings.xml"
-        file.touch(mode=0o600)
-        file.write_text(text, encoding="utf-8")
-        return ["-settings", str(file)]
-    return []
+    mirror = maven_mirror(Path.home())
+    if mirror is None:
+        return []
+    file = work / "ivysettings.xml"
+    file.touch(mode=0o600)
+    file.write_text(_mirror_settings(mirror), encoding="utf-8")
+    return ["-settings", str(file)]
 
 
-def _mirror_settings(maven: Path) -> Iterator[str]:
-    """Write Maven's mirror of the central repository as settings of Ivy, if there is one."""
-    if not maven.is_file():
-        return
-    try:
-        root = ElementTree.parse(maven).getroot()
-    except ElementTree.ParseError:
-        return
-    for mirror in root.iterfind("{*}mirrors/{*}mirror"):
-        # "*,!internal" and "central,snapshots" include the central repository, too.
-        covered = {part.strip() for part in _text(mirror, "mirrorOf").split(",")}
-        url = _text(mirror, "url")
-        if url and covered & _MAVEN_CENTRAL and "!central" not in covered:
-            login = _login(root, _text(mirror, "id"), url)
-            yield (
-                f'<ivysettings><settings defaultResolver="mirror"/>{login}<resolvers>'
-                f'<ibiblio name="mirror" m2compatible="true" root={quoteattr(url)}/>'
-                "</resolvers></ivysettings>"
-            )
-            return
+def own_settings() -> Path | None:
+    """Return the settings file that the user has written for Ivy, if there is one."""
+    own = Path.home() / ".ivy2" / "ivysettings.xml"
+    return own if own.is_file() else None
 
 
-def _login(root: ElementTree.Element, mirror: str, url: str) -> str:
-    for server in root.iterfind("{*}servers/{*}server"):
-        user, password = _text(server, "username"), _text(server, "password")
-        # A password in braces is encrypted with a key that only Maven has.
-        if _text(server, "id") == mirror and user and not password.startswith("{"):
-            host = re.sub(r"^\w+://([^/:]+).*$", r"\1", url)
-            return (
-                f"<credentials host={quoteattr(host)} username={quoteattr(user)}"
-                f" passwd={quoteattr(password)}/>"
-            )
-    return ""
-
-
-def _text(element: ElementTree.Element, name: str) -> str:
-    return (element.findtext(f"{{*}}{name}") or "").strip()
+def _mirror_settings(mirror: Repository) -> str:
+    """Write Maven's mirror of the central repository as settings of Ivy."""
+    login = ""
+    if mirror.user:
+        host = re.sub(r"^\w+://([^/:]+).*$", r"\1", mirror.url)
+        login = (
+            f"<credentials host={quoteattr(host)} username={quoteattr(mirror.user)}"
+            f" passwd={quoteattr(mirror.password)}/>"
+        )
+    return (
+        f'<ivysettings><settings defaultResolver="mirror"/>{login}<resolvers>'
+        f'<ibiblio name="mirror" m2compatible="true" root={quoteattr(mirror.url)}/>'
+        "</resolvers></ivysettings>"
+    )

@@ -94,13 +94,13 @@ def test_download_says_how_much_has_arrived(
     """Whoever waits for a minute wants to see that something happens."""
     monkeypatch.setattr(ivy, "_REPORT_S", 0.01)
     told: Queue[str] = Queue()
-    with ivy._measured(tmp_path, 44, told.put) as seen:
+    with ivy._measured(tmp_path, 45, told.put) as seen:
         seen["found"] = 7
         while told.get(timeout=20) != "finding parts: 7":
             pass
         with open(tmp_path / "kafka.jar.part", "wb") as file:
             file.truncate(12_500_000)
-        while told.get(timeout=20) != "downloading: 12 of 44 MB":
+        while told.get(timeout=20) != "downloading: 12 of 45 MB":
             pass
 
 
@@ -113,4 +113,4 @@ def test_what_is_downloaded_is_said_once_where_there_is_no_terminal(
     monkeypatch.setattr(installation, "ensure_class_archive", lambda *given: None)
     installation.ensure_installed()
     said = capsys.readouterr().err
-    assert said == f"Kafka {KAFKA_VERSION}, 44 MB, is downloaded once into {cache_folder()}\n"
+    assert said == f"Kafka {KAFKA_VERSION}, 45 MB, is downloaded once into {cache_folder()}\n"

@@ -33,7 +33,7 @@ def test_doctor_says_how_to_get_what_is_not_there_yet(
     monkeypatch.setattr("penstock.cli.doctor.installed", lambda: None)
     result = CliRunner().invoke(app, ["doctor"])
     assert "! kafka" in result.stdout
-    assert "it is downloaded (44 MB) when a broker starts for the first time" in result.stdout
+    assert "it is downloaded (45 MB) when a broker starts for the first time" in result.stdout
 
 
 def test_doctor_tells_an_address_that_does_not_answer() -> None:
