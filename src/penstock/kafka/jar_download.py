@@ -56,7 +56,8 @@ def listed_jars() -> list[Jar]:
     found = []
     for line in lines.splitlines():
         place, sha256, size = line.split()
-        found.append(Jar(*place.split(":"), sha256, int(size)))
+        group, name, version = place.split(":")
+        found.append(Jar(group, name, version, sha256, int(size)))
     return found
 
 
