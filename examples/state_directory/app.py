@@ -4,6 +4,7 @@ Two inputs that never meet are two sub-topologies. ``pulses`` has two partitions
 has the tasks 0_0 and 0_1; ``alarms`` has one, so sub-topology 1 has the task 1_0.
 """
 
+import re
 from pathlib import Path
 
 from penstock import StreamsBuilder, Topology
@@ -28,11 +29,20 @@ def prepare(servers: str) -> None:
 
 def tree(folder: Path) -> list[str]:
     """Lists the stores of each task below a state directory, such as ``0_1/pulse-counts``."""
-    return sorted(
-        {
-            f"{store.parent.name}/{store.name}"
-            for name in ("pulse-counts", "another-store")
-            for store in folder.rglob(name)
-            if store.is_dir()
-        }
-    )
+    stores = [
+        store
+        for name in ("pulse-counts", "another-store")
+        for store in folder.rglob(name)
+        if store.is_dir()
+    ]
+    return sorted(f"{task_of(store)}/{store.name}" for store in stores)
+
+
+def task_of(store: Path) -> str:
+    """Returns the folder of the task: the number of the sub-topology, and that of the partition."""
+    return next(each.name for each in store.parents if re.fullmatch(r"\d+_\d+", each.name))
+
+
+def show(streams) -> None:
+    for thread in streams.metadata_for_local_threads():
+        print(thread)

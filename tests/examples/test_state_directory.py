@@ -18,7 +18,7 @@ def test_each_sub_topology_counts_its_own_input() -> None:
 
 def test_tree_lists_tasks_and_stores(tmp_path: Path) -> None:
     """Files beside the stores are not listed."""
-    for place in ("app/0_0/pulse-counts", "app/0_1/pulse-counts", "app/1_0/another-store"):
+    for place in ("app/0_0/rocksdb/pulse-counts", "app/0_1/pulse-counts", "app/1_0/another-store"):
         (tmp_path / place).mkdir(parents=True)
     (tmp_path / "app" / "0_0" / ".lock").touch()
     assert tree(tmp_path) == ["0_0/pulse-counts", "0_1/pulse-counts", "1_0/another-store"]

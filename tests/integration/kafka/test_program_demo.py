@@ -85,7 +85,7 @@ def test_show_that_fails_is_told_at_the_end(
     with pytest.raises(StreamsError, match="show-failed") as caught:
         demo.print(as_json=False)
     assert caught.value.at is not None
-    assert caught.value.at.endswith("app.py:10")
+    assert caught.value.at.endswith("app.py:9")
 
 
 def test_program_without_sample_data_is_refused(program: LoadedProgram) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock import KafkaStreams, State, TopologyTestDriver
+from penstock import KafkaStreams, State, StreamsConfig
+from penstock.cli.demo.program_demo import ProgramDemo, with_samples
 from penstock.cli.program import LoadedProgram, load_program
+from penstock.cli.snapshot import Watch
 from penstock.kafka.admin import Admin
+from penstock.kafka.broker_folder import free_port
 from penstock.runtime.spark.driver.topics import external_topics
+from tests.examples.play import played
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -29,20 +35,23 @@ OUTPUTS = {
     "order_enrichment": ("orders-with-users", "orders-with-products", "matched-payments"),
     "crypto_sentiment": ("crypto-sentiment",),
     "purchases": ("patterns", "rewards", "purchases"),
+    "event_collaboration": ("notifications-sent", "payment-statistics"),
+    "order_saga": ("saga-states",),
+    "cqrs": ("library-events",),
+    "latest_by_version": ("contracts-latest",),
     "order_statistics": (
         "order-counts", "revenue", "order-counts-per-window", "orders-per-session",
     ),
 }  # fmt: skip
-SAMPLES = {"word_count": "text.txt"}
 
 
 @pytest.fixture
 def load(kafka_admin: Admin, kafka_broker: str) -> Iterator[Load]:
-    """Loads an example as ``penstock run`` does and fills its topics, which are gone afterwards."""
+    """Loads an example as ``--demo`` does and fills its topics, which are gone afterwards."""
     used: list[str] = []
 
     def loaded(name: str) -> LoadedProgram:
-        program = load_program(str(EXAMPLES / f"{name}.py"))
+        program = with_samples(load_program(str(EXAMPLES / name / "app.py")))
         used.extend(external_topics(program.topology.graph))
         # Some examples share the names of their topics.
         kafka_admin.delete_topics(used, missing_ok=True)
@@ -56,17 +65,13 @@ def load(kafka_admin: Admin, kafka_broker: str) -> Iterator[Load]:
 
 def module(name: str) -> Any:
     """The example as it was loaded last."""
-    return sys.modules[f"penstock_app_{name}"]
+    return sys.modules[f"penstock_app_{name}_app"]
 
 
 def expected(name: str, program: LoadedProgram) -> dict[str, dict[Any, Any]]:
     """The last bytes of each key in each output, as the test driver has them."""
-    samples = sys.modules["samples"]
     found: dict[str, dict[Any, Any]] = {topic: {} for topic in OUTPUTS[name]}
-    with TopologyTestDriver(program.topology) as driver:
-        for sample in samples.read_samples(SAMPLES.get(name, f"{name}.jsonl"), "text-input"):
-            key = None if sample.key is None else sample.key.encode()
-            driver.pipe_bytes(sample.topic, key, sample.value_bytes, sample.time_ms)
+    with played(name, program.topology) as driver:
         for topic, last in found.items():
             last.update((record.key, record.value) for record in driver.take_all(topic))
     return found
@@ -167,3 +172,114 @@ def test_production_word_count_survives_the_loss_of_a_thread(
     assert (counts["water"], counts["book"], "" in counts) == (11, 4, False)
     written = {key.decode(): int.from_bytes(n, "big") for key, n in committed("wordcount-output")}
     assert written == counts
+
+
+def test_user_counts_answer_over_http(load: Load, streams_of: Callable[..., KafkaStreams]) -> None:
+    """EX-02: any user, while the application runs."""
+    program = load("user_counts")
+    server = f"localhost:{free_port()}"
+    with streams_of(program.topology, application_server=server) as streams:
+        assert streams.run_until_idle("300s")
+        answer = module("user_counts").ask("/stores/user-counts/user42", server)
+    assert (answer["key"], answer["value"]) == ("user42", 4)
+
+
+def test_view_that_is_dropped_is_made_again_from_the_log(
+    load: Load, streams_of: Callable[..., KafkaStreams], application_id: str, tmp_path: Path
+) -> None:
+    """EX-09: a new application with nothing but the log has the same search index."""
+    program = load("database_inside_out")
+    with streams_of(program.topology) as streams:
+        assert streams.run_until_idle("300s")
+        before = dict(streams.store("search-index").all())
+        assert streams.store("categories").get("light").products == 2
+    again = {"application.id": f"{application_id}-again", "state.dir": str(tmp_path / "again")}
+    with streams_of(module("database_inside_out").search_alone(), **again) as streams:
+        assert streams.run_until_idle("300s")
+        assert dict(streams.store("search-index").all()) == before
+    assert before["lamp"] == {"p-1", "p-2"}
+
+
+def test_service_says_whether_it_is_up(load: Load, streams_of: Callable[..., KafkaStreams]) -> None:
+    """EX-24: the health page of the server and that of the program agree."""
+    program = load("order_service")
+    server = f"localhost:{free_port()}"
+    streams = streams_of(program.topology, application_server=server, num_stream_threads=2)
+    health = module("order_service").health
+    assert health(streams)["status"] == "DOWN"
+    with streams:
+        assert streams.run_until_idle("300s")
+        assert health(streams) == {"status": "UP", "state": "RUNNING"}
+        ready = fetched(f"http://{server}/health/ready")
+        assert ready["state"] == "RUNNING"
+    assert health(streams)["status"] == "DOWN"
+
+
+def test_own_write_is_part_of_the_answer(
+    load: Load, streams_of: Callable[..., KafkaStreams], kafka_broker: str
+) -> None:
+    """PT-11: the answer waits for the offset that the producer was told."""
+    program = load("read_your_writes")
+    example = module("read_your_writes")
+    with streams_of(program.topology) as streams:
+        assert streams.run_until_idle("300s")
+        for expected_count in (3, 4):
+            place = example.vote(kafka_broker, "ann")
+            assert example.votes_after(streams, "ann", *place, timeout_s=120) == expected_count
+
+
+def test_state_directory_has_a_folder_for_each_task(
+    load: Load, streams_of: Callable[..., KafkaStreams], tmp_path: Path
+) -> None:
+    """EX-03: two tasks of one sub-topology, and one of the other."""
+    program = load("state_directory")
+    with streams_of(program.topology) as streams:
+        assert streams.run_until_idle("300s")
+    assert module("state_directory").tree(tmp_path / "state") == [
+        "0_0/pulse-counts",
+        "0_1/pulse-counts",
+        "1_0/another-store",
+    ]
+
+
+def test_word_is_found_with_its_place(load: Load, streams_of: Callable[..., KafkaStreams]) -> None:
+    """EX-29: the value, and the instance that has it."""
+    program = load("word_lookup")
+    server = f"localhost:{free_port()}"
+    with streams_of(program.topology, application_server=server) as streams:
+        assert streams.run_until_idle("300s")
+        assert streams.store("word-count-store").get("kafka") == 2
+        place = streams.query_metadata_for_key("word-count-store", "kafka")
+    assert f"{place.active_host.host}:{place.active_host.port}" == server
+
+
+def fetched(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return json.load(answer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(file.parent.name for file in EXAMPLES.glob("*/app.py")))
+def test_demonstration_shows_something(
+    name: str,
+    load: Load,
+    streams_of: Callable[..., KafkaStreams],
+    kafka_broker: str,
+    application_id: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What ``--demo`` prints: records of the output topics, and what the program's show asks."""
+    monkeypatch.setenv("PORT", str(free_port()))
+    monkeypatch.setenv("THREADS", "2")
+    program = load(name)
+    names = {"application.id": application_id, "bootstrap.servers": kafka_broker}
+    with streams_of(program.topology, **own(program)) as streams:
+        demo = ProgramDemo(program, streams, StreamsConfig(names))
+        assert streams.run_until_idle("300s")
+        deadline = time.monotonic() + 120
+        with Watch(streams) as watch:
+            while not demo.is_over(watch.latest):
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+    assert demo.error is None
+    assert demo.outputs or demo.shown
