@@ -15,6 +15,7 @@ from typing import Any
 
 DIRECTIVE = re.compile(r"^::: (\S+)(?:\n(?: {4}.*|\s*)$)*", re.MULTILINE)
 IMAGE = re.compile(r'(?:<p>)?<img alt="([^"]*)" src="([^"]+\.svg)" ?/?>(?:</p>)?')
+CELL_CODE = re.compile(r"<code>([^<]+)</code>(?=(?:(?!</?t[dr]|<table).)*</td>)", re.DOTALL)
 SUMMARY = "Kafka Streams and ksqlDB for Python, run by Spark."
 
 #: The Markdown of every page by the path of its source, in the order of the build.
@@ -28,7 +29,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, **_: Any) -> str:
-    """Put drawings into the page itself, so that they follow its colours."""
+    """Put drawings into the page, so that they follow its colours; let names in tables break."""
     docs = Path(config["docs_dir"])
 
     def drawn(found: re.Match[str]) -> str:
@@ -38,7 +39,13 @@ def on_page_content(html: str, page: Any, config: Any, **_: Any) -> str:
             return found[0]
         return f'<figure class="drawing" aria-label="{found[1]}">{text}</figure>'
 
-    return IMAGE.sub(drawn, html)
+    return CELL_CODE.sub(breakable, IMAGE.sub(drawn, html))
+
+
+def breakable(found: re.Match[str]) -> str:
+    """Let a long name in a table break behind its dots, underscores and slashes."""
+    name = re.sub(r"([._/])(?=[a-zA-Z])", r"\1<wbr>", found[1])
+    return f"<code>{name}</code>"
 
 
 def on_post_build(config: Any, **_: Any) -> None:

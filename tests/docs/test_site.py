@@ -95,3 +95,9 @@ def test_api_directives_become_text(hook: ModuleType) -> None:
     assert "### `KStream.map_values(" in text
     page = hook.DIRECTIVE.sub(lambda found: found[1], "# API\n\n::: penstock.KStream\n\nend\n")
     assert ":::" not in page
+
+
+def test_names_in_tables_can_break(hook: ModuleType) -> None:
+    """Code outside of tables stays as it is."""
+    html = "<p><code>a.b</code></p><table><tr><td>x <code>a.b_c</code> y</td></tr></table>"
+    assert hook.CELL_CODE.sub(hook.breakable, html) == html.replace("a.b_c", "a.<wbr>b_<wbr>c")
