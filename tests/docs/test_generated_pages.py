@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from types import ModuleType
 
 import pytest
 
+from tests.architecture.source import ROOT
 from tests.docs import api_pages, errors_page, functions_page, parity_page, statements_page
 from tests.docs.__main__ import SINGLE
+from tests.docs.pages import DOCS
 
 #: Their pages depend on the engine and have tests of their own.
 ELSEWHERE = (functions_page,)
@@ -66,3 +69,13 @@ def test_every_line_of_the_parity_table_has_a_state_and_a_reason() -> None:
     assert [line.id for line in table if not line.text] == []
     assert [line.id for line in table if line.state != "not yet" and not line.evidence] == []
     assert len({line.id for line in table}) == len(table)
+
+
+def test_tests_in_the_failure_matrix_exist() -> None:
+    """A failure without its test is a promise without a proof."""
+    page = (DOCS / "reference" / "failures.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:\w+/)+test_\w+\.py)`", page))
+    assert [path for path in sorted(named) if not (ROOT / "tests" / path).is_file()] == []
+    rows = [line for line in page.splitlines() if re.search(r"\(FM-\d\d\)", line)]
+    assert len(rows) == 15
+    assert [row for row in rows if "test_" not in row] == []
