@@ -24,7 +24,7 @@ from penstock.connect.worker_folder import WorkerFolder
 from penstock.kafka.broker_folder import choose_port
 from penstock.kafka.broker_process import end_owned, launch_owned
 from penstock.kafka.installation import reporting
-from penstock.kafka.ivy import Progress
+from penstock.kafka.jar_download import Progress
 from penstock.kafka.java import Java, find_java
 
 _log = logging.getLogger(__name__)

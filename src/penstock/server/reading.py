@@ -171,7 +171,7 @@ class TopicReader:
                 bounds = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
             except KafkaException:
                 continue
-            if bounds and bounds[1] >= 0:
+            if bounds[1] >= 0:
                 found[place] = bounds[1]
         return found
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,9 @@ from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
-from penstock.sql.ast.statements import Explain
+from penstock.sql.ast.statements import CreateConnector, Explain
 from penstock.sql.catalog.catalog import Catalog, DataSource, PersistentQuery
+from penstock.sql.connector_results import ConnectorRequest, ConnectorStatement
 from penstock.sql.execution import Execution
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.functions.registry import FunctionRegistry
@@ -26,6 +28,7 @@ from penstock.sql.ksql_settings import application_id
 from penstock.sql.planner.identity import told_apart
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.processing_log import ProcessingLogSettings
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
 from penstock.sql.results import (
@@ -36,6 +39,8 @@ from penstock.sql.results import (
     StatementResult,
 )
 from penstock.sql.setting_names import check_given
+from penstock.sql.statements.connectors import ConnectorStatements
+from penstock.sql.syntax.masking import blotted
 from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
 from penstock.sql.trial import Trial
 from penstock.topology.topology import Topology
@@ -43,6 +48,7 @@ from penstock.topology.topology import Topology
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from penstock.connect.connect import Connect
     from penstock.sql.catalog.schema import SourceColumn
     from penstock.sql.queries.local import LocalQueries
     from penstock.sql.queries.spark_queries import SparkQueries
@@ -52,6 +58,7 @@ if TYPE_CHECKING:
 _LOCAL = "penstock.sql.queries.local"
 _SPARK = "penstock.sql.queries.spark_queries"
 _AD_HOC = "penstock.sql.queries.ad_hoc"
+_CONNECT = "penstock.connect.access"
 
 
 class SqlEngine:
@@ -73,6 +80,8 @@ class SqlEngine:
         registry: Where schemas of AVRO, PROTOBUF and JSON_SR are kept; else as the settings say.
         send: Takes the records of INSERT VALUES. Without it they are kept in ``outbox``, and the
             queries of ``local`` get them.
+        connectors: Where connectors are created; else as the settings say: the Kafka Connect at
+            ``ksql.connect.url``, or a worker that is started beside a connected engine.
     """
 
     def __init__(
@@ -82,6 +91,7 @@ class SqlEngine:
         functions: tuple[UserFunction, ...] = (),
         registry: SchemaRegistry | None = None,
         send: Callable[[OutgoingRecord], None] | None = None,
+        connectors: Connect | None = None,
     ) -> None:
         self.config = {name: str(value) for name, value in (config or {}).items()}
         check_given(self.config)
@@ -92,9 +102,13 @@ class SqlEngine:
         self.catalog = Catalog()
         self.outbox: list[OutgoingRecord] = []
         self._send = send or self._keep
+        self._connectors = connectors
         #: What ``local`` has started and nobody has closed.
         self._local: list[LocalQueries] = []
         self._cluster: SparkQueries | None = None
+        self.processing_log = ProcessingLogSettings.of(self.config)
+        if self.processing_log.creates_stream:
+            self.execute(self.processing_log.create_stream())
 
     def execute(self, script: str, *, answers: bool = True) -> list[StatementResult]:
         """Run all statements of a script, or none of them if one is refused.
@@ -111,11 +125,16 @@ class SqlEngine:
             SqlError: what is wrong, with line, column and the text at fault.
         """
         trial = self.trial(script)
+        requests = [each for each in trial.results if isinstance(each, ConnectorRequest)]
+        self._check_connectors(requests, script)
         self.catalog = trial.catalog
         self.register(trial)
         if self._cluster is not None:
             self._cluster.keep_paused()
-        return [self._settled(result, outgoing, answers) for result, outgoing in trial.done]
+        return [
+            self._settled(result, outgoing, script, answers=answers)
+            for result, outgoing in trial.done
+        ]
 
     def trial(self, script: str, *, number: int | None = None) -> Trial:
         """Run a script on a copy of the catalog, and change nothing outside of the copy.
@@ -159,6 +178,37 @@ class SqlEngine:
             made._send = made._keep
         return made
 
+    def _check_connectors(self, requests: list[ConnectorRequest], script: str) -> None:
+        """Ask Kafka Connect about new connectors, before anything of a script is done."""
+        for request in requests:
+            if isinstance(request.statement, CreateConnector):
+                with _as_sql_error(request.statement, script):
+                    self._connector_statements().check(request.statement)
+
+    def run_connector(self, statement: ConnectorStatement, sql: str) -> StatementResult:
+        """Run one statement about connectors that is parsed already; ``sql`` is its masked text.
+
+        Raises:
+            SqlError: the connector is not what Kafka Connect accepts.
+            ConnectError: Kafka Connect refuses something else, or cannot be asked.
+        """
+        statements = self._connector_statements()
+        if isinstance(statement, CreateConnector):
+            statements.check(statement)
+        return statements.run(statement, sql)
+
+    def _connector_statements(self) -> ConnectorStatements:
+        return ConnectorStatements(self._connect_client(), self.catalog.sources)
+
+    def _connect_client(self) -> Connect:
+        if self._connectors is not None:
+            return self._connectors
+        if self._cluster is not None:
+            return self._cluster.connectors.client()
+        module: Any = importlib.import_module(_CONNECT)
+        client: Connect = module.ConnectAccess(self.config, None).client()
+        return client
+
     def settle(self, outgoing: Iterable[Outgoing]) -> None:
         """Write records and delete topics, as a statement that has been accepted wants it."""
         for each in outgoing:
@@ -168,9 +218,15 @@ class SqlEngine:
                 self._send(each)
 
     def _settled(
-        self, result: StatementResult, outgoing: list[Outgoing], answers: bool
+        self, result: StatementResult, outgoing: list[Outgoing], script: str, *, answers: bool
     ) -> StatementResult:
         """Do what a statement wants done once the whole script is accepted."""
+        if isinstance(result, ConnectorRequest) and result.statement is not None:
+            if self._cluster is not None:
+                # A sink that starts before its topics would look for them minutes later.
+                self._cluster.make_topics()
+            with _as_sql_error(result.statement, script):
+                return self._connector_statements().run(result.statement, result.sql)
         self.settle(outgoing)
         if answers and isinstance(result, PullResult) and result.query is not None:
             rows = self._answer(result.query)
@@ -219,16 +275,12 @@ class SqlEngine:
         return {query_id: execution.lowered(query.plan) for query_id, query in queries.items()}
 
     def _run(self, execution: Execution, piece: StatementText, script: str) -> StatementResult:
-        statement: Node | None = None
         try:
             statement = parse_statement(piece.placed_in(script), execution.catalog.variables)
-            return execution.run(statement, piece.text)
         except SqlError as error:
-            raise _placed(error, statement).pointing_into(script) from None
-        except PenstockError as error:
-            # A registry or a cluster that does not answer, too, is an error of this statement.
-            refusal = AnalysisError(error.code, error.message, error.fix, error.at)
-            raise _placed(refusal, statement).pointing_into(script) from error
+            raise error.pointing_into(blotted(script)) from None
+        with _as_sql_error(statement, script):
+            return execution.run(statement, piece.text)
 
     # What there is
 
@@ -301,12 +353,17 @@ class SqlEngine:
                 large batches run on Spark.
         """
         module: Any = importlib.import_module(_LOCAL)
+        log = self.processing_log if self.processing_log.is_wanted else None
         queries: LocalQueries = module.LocalQueries(
-            module.LocalQuery(
-                query_id, self.application_id(query_id), topology, over_columns=over_columns
-            )
-            for query_id, topology in self.topologies().items()
-        )
+            (
+                module.LocalQuery(
+                    query_id, self.application_id(query_id), topology,
+                    over_columns=over_columns, log=log, statement=self.queries[query_id].sql,
+                )
+                for query_id, topology in self.topologies().items()
+            ),
+            log=log,
+        )  # fmt: skip
         for record in self.outbox:
             queries.insert(record)
         self._local.append(queries)
@@ -395,8 +452,21 @@ class SqlEngine:
         )
 
 
-def _placed(error: SqlError, statement: Node | None) -> SqlError:
+@contextmanager
+def _as_sql_error(statement: Node, script: str) -> Iterator[None]:
+    """Let every error say which statement of the script it belongs to."""
+    try:
+        yield
+    except SqlError as error:
+        raise _placed(error, statement).pointing_into(blotted(script)) from None
+    except PenstockError as error:
+        # A registry or a cluster that does not answer, too, is an error of this statement.
+        refusal = AnalysisError(error.code, error.message, error.fix, error.at)
+        raise _placed(refusal, statement).pointing_into(blotted(script)) from error
+
+
+def _placed(error: SqlError, statement: Node) -> SqlError:
     """Give an error that knows no place the place of its statement."""
-    if error.span is not None or statement is None:
+    if error.span is not None:
         return error
     return type(error)(error.code, error.message, error.fix, error.at, statement.span, error.source)

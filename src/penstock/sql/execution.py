@@ -24,6 +24,7 @@ from penstock.sql.catalog.schema_inference import (
     is_registered,
     registered_subjects,
 )
+from penstock.sql.connector_results import ConnectorStatement
 from penstock.sql.format_errors import format_errors_as_sql
 from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.planner.identity import insert_id_of, query_id_of, replaced_id_of
@@ -52,10 +53,12 @@ from penstock.sql.statements.assertions import (
     assert_schema,
     assert_topic,
 )
+from penstock.sql.statements.connectors import connector_request
 from penstock.sql.statements.insert_values import record_of, tombstone_of
 from penstock.sql.statements.listing import Listing
 from penstock.sql.statements.python_functions import create_function, drop_function
 from penstock.sql.statements.session import CATALOG_HANDLERS
+from penstock.sql.syntax.format_query import format_query
 from penstock.topology.topology import Topology
 
 _NEVER_ENDS = (
@@ -264,6 +267,7 @@ class Execution:
                 span=query.span,
             )
         plan = self._planner.select(query, _transient_id())
+        plan = replace(plan, sql=format_query(query))
         return PushQuery(plan, self.lowered(plan))
 
     @format_errors_as_sql()
@@ -276,12 +280,17 @@ class Execution:
     # Questions
 
     def listing(self, statement: Any, sql: str) -> StatementResult:
+        if isinstance(statement, admin.Show) and "CONNECTOR" in statement.what:
+            return connector_request(statement, sql)
         listing = Listing(self.catalog, self.functions, self.settings)
         if statement == admin.Show("QUERIES", is_extended=True):
             queries = self.catalog.queries
             topologies = {name: self.lowered(query.plan) for name, query in queries.items()}
             return listing.queries_extended(topologies, sql)
         return listing.answer(statement, sql)
+
+    def connector(self, statement: ConnectorStatement, sql: str) -> StatementResult:
+        return connector_request(statement, sql)
 
     def print_topic(self, statement: admin.PrintTopic, sql: str) -> StatementResult:
         return PrintResult(
@@ -423,6 +432,8 @@ _HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
     ast.DropType: Execution.drop_type,
     ast.CreateFunction: Execution.create_function,
     ast.DropFunction: Execution.drop_function,
+    ast.CreateConnector: Execution.connector,
+    ast.DropConnector: Execution.connector,
     ast.AssertTopic: Execution.assert_topic,
     ast.AssertSchema: Execution.assert_schema,
     ast.Explain: Execution.explain,
@@ -434,5 +445,6 @@ _HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
     admin.DescribeSource: Execution.listing,
     admin.DescribeAll: Execution.listing,
     admin.DescribeFunction: Execution.listing,
+    admin.DescribeConnector: Execution.connector,
     admin.PrintTopic: Execution.print_topic,
 }

@@ -27,6 +27,22 @@ class KsqlSetting:
 KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
     KsqlSetting(SERVICE_ID, DEFAULT_SERVICE, "A part of every application id."),
     KsqlSetting("ksql.schema.registry.url", "", "The schema registry; without it one in Kafka."),
+    KsqlSetting("ksql.connect.url", "", "Kafka Connect; without it a worker is started."),
+    KsqlSetting(
+        "ksql.connect.worker.config", "", "A properties file for the worker that is started."
+    ),
+    KsqlSetting(
+        "ksql.connect.plugin.path", "", "Folders with connectors; else the project's folder."
+    ),
+    KsqlSetting(
+        "ksql.connect.request.timeout.ms", "30000", "How long an answer of Connect may take."
+    ),
+    KsqlSetting(
+        "ksql.connect.basic.auth.user.info", "", "Login at Kafka Connect, as user:password."
+    ),
+    KsqlSetting(
+        "ksql.connect.basic.auth.credentials.file", "", "A file with username and password."
+    ),
     KsqlSetting("ksql.persistence.default.format.key", "KAFKA", "KEY_FORMAT where none is given."),
     KsqlSetting("ksql.persistence.default.format.value", "", "VALUE_FORMAT where none is given."),
     KsqlSetting(
@@ -48,6 +64,25 @@ KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
     ),
     KsqlSetting("ksql.functions.collect_list.limit", "1000", "Most elements of COLLECT_LIST."),
     KsqlSetting("ksql.functions.collect_set.limit", "1000", "Most elements of COLLECT_SET."),
+    KsqlSetting(
+        "ksql.logging.processing.topic.auto.create", "false", "Whether the processing log is made."
+    ),
+    KsqlSetting(
+        "ksql.logging.processing.topic.name", "", "Its topic; else <service id>ksql_processing_log."
+    ),
+    KsqlSetting("ksql.logging.processing.topic.partitions", "1", "Partitions of that topic."),
+    KsqlSetting(
+        "ksql.logging.processing.topic.replication.factor", "", "Its replicas; else the broker's."
+    ),
+    KsqlSetting(
+        "ksql.logging.processing.stream.auto.create", "false", "Whether the log is a stream, too."
+    ),
+    KsqlSetting(
+        "ksql.logging.processing.stream.name", "KSQL_PROCESSING_LOG", "The name of that stream."
+    ),
+    KsqlSetting(
+        "ksql.logging.processing.rows.include", "false", "Whether the log has values of records."
+    ),
     KsqlSetting(
         "ksql.assert.topic.default.timeout.ms", "1000", "How long ASSERT TOPIC waits by default."
     ),

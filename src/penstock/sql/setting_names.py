@@ -17,6 +17,9 @@ _KSQL_PREFIX = "ksql."
 _INTERNAL = "__"
 #: Whether CREATE FUNCTION may run Python. Only who starts the engine can say so.
 PYTHON_FUNCTIONS = "ksql.functions.python.enabled"
+#: What only who starts the engine can say: what may be run, who is asked with which login, and
+#: where rows are written to.
+_FIXED = (PYTHON_FUNCTIONS, "ksql.connect.", "ksql.logging.processing.")
 #: Java's settings of consumers and producers that may stand without ``consumer.`` or ``producer.``.
 CLIENT_SETTINGS = frozenset({
     "acks", "allow.auto.create.topics", "auto.commit.interval.ms", "auto.include.jmx.reporter",
@@ -107,7 +110,7 @@ def check_given(settings: Mapping[str, str]) -> None:
 
 def is_changeable(name: str) -> bool:
     """Tell whether a statement may change a setting, or only who starts the engine."""
-    return name != PYTHON_FUNCTIONS
+    return not name.startswith(_FIXED)
 
 
 def check_changeable(name: str, span: Span | None) -> None:

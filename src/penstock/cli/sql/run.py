@@ -19,6 +19,8 @@ from penstock.cli.sql.results import print_result
 from penstock.cli.sql.view import ScriptSnapshot, ScriptView, ScriptWatch
 from penstock.cli.supervise import run_watched
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
+from penstock.connect.access import URL as CONNECT_URL
+from penstock.connect.worker_registry import running_project_worker
 from penstock.runtime.states import State
 from penstock.sql import SqlEngine
 from penstock.sql.functions.extensions import load_extensions
@@ -26,6 +28,7 @@ from penstock.sql.queries.push import PushQuery
 from penstock.sql.queries.spark_push import RunningPush
 from penstock.sql.queries.spark_queries import SparkQueries
 from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
+from penstock.sql.statements.connectors import asks_connect
 from penstock.testing.sql.script import ScriptTopics
 
 _SQL_PREFIX = "ksql."
@@ -55,22 +58,24 @@ def run_script(
         load_extensions(extensions, engine.functions)
     engine.catalog.variables.update({name.upper(): value for name, value in variables.items()})
     kafka = {name: value for name, value in settings.items() if not name.startswith(_SQL_PREFIX)}
-    connection = engine.connect(kafka) if kafka.get(BOOTSTRAP_SERVERS.name) else None
     given = [] if inputs is None else read_records(inputs, "inputs")
-    results = engine.execute(read_text(script), answers=False)
-    samples = _samples(engine, given)
-    for result in results:
-        print_result(result, as_json=as_json)
-    run = ScriptRun(engine, results)
-    if not run.has_work:
-        return
+    text = read_text(script)
     with ExitStack() as stack:
+        connection = engine.connect(kafka) if kafka.get(BOOTSTRAP_SERVERS.name) else None
+        if connection is None and asks_connect(text) and not settings.get(CONNECT_URL):
+            # Connectors are made while the script is read, and their worker needs a cluster.
+            connection = _connected_to_new_broker(engine, kafka, stack)
+        if connection is not None:
+            stack.callback(connection.connectors.close)
+        results = engine.execute(text, answers=False)
+        samples = _samples(engine, given)
+        for result in results:
+            print_result(result, as_json=as_json)
+        run = ScriptRun(engine, results, connection)
+        if not run.has_work:
+            return
         if connection is None:
-            here, line = stack.enter_context(new_broker())
-            line.stop()
-            print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
-            kafka |= here
-            connection = engine.connect(kafka)
+            connection = _connected_to_new_broker(engine, kafka, stack)
         for record in samples:
             connection.send(record)
         run.use(connection, kafka)
@@ -83,6 +88,16 @@ def run_script(
         raise run.failure
     if not as_json:
         print_done(f"stopped cleanly after {last.seconds:.0f} s and {last.records:,} rows")
+
+
+def _connected_to_new_broker(
+    engine: SqlEngine, kafka: dict[str, Any], stack: ExitStack
+) -> SparkQueries:
+    here, line = stack.enter_context(new_broker())
+    line.stop()
+    print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
+    kafka |= here
+    return engine.connect(kafka)
 
 
 def _samples(engine: SqlEngine, given: list[dict[str, Any]]) -> list[OutgoingRecord]:
@@ -102,9 +117,13 @@ def merged_settings(
 ) -> dict[str, Any]:
     """Return the settings of a run.
 
-    The command's own options win over ``--config``, and that over the project's broker.
+    The command's own options win over ``--config``, and that over the project's broker and the
+    Connect worker that runs beside it.
     """
     settings: dict[str, Any] = {**project_broker(), **given}
+    worker = running_project_worker()
+    if worker is not None and bootstrap is None and BOOTSTRAP_SERVERS.name not in given:
+        settings.setdefault(CONNECT_URL, worker)
     options = {
         "spark.master": master,
         BOOTSTRAP_SERVERS.name: bootstrap,
@@ -116,12 +135,17 @@ def merged_settings(
 class ScriptRun:
     """The running queries of a script: persistent queries, SELECTs and PRINTs."""
 
-    def __init__(self, engine: SqlEngine, results: list[StatementResult]) -> None:
+    def __init__(
+        self,
+        engine: SqlEngine,
+        results: list[StatementResult],
+        connection: SparkQueries | None = None,
+    ) -> None:
         self._engine = engine
         self._selects = [engine.query(r.sql) for r in results if r.kind == "push-query"]
         self._pulls = [engine.pull(r.sql) for r in results if r.kind == "pull-query"]
         self._prints = [result for result in results if isinstance(result, PrintResult)]
-        self._connection: SparkQueries | None = None
+        self._connection = connection
         self._kafka: dict[str, Any] = {}
         self._pushes: list[RunningPush] = []
         self._readers: list[PullAnswer | TopicPrinter] = []
@@ -132,7 +156,12 @@ class ScriptRun:
     @property
     def has_work(self) -> bool:
         reads = self._selects or self._pulls or self._prints
-        return bool(self._engine.queries or reads or self._engine.outbox)
+        return bool(self._engine.queries or reads or self._engine.outbox or self._has_connectors)
+
+    @property
+    def _has_connectors(self) -> bool:
+        """Whether a worker runs in this process: its connectors would end with it."""
+        return self._connection is not None and self._connection.connectors.has_worker
 
     def use(self, connection: SparkQueries, kafka: dict[str, Any]) -> None:
         self._connection = connection
@@ -196,7 +225,8 @@ class ScriptRun:
 
     def is_done(self, snapshot: ScriptSnapshot) -> bool:
         """Return whether no query is left to run: none is persistent, every LIMIT is reached."""
-        return not self._engine.queries and all(feed.has_ended for feed in self.feeds)
+        is_kept = self._engine.queries or self._has_connectors
+        return not is_kept and all(feed.has_ended for feed in self.feeds)
 
     def is_over(self, snapshot: ScriptSnapshot) -> bool:
         """Return whether all present input has been processed and printed."""

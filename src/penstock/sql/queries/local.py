@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from penstock.config import APPLICATION_ID, StreamsConfig
+from penstock.config import APPLICATION_ID, PROCESSING_LOG, StreamsConfig
 from penstock.model.record import Headers
 from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.kept import KeptApplication
 from penstock.runtime.local.outbox import ProducedRecord
+from penstock.sql.processing_log import ProcessingLogSettings
 from penstock.sql.queries.push import PushQuery, Row
 from penstock.sql.results import OutgoingRecord
 from penstock.topology.nodes import Source
@@ -25,7 +26,8 @@ QUERY_CONFIG: dict[str, object] = {
 class LocalQuery:
     """One query's topology, fed record by record; what it writes is handed back each time.
 
-    ``over_columns`` runs each record as a batch over columns, where that gives the same.
+    ``over_columns`` runs each record as a batch over columns, where that gives the same. With
+    ``log``, entries of the processing log are written beside the query's own records.
     """
 
     def __init__(
@@ -36,10 +38,14 @@ class LocalQuery:
         *,
         over_columns: bool = False,
         kept: KeptApplication | None = None,
+        log: ProcessingLogSettings | None = None,
+        statement: str = "",
     ) -> None:
         self.id = query_id
         self.topics = _topics(topology)
-        config = StreamsConfig({**QUERY_CONFIG, APPLICATION_ID.name: application_id})
+        spec = None if log is None else log.spec(query_id, statement, self.topics)
+        own = {APPLICATION_ID.name: application_id, PROCESSING_LOG.name: spec}
+        config = StreamsConfig({**QUERY_CONFIG, **own})
         self._application = LocalApplication(
             topology, config, 0, on_disk=False, over_columns=over_columns, kept=kept
         )
@@ -106,8 +112,11 @@ class Subscription:
 class LocalQueries:
     """All queries of an engine, chained: what one writes, the others that read it get at once."""
 
-    def __init__(self, queries: Iterable[LocalQuery]) -> None:
+    def __init__(
+        self, queries: Iterable[LocalQuery], *, log: ProcessingLogSettings | None = None
+    ) -> None:
         self.queries = list(queries)
+        self._log = log
         #: Everything that queries wrote, in order.
         self.produced: list[ProducedRecord] = []
         #: All records of all topics, those that came from outside included.
@@ -144,7 +153,9 @@ class LocalQueries:
 
     def subscribe(self, query: PushQuery) -> Subscription:
         """Run a push query beside the others; it sees records from now on."""
-        local = LocalQuery(query.id, f"push-{query.id}", query.topology)
+        local = LocalQuery(
+            query.id, f"push-{query.id}", query.topology, log=self._log, statement=query.plan.sql
+        )
         self.queries.append(local)
         return Subscription(self, query, local)
 

@@ -16,10 +16,12 @@ from penstock.config import (
     APPLICATION_ID,
     BOOTSTRAP_SERVERS,
     PREFIXES,
+    PROCESSING_LOG,
     SETTINGS,
     SLOT_POOL,
     StreamsConfig,
 )
+from penstock.connect.access import ConnectAccess
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
@@ -34,6 +36,7 @@ from penstock.runtime.spark.exchange.batch_log import read_log
 from penstock.sql.catalog.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.ksql_settings import DEFAULT_SERVICE, QUERY_DEFAULTS, SERVICE_ID
 from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.queries.cluster_log import ClusterLog
 from penstock.sql.queries.following import todo
 from penstock.sql.queries.paused import PausedQueries, paused_topic
 from penstock.sql.queries.pull import PullQuery
@@ -122,6 +125,9 @@ class SparkQueries:
                 paused_topic(service_id), self._admin, self._producer, self._records
             )
             engine.catalog.learn_paused(self._paused_log.load())
+        #: Kafka Connect: the one at ``ksql.connect.url``, or a worker for this cluster.
+        self.connectors = ConnectAccess(engine.config, self._config)
+        self.processing_log = ClusterLog(engine.processing_log, self._admin, self._producer)
 
     @property
     def config(self) -> StreamsConfig:
@@ -197,13 +203,14 @@ class SparkQueries:
 
         A query that CREATE OR REPLACE changed goes on with its state. The state of one that was
         terminated or dropped is deleted. Which queries are paused is kept in Kafka, so that the
-        next run pauses them, too.
+        next run pauses them, too. Connectors of an earlier run go on.
 
         Raises:
             TopologyError: ``plan-changed``, if the state of a query belongs to another plan.
         """
         self._end_dropped()
         self.make_topics()
+        self.connectors.resume(self._admin.topics)
         queries = self._engine.queries
         waiting = [query_id for query_id in queries if query_id not in self.applications]
         topologies = {query_id: self._engine.topology(query_id) for query_id in waiting}
@@ -307,7 +314,9 @@ class SparkQueries:
         self._open_session()
         # Spark is heavy: whoever only plans queries need not load it.
         streams: Any = importlib.import_module("penstock.runtime.spark.driver.streams")
-        application: KafkaStreams = streams.KafkaStreams(topology, self._config_of(plan))
+        config = self._config_of(plan)
+        application: KafkaStreams = streams.KafkaStreams(topology, config)
+        self.processing_log.watch(application, config[PROCESSING_LOG.name])
         if is_paused:
             # Before the start: a paused query processes nothing at all.
             application.pause()
@@ -315,7 +324,10 @@ class SparkQueries:
         return application
 
     def _config_of(self, plan: QueryPlan) -> dict[str, Any]:
-        own = {APPLICATION_ID.name: self._engine.application_id(plan.id)}
+        own = {
+            APPLICATION_ID.name: self._engine.application_id(plan.id),
+            PROCESSING_LOG.name: self.processing_log.spec(plan),
+        }
         return {**self._config, **settings_of(plan), **own}
 
     def _open_session(self) -> None:
@@ -411,6 +423,7 @@ class SparkQueries:
             list(pool.map(lambda each: each.close(), self.applications.values()))
         self.applications.clear()
         self._plans.clear()
+        self.connectors.close()
         if self._owns_session and self._session is not None:
             self._session.stop()
         self._session = None

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.config import SETTINGS
+from penstock.model.secrets import shown
 from penstock.sql.ksql_settings import KSQL_SETTINGS, QUERY_DEFAULTS
 from penstock.sql.setting_names import STREAMS_PREFIX
 
 PropertyRow = tuple[str, str, bool]
-_HIDDEN = "[hidden]"
-#: Names that have one of these in them stand for something that must not be printed.
-_SECRETS = ("password", "secret", "jaas", "user.info", "token", "key.pem", "ssl.key")
 
 
 def property_rows(settings: Mapping[str, str]) -> list[PropertyRow]:
@@ -40,8 +38,6 @@ def _all(settings: Mapping[str, str]) -> Iterator[tuple[str, Any, bool]]:
 
 
 def _shown(name: str, value: Any) -> str:
-    if any(part in name.lower() for part in _SECRETS):
-        return _HIDDEN if value else ""
     if value is None:
         return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return shown(name, str(value).lower() if isinstance(value, bool) else str(value))

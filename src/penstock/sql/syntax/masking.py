@@ -1,0 +1,77 @@
+"""Statements without the secrets in them, for logs, listings and error messages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from penstock.model.secrets import shown
+from penstock.model.sql.errors import SqlError
+from penstock.sql.ast.expressions import StringLiteral
+from penstock.sql.ast.statements import CreateConnector, Property
+from penstock.sql.syntax.format import format_statement
+from penstock.sql.syntax.parser import parse_statement, split_statements
+
+#: What ksqlDB writes in the place of a value.
+MASK = "[string]"
+#: Properties of connectors that are never secret. A connector may name others as it likes.
+_OPEN = frozenset({"connector.class"})
+_CONNECTOR = re.compile(r"(?is)\bCREATE\s+(?:SOURCE|SINK)\s+CONNECTOR\b")
+#: A quoted name, and a quoted value in which two quotes stand for one.
+_PAIR = re.compile(r"""('[^']+'|"[^"]+"|`[^`]+`)(\s*=\s*)('(?:[^']|'')*')""")
+
+
+def masked_connector(statement: CreateConnector) -> str:
+    """Return CREATE CONNECTOR as text, with nothing in it but the names of its properties."""
+    properties = tuple(map(_masked, statement.properties))
+    return format_statement(replace(statement, properties=properties))
+
+
+def masked_sql(script: str) -> str:
+    """Return a script with the values of its CREATE CONNECTOR statements masked.
+
+    >>> masked_sql("CREATE SINK CONNECTOR `c` WITH ('connector.class'='X', 'password'='p');")
+    "CREATE SINK CONNECTOR `c` WITH ('connector.class' = 'X', 'password' = '[string]');"
+    """
+    if _CONNECTOR.search(script) is None:
+        return script
+    try:
+        return "\n".join(f"{_masked_piece(piece.text)};" for piece in split_statements(script))
+    except SqlError:
+        # What does not parse has its secrets all the same.
+        return _PAIR.sub(_masked_pair, script)
+
+
+def blotted(script: str) -> str:
+    """Return a script of the same length with stars in the place of secrets.
+
+    An error can point into it: every line and column is where it was.
+    """
+    if _CONNECTOR.search(script) is None:
+        return script
+    return _PAIR.sub(_blotted_pair, script)
+
+
+def _masked_piece(text: str) -> str:
+    statement = parse_statement(text) if _CONNECTOR.search(text) else None
+    return masked_connector(statement) if isinstance(statement, CreateConnector) else text
+
+
+def _masked(property_: Property) -> Property:
+    if property_.name in _OPEN:
+        return property_
+    return replace(property_, value=StringLiteral(MASK))
+
+
+def _masked_pair(found: re.Match[str]) -> str:
+    name, between, value = found.groups()
+    return f"{name}{between}" + (value if name[1:-1] in _OPEN else f"'{MASK}'")
+
+
+def _blotted_pair(found: re.Match[str]) -> str:
+    name, between, value = found.groups()
+    inner = value[1:-1]
+    if shown(name[1:-1], inner) == inner:
+        return found.group()
+    stars = "".join("\n" if letter == "\n" else "*" for letter in inner)
+    return f"{name}{between}'{stars}'"
