@@ -20,6 +20,8 @@ _MODULES = [
     ("org.apache.kafka", "connect-json", KAFKA_VERSION),
     ("org.apache.kafka", "connect-transforms", KAFKA_VERSION),
     ("org.apache.kafka", "connect-file", KAFKA_VERSION),
+    # Connect does not depend on a logger, and without one the worker's log stays empty.
+    ("org.slf4j", "slf4j-simple", "1.7.36"),
 ]
 _FILE_CONNECTORS = f"connect-file-{KAFKA_VERSION}.jar"
 

@@ -197,8 +197,8 @@ def worker_command(
     return [
         str(java.executable), *_JAVA_OPTIONS, "-Djava.awt.headless=true",
         f"-Djava.io.tmpdir={folder.root / 'tmp'}",
-        # Without a configuration, Log4j writes errors only.
-        "-Dorg.apache.logging.log4j.level=INFO",
+        "-Dorg.slf4j.simpleLogger.showDateTime=true",
+        "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSS",
         "-cp", distribution.class_path, _CLASS, str(folder.properties),
     ]  # fmt: skip
 
