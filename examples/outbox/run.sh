@@ -5,10 +5,10 @@ set -eu
 cd "$(dirname "$0")"
 
 # Once: the connectors, from Maven Central.
-[ -d .penstock/connect/plugins/debezium-connector-postgres-3.6.0.Final ] ||
-    penstock connect install io.debezium:debezium-connector-postgres:3.6.0.Final
-[ -d .penstock/connect/plugins/debezium-connector-jdbc-3.6.0.Final ] ||
-    penstock connect install io.debezium:debezium-connector-jdbc:3.6.0.Final
+[ -d .penstock/connect/plugins/debezium-connector-postgres-3.5.0.Final ] ||
+    penstock connect install io.debezium:debezium-connector-postgres:3.5.0.Final
+[ -d .penstock/connect/plugins/debezium-connector-jdbc-3.5.0.Final ] ||
+    penstock connect install io.debezium:debezium-connector-jdbc:3.5.0.Final
 
 psql -q -f database.sql
 

@@ -44,7 +44,7 @@ class Coordinates:
                 "bad-coordinates",
                 f"{text!r} does not name a module",
                 fix="write GROUP:ARTIFACT:VERSION, as in"
-                " io.debezium:debezium-connector-postgres:3.3.1.Final",
+                " io.debezium:debezium-connector-postgres:3.5.0.Final",
             )
         return Coordinates(*parts)
 
