@@ -18,6 +18,14 @@ from penstock.kafka.java import find_java
 PROJECT_PLUGINS = Path(".penstock") / "connect" / "plugins"
 
 _PART = re.compile(r"[A-Za-z0-9._-]+")
+#: What every worker has and lends to its connectors. A second copy in a connector's own folder has
+#: other classes of the same names: Jackson, for one, then finds modules that do not fit it.
+_PROVIDED = frozenset({
+    "connect-api", "connect-json", "connect-runtime", "connect-transforms", "kafka-clients",
+    "jackson-annotations", "jackson-core", "jackson-databind", "jackson-datatype-jdk8",
+    "slf4j-api", "lz4-java", "snappy-java", "zstd-jni",
+})  # fmt: skip
+_JAR = re.compile(r"(.+?)-\d.*\.jar")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +92,8 @@ def installed_plugins(folder: Path) -> list[InstalledPlugin]:
 def install(modules: Sequence[Coordinates], folder: Path, report: Progress) -> InstalledPlugin:
     """Download modules with all they depend on as one plugin, named after the first of them.
 
-    What was there under that name is replaced, in one step.
+    What was there under that name is replaced, in one step. Libraries that every worker has are
+    left out.
 
     Raises:
         BrokerError: ``kafka-download-failed``.
@@ -97,6 +106,10 @@ def install(modules: Sequence[Coordinates], folder: Path, report: Progress) -> I
         jars = Path(scratch) / "jars"
         wanted = [(each.group, each.artifact, each.version) for each in modules]
         fetch_jars(java, wanted, jars, report, what=f"the connector {modules[0].folder}")
+        for jar in jars.glob("*.jar"):
+            named = _JAR.fullmatch(jar.name)
+            if named is not None and named[1] in _PROVIDED:
+                jar.unlink()
         target = folder / modules[0].folder
         if target.exists():
             shutil.rmtree(target)

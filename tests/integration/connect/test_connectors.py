@@ -146,15 +146,15 @@ def test_a_worker_of_a_project_outlives_the_command(
 
 @pytest.mark.slow
 def test_a_connector_is_installed_with_what_it_depends_on(tmp_path: Path) -> None:
-    """A small module of Maven Central with one dependency."""
+    """A small module of Maven Central, which is no connector, with one dependency."""
     folder = tmp_path / "plugins"
     made = CliRunner().invoke(
-        app, ["connect", "install", "org.slf4j:slf4j-simple:1.7.36", "--plugins", str(folder)]
+        app, ["connect", "install", "com.google.code.gson:gson:2.11.0", "--plugins", str(folder)]
     )
     if "kafka-download-failed" in made.output:
         pytest.skip("Maven Central cannot be reached")
     assert made.exit_code == 0, made.output
-    names = sorted(each.name for each in (folder / "slf4j-simple-1.7.36").iterdir())
-    assert names == ["slf4j-api-1.7.36.jar", "slf4j-simple-1.7.36.jar"]
+    names = sorted(each.name for each in (folder / "gson-2.11.0").iterdir())
+    assert names == ["error_prone_annotations-2.27.0.jar", "gson-2.11.0.jar"]
     listed = CliRunner().invoke(app, ["connect", "plugins", "--plugins", str(folder)])
-    assert "slf4j-simple-1.7.36" in listed.output
+    assert "gson-2.11.0" in listed.output

@@ -36,7 +36,7 @@ def test_a_project_has_one_folder_of_connectors(tmp_path: Path) -> None:
 def test_installing_replaces_the_folder_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No jar of an earlier try is left, and nothing else appears."""
+    """No jar of an earlier try is left, and none that every worker has."""
     asked: list[Any] = []
 
     def fetch(java: Any, modules: Any, folder: Path, report: Any, *, what: str) -> None:
@@ -44,6 +44,8 @@ def test_installing_replaces_the_folder_as_a_whole(
         folder.mkdir()
         for number in range(len(asked)):
             (folder / f"{number}.jar").touch()
+        for provided in ("jackson-databind-2.1.jar", "kafka-clients-4.3.1.jar"):
+            (folder / provided).touch()
 
     monkeypatch.setattr(plugins, "fetch_jars", fetch)
     monkeypatch.setattr(plugins, "find_java", lambda: None)
