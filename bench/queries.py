@@ -109,6 +109,11 @@ class _Watch:
                     self.seen[self._topics[str(message.topic())]].setdefault(key, now)
         self._consumer.close()
 
+    def rest(self, *, is_resting: bool) -> None:
+        """Ask the broker for nothing while idle queries are measured."""
+        change = self._consumer.pause if is_resting else self._consumer.resume
+        change(self._consumer.assignment())
+
     def stop(self) -> None:
         self._stop.set()
         self._thread.join()
@@ -181,8 +186,11 @@ def _measured(
     _until_all_answer(watch, feed, began)
     answered_s = time.monotonic() - began
     feed.at_rate("warm", rate, 5.0)
-    time.sleep(3.0)
+    # Slots that have had nothing to do for a while rest.
+    time.sleep(8.0)
+    watch.rest(is_resting=True)
     idle = _cores(tag, engine.pid, lambda: time.sleep(idle_s))
+    watch.rest(is_resting=False)
     sent: dict[bytes, float] = {}
     busy = _cores(tag, engine.pid, lambda: sent.update(feed.at_rate("k", rate, seconds)))
     load = os.getloadavg()[0]

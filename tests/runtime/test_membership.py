@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from penstock.config import StreamsConfig
 from penstock.errors import StreamsError
 from penstock.runtime.spark.driver.instances import membership as module
-from penstock.runtime.spark.driver.instances.membership import GroupMember
+from penstock.runtime.spark.driver.instances.membership import GroupMember, join_group
 from tests.runtime.slot_processes import happens
 
 LOG = [TopicPartition("app-batches", 0)]
@@ -32,6 +33,7 @@ class Group:
         self.generation = 0
         self.is_closed = False
         self.subscriptions = self.left = 0
+        self.poll_s = 0.0
 
     def subscribe(self, topics: list[str], **on: Any) -> None:
         self._on = on
@@ -47,6 +49,7 @@ class Group:
         self.events.put(lambda: self._on["on_revoke"](self, parts))
 
     def poll(self, timeout: float) -> None:
+        self.poll_s = timeout
         self.threads.add(threading.current_thread().name)
         try:
             self.events.get(timeout=0.01)()
@@ -215,3 +218,40 @@ def test_what_leading_rests_on_cannot_be_set_by_the_user(group: Group, member: G
     assert group.settings["enable.auto.commit"] is False
     assert group.settings["partition.assignment.strategy"] == "cooperative-sticky"
     assert group.settings["auto.offset.reset"] == "latest"
+
+
+@pytest.mark.parametrize(
+    ("given", "is_quiet"),
+    [
+        ({}, False),
+        ({"penstock.slot.pool": "sql"}, False),
+        ({"processing.guarantee": "exactly_once_v2"}, False),
+        ({"penstock.slot.pool": "sql", "processing.guarantee": "exactly_once_v2"}, True),
+    ],
+)
+def test_members_of_a_pool_poll_seldom_if_nobody_waits_for_their_commits(
+    group: Group, given: dict[str, str], is_quiet: bool
+) -> None:
+    """Twenty of them would wake four hundred times a second for nothing."""
+    config = StreamsConfig({"application.id": "app", "bootstrap.servers": "x:1", **given})
+    member = join_group(config, "app-batches", _no)
+    try:
+        assert happens(lambda: group.poll_s > 0, within_s=10.0)
+        assert (group.poll_s > 0.1) == is_quiet
+        assert group.settings["group.id"] == "app"
+        assert group.settings["session.timeout.ms"] == 15_000
+    finally:
+        member.close()
+
+
+def test_a_member_that_keeps_its_share_has_the_new_generation_at_once(
+    group: Group, member: GroupMember
+) -> None:
+    """Offsets that are committed with an old generation are refused."""
+    group.assign(LOG)
+    assert happens(lambda: member.metadata() == b"generation 1", within_s=10.0)
+    seen: list[bytes] = []
+    member._changed = lambda: seen.append(member.metadata())
+    group.assign([])
+    assert happens(lambda: bool(seen), within_s=10.0)
+    assert seen == [b"generation 2"]

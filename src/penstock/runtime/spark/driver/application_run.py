@@ -27,7 +27,6 @@ from penstock.config import (
     MAX_TASK_IDLE_MS,
     PROCESSING_GUARANTEE,
     REPARTITION_PURGE_INTERVAL_MS,
-    SESSION_TIMEOUT_MS,
     SETTINGS,
     SLOT_POOL,
     STATE_DIR,
@@ -48,7 +47,7 @@ from penstock.runtime.spark.driver.changes.leftovers import topics_with_leftover
 from penstock.runtime.spark.driver.changes.renumbering import renumbered, topology_fingerprint
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.instance import Instance, instance_host
-from penstock.runtime.spark.driver.instances.membership import GroupMember
+from penstock.runtime.spark.driver.instances.membership import GroupMember, join_group
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.pickling import fresh_path
@@ -134,6 +133,10 @@ class ApplicationRun:
         return self._config
 
     @property
+    def _is_exactly_once(self) -> bool:
+        return self._config[PROCESSING_GUARANTEE] == "exactly_once_v2"
+
+    @property
     def application_id(self) -> str:
         return self._config[APPLICATION_ID]
 
@@ -174,13 +177,8 @@ class ApplicationRun:
             check_internal_topics(specs, existing)
             self.admin.create_topics(specs)
         if self.member is None and self._may_lead:
-            session = {
-                setting.name: self._config[setting]
-                for setting in (SESSION_TIMEOUT_MS, HEARTBEAT_INTERVAL_MS)
-            }
-            settings = {**session, **consumer_settings(self._config)}
             topic = batches_topic(self.application_id)
-            self.member = GroupMember(settings, topic, self._notify)
+            self.member = join_group(self._config, topic, self._notify)
         if self.instance is None:
             self.instance = Instance(
                 self._config, instance_host(self._config), leads=self._is_leading,
@@ -228,7 +226,7 @@ class ApplicationRun:
         plan, instance = self._plan, self.instance
         assert plan is not None
         assert instance is not None
-        exactly_once = self._config[PROCESSING_GUARANTEE] == "exactly_once_v2"
+        exactly_once = self._is_exactly_once
         application = self._application(plan, 0, "", exactly_once=exactly_once)
         instance.keep_copies(application, self.standby_listener)
 
@@ -246,7 +244,7 @@ class ApplicationRun:
             self._pool = slot_pool(spark.sparkContext, self._config[SLOT_POOL], self._secret)
         if self.instance is not None:
             self.instance.end_copies(is_promoted=True)
-        exactly_once = self._config[PROCESSING_GUARANTEE] == "exactly_once_v2"
+        exactly_once = self._is_exactly_once
         batch_log = self._log = BatchLog(
             batches_topic(self.application_id),
             consumer_settings(self._config, "restore"),
@@ -496,7 +494,7 @@ class ApplicationRun:
             global_parts=tuple(self._global_parts(plan)),
             max_records=self._config[MAX_BATCH_RECORDS],
             has_wall_clock=plan.has_wall_clock,
-            read_committed=self._config[PROCESSING_GUARANTEE] == "exactly_once_v2",
+            read_committed=self._is_exactly_once,
             tasks=tuple(parts for run in plan.runs for parts in plan.inputs_of(run)),
             max_idle_ms=self._config[MAX_TASK_IDLE_MS],
         )

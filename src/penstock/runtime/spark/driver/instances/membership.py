@@ -20,15 +20,33 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from penstock.config import (
+    HEARTBEAT_INTERVAL_MS,
+    PROCESSING_GUARANTEE,
+    SESSION_TIMEOUT_MS,
+    SLOT_POOL,
+    StreamsConfig,
+)
 from penstock.errors import StreamsError
+from penstock.kafka.client_config import consumer_settings
 from penstock.kafka.clients import new_consumer
 from penstock.model.topic_partition import TopicPartition
 
 log = logging.getLogger(__name__)
 
 _POLL_S = 0.05
+#: With exactly once, slots commit the offsets, and the thread has nothing to do but to be there.
+_QUIET_POLL_S = 0.5
 _COMMIT_S = 60.0
 _CLOSE_S = 5.0
+
+
+def join_group(config: StreamsConfig, topic: str, changed: Callable[[], None]) -> GroupMember:
+    """Join the group of an application; with many of them in a pool, their threads wake seldom."""
+    session = {each.name: config[each] for each in (SESSION_TIMEOUT_MS, HEARTBEAT_INTERVAL_MS)}
+    is_quiet = config[SLOT_POOL] and config[PROCESSING_GUARANTEE] == "exactly_once_v2"
+    settings = {**session, **consumer_settings(config)}
+    return GroupMember(settings, topic, changed, poll_s=_QUIET_POLL_S if is_quiet else _POLL_S)
 
 
 class GroupMember:
@@ -37,12 +55,19 @@ class GroupMember:
     Args:
         settings: of the application's main consumer, with the session and its heartbeat.
         changed: called, from another thread, whenever ``leads`` has changed.
+        poll_s: how long ``commit`` and ``close`` may have to wait for the polling thread.
     """
 
     def __init__(
-        self, settings: Mapping[str, Any], topic: str, changed: Callable[[], None]
+        self,
+        settings: Mapping[str, Any],
+        topic: str,
+        changed: Callable[[], None],
+        *,
+        poll_s: float = _POLL_S,
     ) -> None:
         self._topic = topic
+        self._poll_s = poll_s
         self._changed = changed
         self.leads = threading.Event()
         #: Set when the group has given this member its share, which may be nothing.
@@ -156,7 +181,7 @@ class GroupMember:
         """Poll, and do for others what only the polling thread may: elsewhere the client hangs."""
         while not self._closing.is_set():
             try:
-                self._consumer.poll(_POLL_S)
+                self._consumer.poll(self._poll_s)
                 self._metadata = self._consumer.consumer_group_metadata()
                 while not self._calls.empty():
                     self._calls.get()()
@@ -181,10 +206,11 @@ class GroupMember:
 
     def _assigned(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
         consumer.incremental_assign(parts)
+        # The generation is new even if this member keeps what it had.
+        self._metadata = consumer.consumer_group_metadata()
         if parts:
             # The partition stands for the lead; what is in it is read elsewhere.
             consumer.pause(parts)
-            self._metadata = consumer.consumer_group_metadata()
             self.leads.set()
             self._acts.clear()
         self.has_joined.set()
