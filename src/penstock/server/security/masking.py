@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 
-HIDDEN = "[hidden]"
-#: Names that have one of these in them stand for something that must not be shown.
-_SECRETS = (
-    "password", "passwd", "passphrase", "secret", "jaas", "user.info", "token", "credential",
-    "key.pem", "ssl.key", "private.key", "api.key", "apikey", "access.key",
-)  # fmt: skip
+from penstock.model.secrets import shown
+
 _ASSIGNED = re.compile(
-    r"""(?P<name>"[^"]*"|'[^']*'|`[^`]*`|[A-Za-z_][\w.]*)(?P<between>\s*=\s*)'(?:[^']|'')*'"""
+    r"""(?P<name>"[^"]*"|'[^']*'|`[^`]*`|[A-Za-z_][\w.]*)(?P<between>\s*=\s*)"""
+    r"""'(?P<value>(?:[^']|'')*)'"""
 )
-_LOGIN = re.compile(r"(?<=://)[^/@\s:']*:[^/@\s']*(?=@)")
-_PARAMETER = re.compile(r"(?i)((?:password|passwd|pwd|secret|token)=)[^&;\s']+")
 
 
 def masked(sql: str) -> str:
@@ -23,12 +18,10 @@ def masked(sql: str) -> str:
     >>> masked("CREATE SINK CONNECTOR c WITH ('connection.password' = 'p', 'tasks.max' = '1');")
     "CREATE SINK CONNECTOR c WITH ('connection.password' = '[hidden]', 'tasks.max' = '1');"
     """
-    hidden = _ASSIGNED.sub(_without_secret, sql)
-    return _PARAMETER.sub(rf"\g<1>{HIDDEN}", _LOGIN.sub(HIDDEN, hidden))
+    return _ASSIGNED.sub(_without_secret, sql)
 
 
 def _without_secret(found: re.Match[str]) -> str:
-    name = found["name"].strip("\"'`").lower()
-    if any(part in name for part in _SECRETS):
-        return f"{found['name']}{found['between']}'{HIDDEN}'"
-    return found[0]
+    name, value = found["name"].strip("\"'`"), found["value"].replace("''", "'")
+    text = shown(name, value).replace("'", "''")
+    return f"{found['name']}{found['between']}'{text}'"
