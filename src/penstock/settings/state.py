@@ -10,7 +10,8 @@ NUM_STANDBY_REPLICAS = Setting(
     "num.standby.replicas",
     at_least(0),
     0,
-    "From 1 on, every instance that does not lead keeps a copy of all stores.",
+    "Copies of each slot's stores on other executors. From 1 on, every instance that does not lead"
+    " also keeps a copy of all stores.",
 )
 STATE_DIR = Setting("state.dir", text, "/tmp/kafka-streams", "Folder of local state.")
 CACHE_MAX_BYTES = Setting(
@@ -52,15 +53,13 @@ ACCEPTABLE_RECOVERY_LAG = Setting(
     "acceptable.recovery.lag",
     at_least(0),
     10_000,
-    "Lag below which a copy of the state counts as caught up.",
-    unused=_NO_COPIES,
+    "A slot moves to an executor with less to do once its copy there lags no more than this.",
 )
 MAX_WARMUP_REPLICAS = Setting(
     "max.warmup.replicas",
     at_least(1),
     2,
-    "Extra copies that warm up on new instances.",
-    unused=_NO_COPIES,
+    "How many slots at a time get an extra copy on an executor that they are to move to.",
 )
 PROBING_REBALANCE_INTERVAL_MS = Setting(
     "probing.rebalance.interval.ms",

@@ -262,3 +262,22 @@ def _let_go_after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_let_go_after_fork)
+
+
+def move_task(source: Path, target: Path, task: str) -> None:
+    """Move the folder of a task; what the target had of it is deleted.
+
+    Raises:
+        StoreError: ``store-locked``, if a process uses one of the two folders.
+    """
+    taken, own = TaskDirectory(source, task), TaskDirectory(target, task)
+    taken.acquire()
+    try:
+        own.acquire()
+        own.release()
+        aside = own.path.with_name(f"{_REMOVING}{task}")
+        own.path.rename(aside)
+        taken.path.rename(own.path)
+    finally:
+        taken.release()
+    shutil.rmtree(aside, ignore_errors=True)

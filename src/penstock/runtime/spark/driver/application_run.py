@@ -55,6 +55,7 @@ from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.pool.pooled_jobs import PooledJobs
 from penstock.runtime.spark.driver.pool.shared_offsets import Offsets
 from penstock.runtime.spark.driver.pool.slot_pool import SlotPool, slot_pool
+from penstock.runtime.spark.driver.stage_jobs import OwnJobs, StageJobs
 from penstock.runtime.spark.driver.start_offsets import start_offsets, usable_offsets
 from penstock.runtime.spark.driver.state_lock import StateLock
 from penstock.runtime.spark.driver.topics import (
@@ -267,7 +268,11 @@ class ApplicationRun:
         self._batches = self._planner(plan, state, committed)
         # One run leaves to the next where its slots are.
         self._places = self._places or Placement(spark.sparkContext)
-        jobs = None if self._pool is None else PooledJobs(self._pool, self.application)
+        jobs: StageJobs = (
+            OwnJobs(spark, self.application, self._places, self._secret, self.standby_listener)
+            if self._pool is None
+            else PooledJobs(self._pool, self.application)
+        )
         self.runner = BatchRunner(
             spark, self.application, batch_log, self.admin, member, self.slots, self._batches,
             self._internal(plan, state, committed), self._places, self.fence,

@@ -520,6 +520,10 @@ class BatchRunner:
                 break
         yield None
 
+    def standby_lags(self) -> dict[int, int | None]:
+        """Return for each slot how far its nearest copy on another executor is behind."""
+        return self._jobs.standby_lags()
+
     def has_leftover(self) -> bool:
         return self._internal.has_leftover
 

@@ -27,6 +27,8 @@ class Placement:
     def __init__(self, context: SparkContext) -> None:
         self._context = context
         self.endpoints: dict[int, Endpoint] = {}
+        #: For each slot that has a standby: the nearest one. The slot starts there if it is lost.
+        self.standbys: dict[int, Endpoint] = {}
         #: How many times a slot has been found with another server than before.
         self.moves = 0
         self._rdd: tuple[tuple[str | None, ...], RDD[int]] | None = None
@@ -63,9 +65,10 @@ class Placement:
 
     def places(self, slots: int) -> RDD[int]:
         """Return an RDD with one partition per slot, each preferred by the slot's executor."""
-        hosts = tuple(_location(self.endpoints.get(number)) for number in range(slots))
+        found = (self.endpoints.get(n) or self.standbys.get(n) for n in range(slots))
+        hosts = tuple(map(_location, found))
         if self._rdd is None or self._rdd[0] != hosts:
-            self._rdd = hosts, _placed(self._context, hosts)
+            self._rdd = hosts, placed(self._context, hosts)
         return self._rdd[1]
 
     def to_move(self, slots: int) -> int | None:
@@ -116,7 +119,8 @@ def _location(endpoint: Endpoint | None) -> str | None:
     return f"executor_{endpoint.host}_{endpoint.executor}"
 
 
-def _placed(context: SparkContext, hosts: Sequence[str | None]) -> RDD[int]:
+def placed(context: SparkContext, hosts: Sequence[str | None]) -> RDD[int]:
+    """Return an RDD with one partition per location; None runs anywhere."""
     if any(hosts):
         try:
             return _with_preferences(context, hosts)

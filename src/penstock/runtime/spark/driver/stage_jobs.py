@@ -9,8 +9,16 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
+from penstock.config import (
+    ACCEPTABLE_RECOVERY_LAG,
+    MAX_WARMUP_REPLICAS,
+    NUM_STANDBY_REPLICAS,
+    StreamsConfig,
+)
+from penstock.processor.listeners import StandbyUpdateListener
 from penstock.runtime.spark.driver.pickling import packed
 from penstock.runtime.spark.driver.placement import Placement
+from penstock.runtime.spark.driver.standbys import Standbys
 from penstock.runtime.spark.exchange.stage_request import Application, Outcome, StageRequest
 from penstock.runtime.spark.worker.slot_task import SlotTask
 
@@ -29,6 +37,9 @@ class StageJobs(Protocol):
     def to_move(self, slots: int) -> int | None:
         """Return a slot that should go to another executor; None if all is well."""
 
+    def standby_lags(self) -> dict[int, int | None]:
+        """Return how far the copies of each slot on other executors are behind."""
+
     def cancel(self) -> None:
         """End the stage that is under way, which has taken too long."""
 
@@ -40,7 +51,12 @@ class OwnJobs:
     """One Spark job per stage, with one task per slot."""
 
     def __init__(
-        self, spark: SparkSession, application: Application, placement: Placement, secret: bytes
+        self,
+        spark: SparkSession,
+        application: Application,
+        placement: Placement,
+        secret: bytes,
+        listener: StandbyUpdateListener | None = None,
     ) -> None:
         self._context = spark.sparkContext
         self._application = application
@@ -48,6 +64,10 @@ class OwnJobs:
         self._secret = secret
         self._group = f"penstock-{application.key}"
         self._broadcast = self._context.broadcast(packed(application))
+        self._config = StreamsConfig(application.config)
+        self._slots = 0
+        self._listener = listener
+        self._standbys: Standbys | None = None
 
     def run(self, kind: str, request: StageRequest, title: str) -> list[Outcome]:
         application, placement = self._application, self._placement
@@ -58,13 +78,45 @@ class OwnJobs:
             secret=self._secret, endpoints=dict(placement.endpoints), kind=kind, request=request,
         )  # fmt: skip
         outcomes: list[Outcome] = placement.places(request.slots).mapPartitions(task).collect()
+        self._keep_standbys(request.slots)
         return outcomes
 
+    def _keep_standbys(self, slots: int) -> None:
+        """Once the slots run, keep copies of them elsewhere, if the user wants that."""
+        self._slots = slots
+        is_local = str(self._context.getConf().get("spark.master", "local")).startswith("local[")
+        wants_any = self._config[NUM_STANDBY_REPLICAS] > 0 and self._has_state and not is_local
+        if wants_any and self._standbys is None:
+            self._standbys = self._new_standbys()
+
+    def _new_standbys(self) -> Standbys:
+        return Standbys(
+            self._context, self._application, self._broadcast, self._secret, self._placement,
+            self._config[NUM_STANDBY_REPLICAS], lambda: self._slots, listener=self._listener,
+        )  # fmt: skip
+
+    @property
+    def _has_state(self) -> bool:
+        return any(store.logging for store in self._application.plan.graph.stores.values())
+
     def to_move(self, slots: int) -> int | None:
-        return self._placement.to_move(slots)
+        """Let a slot with state move only where a copy of it is warm, as Kafka Streams does."""
+        moving = self._placement.to_move(slots)
+        if moving is None or not self._has_state:
+            return moving
+        standbys = self._standbys = self._standbys or self._new_standbys()
+        if standbys.is_warm(moving, self._config[ACCEPTABLE_RECOVERY_LAG]):
+            return moving
+        standbys.warm_up(moving, self._config[MAX_WARMUP_REPLICAS])
+        return None
+
+    def standby_lags(self) -> dict[int, int | None]:
+        return {} if self._standbys is None else self._standbys.lags()
 
     def cancel(self) -> None:
         self._context.cancelJobGroup(self._group)
 
     def close(self) -> None:
+        if self._standbys is not None:
+            self._standbys.close()
         self._broadcast.unpersist()

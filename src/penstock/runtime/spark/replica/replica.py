@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,8 @@ class Replica:
         application: the application as this instance plans it; its generation is not used.
         listener: called when a copy starts to follow, has applied records, or stops. Its
             exceptions are logged.
+        tasks: whose stores to copy, without global stores; None copies everything.
+        directory: the folder of the copies; None means the folders of the tasks themselves.
     """
 
     def __init__(
@@ -68,13 +70,17 @@ class Replica:
         clients: Clients,
         *,
         listener: StandbyUpdateListener | None = None,
+        tasks: Iterable[TaskId] | None = None,
+        directory: Path | None = None,
         open_engine: OpenEngine = open_rocks,
     ) -> None:
         self._plan = application.plan
+        self._tasks = list(application.plan.task_ids() if tasks is None else tasks)
+        self._has_globals = tasks is None
         self._clients = clients
         self._listener = listener
         self._open_engine = open_engine
-        self._directory = Path(application.state_dir) / application.id
+        self._directory = directory or Path(application.state_dir) / application.id
         config = StreamsConfig(application.config)
         self._settings = task_settings(config, emit_interval_ms=0, state_dir=self._directory)
         self._global = GlobalCopy(application, self._settings, None, clients, open_engine)
@@ -111,13 +117,14 @@ class Replica:
                         self.cut = None
                     self._apply(found, cut)
                     if is_whole:
-                        self._global.catch_up(cut.global_ends, {})
+                        if self._has_globals:
+                            self._global.catch_up(cut.global_ends, {})
                         self.cut = cut
                         return
 
     def _open(self, cut: Cut) -> None:
         plan = self._plan
-        for task in plan.task_ids():
+        for task in self._tasks:
             copy = TaskCopy(task, plan, self._settings, self._directory, self._open_engine)
             self._copies[task] = copy
         self._followed = [each for copy in self._copies.values() for each in copy.followed()]

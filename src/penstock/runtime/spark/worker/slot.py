@@ -437,7 +437,8 @@ class Slot:
         now = time.monotonic()
         if now - self._cleaned > self._cleanup_s:
             self._cleaned = now
-            remove_unused(self._directory, self._cleanup_s, keep=set())
+            for folder in (self._directory, *self._directory.glob("standby-*")):
+                remove_unused(folder, self._cleanup_s, keep=set())
 
     def rest(self) -> None:
         """Let the reader rest, since no request has come for a while; the caller has the lock."""

@@ -41,6 +41,8 @@ from penstock.runtime.spark.exchange.channel import (
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint, Release
 from penstock.runtime.spark.exchange.ticket import Answer, Stand, Ticket
 from penstock.runtime.spark.exchange.worker_lines import use_log_levels
+from penstock.runtime.spark.standby.handover import end_standby
+from penstock.runtime.spark.standby.standby import Standby, adopt
 from penstock.runtime.spark.worker.captured_output import CAPTURED, capture_output
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 from penstock.runtime.spark.worker.measures import slot_measures
@@ -62,6 +64,8 @@ _WAIT_S = 10.0
 _EVICT_S = 3.0
 #: A slot without a request for so long asks the broker for nothing.
 _REST_S = 5.0
+#: Questions about standbys, which name the application by its id.
+_OF_STANDBYS = frozenset({"stand-by", "stand-down", "standing"})
 #: Questions that only applications of a pool ask.
 _OF_POOLS = frozenset({"beat", "learn", "wait", "evict"})
 
@@ -73,6 +77,8 @@ class SlotServer:
         self._secret = secret
         self._executor = executor
         self._slots: dict[tuple[str, int], Slot] = {}
+        #: By application id and slot: copies of slots that run elsewhere.
+        self._standbys: dict[tuple[str, int], Standby] = {}
         self._work = TicketedWork()
         self._lock = threading.Lock()
         #: By application: held while a slot of it is made, which may wait for an older run's.
@@ -121,13 +127,16 @@ class SlotServer:
         if kind == "ping":
             send(connection, (OK, self.endpoint))
             return
-        if kind in _OF_POOLS:
+        if kind in _OF_STANDBYS:
+            answer = self._of_standby(connection, kind, *rest)
+        elif kind in _OF_POOLS:
             answer = self._in_time(connection, lambda: (OK, self._pooled(kind, *rest)))
         else:
             answer = self._of_slot(connection, kind, *rest)
         _send_lines(connection)
         send(connection, answer)
-        if kind in ("close", "evict") and not self._slots and not self._work.is_busy:
+        is_empty = not self._slots and not self._standbys and not self._work.is_busy
+        if kind in ("close", "evict", "stand-down") and is_empty:
             os._exit(0)
 
     def _of_slot(
@@ -146,6 +155,28 @@ class SlotServer:
                 connection, lambda: (OK, _answered(self._made(pickled, number), kind, *rest))
             )
         return ERROR, _no_slot(number)
+
+    def _of_standby(
+        self, connection: Connection, kind: str, key: str, number: int, *rest: Any
+    ) -> tuple[str, Any]:
+        """Start a standby, end one, or tell how far it is."""
+        if kind == "stand-by":
+            send(connection, (WHO, None))
+            pickled = receive(connection)
+            return self._in_time(connection, lambda: self._stand_by(pickled, number, *rest))
+        standby = self._standbys.get((key, number))
+        if standby is None:
+            return ERROR, _no_slot(number)
+        if kind == "stand-down":
+            del self._standbys[key, number]
+            return self._in_time(connection, lambda: _stood_down(standby))
+        return OK, (standby.is_current, standby.lags())
+
+    def _stand_by(self, pickled: bytes, number: int, slots: int) -> tuple[str, Any]:
+        application: Application = cloudpickle.loads(pickled)
+        with self._lock:
+            self._standbys[application.id, number] = Standby(application, number, slots)
+        return OK, None
 
     # What applications of a pool ask
 
@@ -227,6 +258,8 @@ class SlotServer:
             if wanted not in self._slots:
                 if is_pooled:
                     claim(application, number, self.endpoint, self._secret)
+                end_standby(application.id, application.state_dir, number, self._secret)
+                adopt(application, number)
                 self._slots[wanted] = Slot(application, number, self.endpoint.server)
             return self._slots[wanted]
 
@@ -243,6 +276,11 @@ def _send_lines(connection: Connection) -> None:
     lines = CAPTURED.take()
     if lines:
         send(connection, (LINES, lines))
+
+
+def _stood_down(standby: Standby) -> tuple[str, Any]:
+    standby.close()
+    return OK, None
 
 
 def _answered(slot: Slot, kind: str, *rest: Any) -> Any:

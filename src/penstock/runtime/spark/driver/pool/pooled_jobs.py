@@ -46,6 +46,10 @@ class PooledJobs:
         # Servers of a pool have slots of several applications, and stay where they are.
         return None
 
+    def standby_lags(self) -> dict[int, int | None]:
+        # Applications of a pool keep no standbys on executors.
+        return {}
+
     def cancel(self) -> None:
         self._cancelled.set()
 

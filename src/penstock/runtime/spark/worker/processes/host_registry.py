@@ -37,9 +37,9 @@ class HostRegistry:
     before another process opens them. The folder holds no secret.
     """
 
-    def __init__(self, application_id: str, state_dir: str, number: int) -> None:
+    def __init__(self, application_id: str, state_dir: str, name: int | str) -> None:
         digest = hashlib.sha256(f"{application_id}|{state_dir}".encode()).hexdigest()[:16]
-        self._path = private_folder() / f"{digest}-{number}.json"
+        self._path = private_folder() / f"{digest}-{name}.json"
 
     @classmethod
     def of_place(cls, pool: str, place: int) -> HostRegistry:

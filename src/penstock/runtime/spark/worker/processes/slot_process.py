@@ -10,6 +10,8 @@ from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.worker.processes.process_tree import Executor, Process
 from penstock.runtime.spark.worker.slot_server import serve_forever
 
+_STDOUT = 1
+
 
 def main() -> None:
     """Read the secret and the executor from standard input, and serve."""
@@ -20,8 +22,8 @@ def main() -> None:
 
 
 def _tell(endpoint: Endpoint) -> None:
-    sys.stdout.write(json.dumps([os.getpid(), *endpoint]) + "\n")
-    sys.stdout.flush()
+    # What is printed goes to the driver; whoever has started this process reads its standard output.
+    os.write(_STDOUT, json.dumps([os.getpid(), *endpoint]).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,261 @@
+"""Standbys as the driver sees them: on which executors they are, and how far behind."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pyspark import SparkContext
+
+from penstock.errors import StreamsError
+from penstock.model.topic_partition import TopicPartition
+from penstock.processor.listeners import StandbyUpdateListener, SuspendReason
+from penstock.runtime.spark.driver.placement import Placement, placed
+from penstock.runtime.spark.exchange.channel import ask
+from penstock.runtime.spark.exchange.stage_request import Application, Endpoint
+from penstock.runtime.spark.replica.replica import CopyLag
+from penstock.runtime.spark.standby.standby_task import StandbyTask
+
+log = logging.getLogger(__name__)
+
+_LOOK_S = 3.0
+_ANSWER_S = 5.0
+_CLOSE_S = 10.0
+
+
+class ExecutorId(NamedTuple):
+    """An executor, as Spark's scheduler and its command line name it."""
+
+    host: str
+    name: str
+
+
+@dataclass(slots=True)
+class _Copies:
+    """One standby: the copies of a slot on one executor."""
+
+    endpoint: Endpoint
+    #: Unknown until the copies have reached the newest batch once.
+    lag: int | None = None
+    positions: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
+
+
+class Standbys:
+    """Keep copies of every slot on other executors, in a thread beside the batches.
+
+    Args:
+        broadcast: Spark's broadcast of the pickled application.
+        wanted: how many copies of each slot there should be.
+        slots: returns the number of slots.
+        executors: returns the executors that are there now.
+    """
+
+    def __init__(
+        self,
+        context: SparkContext,
+        application: Application,
+        broadcast: Any,
+        secret: bytes,
+        placement: Placement,
+        wanted: int,
+        slots: Callable[[], int],
+        executors: Callable[[SparkContext], list[ExecutorId]] | None = None,
+        *,
+        listener: StandbyUpdateListener | None = None,
+    ) -> None:
+        self.listener = listener
+        self._context = context
+        self._application = application
+        self._broadcast = broadcast
+        self._secret = secret
+        self._placement = placement
+        self._wanted = wanted
+        self._slots = slots
+        self._executors = executors or executors_of
+        self._used_slots = slots()
+        #: By slot: where a copy is warmed up, because the slot is to move there.
+        self._warm_ups: dict[int, ExecutorId] = {}
+        self._copies: dict[tuple[int, ExecutorId], _Copies] = {}
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="penstock-standbys", daemon=True)
+        self._thread.start()
+
+    def lags(self) -> dict[int, int | None]:
+        """Return for each slot that has a standby how many records the nearest one is behind."""
+        found: dict[int, int | None] = {}
+        for (slot, _), copies in list(self._copies.items()):
+            known = [each for each in (found.get(slot), copies.lag) if each is not None]
+            found[slot] = min(known, default=None)
+        return found
+
+    def is_warm(self, slot: int, most_lag: int) -> bool:
+        """Tell whether a slot has a copy elsewhere that is at most so many records behind."""
+        lag = self.lags().get(slot)
+        return lag is not None and lag <= most_lag
+
+    def warm_up(self, slot: int, most: int) -> None:
+        """Keep an extra copy of a slot that is to move, unless there are so many already.
+
+        The copy goes to the executor with the fewest slots.
+        """
+        if slot in self._warm_ups or len(self._warm_ups) >= most:
+            return
+        endpoints = self._placement.endpoints
+        load = Counter(endpoint.executor for endpoint in endpoints.values())
+        own = endpoints[slot].executor if slot in endpoints else None
+        there = [each for each in self._executors(self._context) if each.name != own]
+        if there:
+            self._warm_ups[slot] = min(there, key=lambda each: (load[each.name], each))
+
+    def close(self) -> None:
+        """End all standbys."""
+        self._closing.set()
+        self._thread.join(_CLOSE_S)
+        for slot, executor in list(self._copies):
+            self._end(slot, executor, SuspendReason.MIGRATED)
+
+    # In the thread
+
+    def _run(self) -> None:
+        while not self._closing.wait(_LOOK_S):
+            try:
+                self._look()
+            except Exception as error:  # noqa: BLE001 - copies must not end the application
+                log.warning("standbys are not kept up right now: %s", error)
+
+    def _look(self) -> None:
+        slots = self._slots()
+        if slots != self._used_slots:
+            for slot, executor in list(self._copies):
+                self._end(slot, executor, SuspendReason.MIGRATED)
+            self._used_slots = slots
+        there = self._executors(self._context)
+        self._ask(there)
+        for slot in range(slots):
+            self._keep(slot, slots, there)
+        self._hint()
+
+    def _ask(self, there: list[ExecutorId]) -> None:
+        """Ask every standby how far it is; forget those that are gone or not needed any more."""
+        for (slot, executor), copies in list(self._copies.items()):
+            owner = self._placement.endpoints.get(slot)
+            if owner is not None and owner.executor == executor.name:
+                # The slot has moved to its standby, which has handed over its folders.
+                self._forget(slot, executor, SuspendReason.PROMOTED)
+                continue
+            if executor not in there:
+                self._forget(slot, executor, SuspendReason.MIGRATED)
+                continue
+            question = ("standing", self._application.id, slot)
+            try:
+                is_current, lags = ask(copies.endpoint, self._secret, question, None, _ANSWER_S)
+            except StreamsError as error:
+                log.warning("the standby of slot %d is gone: %s", slot, error.message)
+                self._forget(slot, executor, SuspendReason.MIGRATED)
+                continue
+            copies.lag = sum(each.lag for each in lags) if is_current else None
+            self._tell(copies, lags)
+
+    def _keep(self, slot: int, slots: int, there: list[ExecutorId]) -> None:
+        owner = self._placement.endpoints.get(slot)
+        if owner is None:
+            return
+        have = [executor for number, executor in self._copies if number == slot]
+        target = self._warm_ups.get(slot)
+        if target is not None and (target not in there or target.name == owner.executor):
+            # The slot has arrived, or the executor is gone.
+            target = None
+            del self._warm_ups[slot]
+        if target is not None and target not in have:
+            self._start(slot, slots, target)
+        for executor in self._choice(ExecutorId(owner.host, owner.executor), there, have):
+            if self._closing.is_set():
+                return
+            self._start(slot, slots, executor)
+
+    def _choice(
+        self, owner: ExecutorId, there: list[ExecutorId], have: list[ExecutorId]
+    ) -> list[ExecutorId]:
+        """Return where new copies go: to another host if there is one, and evenly."""
+        free = [each for each in there if each.name != owner.name and each not in have]
+        load = Counter(executor for _, executor in self._copies)
+        used = {owner.host, *(each.host for each in have)}
+        free.sort(key=lambda each: (each.host in used, load[each], each))
+        return free[: max(self._wanted - len(have), 0)]
+
+    def _start(self, slot: int, slots: int, executor: ExecutorId) -> None:
+        application = self._application
+        task = StandbyTask(
+            broadcast=self._broadcast, key=application.key, application_id=application.id,
+            state_dir=application.state_dir, generation=application.generation,
+            secret=self._secret, number=slot, slots=slots, executor=executor.name,
+        )  # fmt: skip
+        self._context.setJobGroup(
+            f"penstock-standby-{application.key}", f"{application.id}: standby of slot {slot}"
+        )
+        place = placed(self._context, [f"executor_{executor.host}_{executor.name}"])
+        found: list[Endpoint] = place.mapPartitions(task).collect()
+        if found:
+            log.info(
+                "executor %s at %s keeps copies of slot %d", executor.name, executor.host, slot
+            )
+            self._copies[slot, executor] = _Copies(found[0])
+
+    def _hint(self) -> None:
+        """Tell where each slot should start again, if its executor is lost: nearest copy first."""
+        best: dict[int, _Copies] = {}
+        for (slot, _), copies in self._copies.items():
+            if copies.lag is None:
+                continue
+            known = best.get(slot)
+            if known is None or known.lag is None or copies.lag < known.lag:
+                best[slot] = copies
+        self._placement.standbys = {slot: copies.endpoint for slot, copies in best.items()}
+
+    def _end(self, slot: int, executor: ExecutorId, reason: SuspendReason) -> None:
+        copies = self._copies.get((slot, executor))
+        if copies is None:
+            return
+        self._forget(slot, executor, reason)
+        try:
+            question = ("stand-down", self._application.id, slot)
+            ask(copies.endpoint, self._secret, question, None, _ANSWER_S)
+        except StreamsError as error:
+            log.debug("the standby of slot %d is gone already: %s", slot, error.message)
+
+    def _forget(self, slot: int, executor: ExecutorId, reason: SuspendReason) -> None:
+        copies = self._copies.pop((slot, executor))
+        self._placement.standbys.pop(slot, None)
+        listener = self.listener
+        if listener is not None:
+            for (store, part), position in copies.positions.items():
+                listener.on_update_suspended(part, store, position, position, reason)
+
+    def _tell(self, copies: _Copies, lags: list[CopyLag]) -> None:
+        """Call the listener as Kafka Streams does: at the start, and after each step."""
+        listener = self.listener
+        for each in lags:
+            part = (each.topic, each.task.partition)
+            before = copies.positions.get((each.store, part))
+            copies.positions[each.store, part] = each.position
+            if listener is None:
+                continue
+            if before is None:
+                listener.on_update_start(part, each.store, each.position)
+            elif each.position > before:
+                listener.on_batch_loaded(
+                    part, each.store, each.task, each.position, each.position - before, each.end
+                )
+
+
+def executors_of(context: SparkContext) -> list[ExecutorId]:
+    """Return the executors that run tasks; none if Spark runs inside the driver."""
+    java: Any = context._jsc
+    convert = context._jvm.scala.jdk.javaapi.CollectionConverters  # type: ignore[union-attr]
+    summaries: list[Any] = convert.asJava(java.sc().statusStore().executorList(True))
+    names = ((each.hostPort().rpartition(":")[0], each.id()) for each in summaries)
+    return sorted(ExecutorId(host, name) for host, name in names if name != "driver")
