@@ -8,6 +8,13 @@ from typing import Any
 import penstock
 
 _JSON = "application/json"
+_ROW_MEDIA = (
+    "application/vnd.ksql.v1+json",
+    "application/vnd.ksqlapi.delimited.v1",
+    "application/vnd.ksql.v1+protobuf",
+    "text/event-stream",
+    "text/plain",
+)
 _TEXT = {"type": "string"}
 _WHOLE = {"type": "integer"}
 _TRUTH = {"type": "boolean"}
@@ -42,6 +49,14 @@ _REQUEST = _object(
         "description": "A command that the server must have run before.",
     },
 )
+_STREAM_REQUEST = _object(
+    ["sql"],
+    sql={**_TEXT, "description": "One SELECT, ended by a semicolon."},
+    properties={**_OBJECT, "description": "Settings in force for the query."},
+    sessionVariables={"type": "object", "additionalProperties": _TEXT},
+)
+#: Rows come in forms that the caller chooses with ``Accept``.
+_ANYTHING: dict[str, Any] = {}
 
 
 @cache
@@ -61,6 +76,18 @@ def openapi_document() -> dict[str, Any]:
                     "End all queries of the service.",
                     _object(deleteTopicList={"type": "array", "items": _TEXT}),
                     _ENTITIES,
+                )
+            },
+            "/query": {"post": _post("Run a SELECT or PRINT.", _REQUEST, _ANYTHING)},
+            "/query-stream": {"post": _post("Run a SELECT.", _STREAM_REQUEST, _ANYTHING)},
+            "/close-query": {
+                "post": _post("End a push query.", _object(["queryId"], queryId=_TEXT), _ANYTHING)
+            },
+            "/inserts-stream": {
+                "post": _post(
+                    "Write rows: an object with the target, then one object per row.",
+                    _object(["target"], target=_TEXT, properties=_OBJECT),
+                    _ANYTHING,
                 )
             },
             "/info": {"get": _get("Version, service and status.", _OBJECT)},
@@ -123,8 +150,10 @@ def _post(summary: str, body: dict[str, Any], schema: dict[str, Any]) -> Any:
 
 def _responses(schema: dict[str, Any], other: dict[str, str]) -> dict[str, Any]:
     error = {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}
+    media = [_JSON] if schema else [_JSON, *_ROW_MEDIA]
+    content = {name: {"schema": schema} for name in media}
     found: dict[str, Any] = {
-        "200": {"description": "The answer.", "content": {_JSON: {"schema": schema}}},
+        "200": {"description": "The answer.", "content": content},
         "4XX": {"description": "What is wrong with the request.", "content": error},
         "503": {"description": "Not now.", "content": error},
     }
