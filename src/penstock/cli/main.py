@@ -26,7 +26,7 @@ from penstock.cli.replay.diff import diff
 from penstock.cli.reset.command import reset
 from penstock.cli.run import run
 from penstock.cli.serve import serve
-from penstock.cli.server import app as server
+from penstock.cli.server.command import app as server
 from penstock.cli.sql.commands import app as sql
 from penstock.cli.topics import app as topics
 from penstock.kafka.distribution import KAFKA_VERSION

@@ -236,9 +236,8 @@ class Request:
                 fix="set ksql.connect.url",
                 statement=shown_text(piece.text),
             )
-        settings = {**self._node.options.settings, **self._properties}
-        shown = shown_text(piece.text)
-        return self._guarded(piece, lambda: connectors.execute(statement, shown, settings))
+        shown, facts = shown_text(piece.text), self._facts()
+        return self._guarded(piece, lambda: connectors.execute(statement, shown, facts))
 
     # Commands
 

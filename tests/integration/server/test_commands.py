@@ -1,6 +1,7 @@
 """The command topic on a real broker: servers that race, damage, and repair.
 
-Exercises ``commands.log``, ``commands.restore``, ``server.host_topic`` and ``cli.server``.
+Exercises ``commands.log``, ``commands.restore``, ``server.host_topic`` and
+``cli.server.command``.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.main import app
-from penstock.cli.server import merged_settings
+from penstock.cli.server.command import merged_settings
 
 
 def test_settings_have_an_order(tmp_path: Path) -> None:

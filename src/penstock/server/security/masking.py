@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from penstock.model.secrets import shown
+from penstock.sql.syntax.masking import masked_sql
 
 _ASSIGNED = re.compile(
     r"""(?P<name>"[^"]*"|'[^']*'|`[^`]*`|[A-Za-z_][\w.]*)(?P<between>\s*=\s*)"""
@@ -15,10 +16,13 @@ _ASSIGNED = re.compile(
 def masked(sql: str) -> str:
     """Return a statement without the secrets in it.
 
-    >>> masked("CREATE SINK CONNECTOR c WITH ('connection.password' = 'p', 'tasks.max' = '1');")
-    "CREATE SINK CONNECTOR c WITH ('connection.password' = '[hidden]', 'tasks.max' = '1');"
+    Of a connector only the names of its properties are left: which ones are secret is for the
+    connector to say.
+
+    >>> masked("SET 'sasl.jaas.config' = 'p';")
+    "SET 'sasl.jaas.config' = '[hidden]';"
     """
-    return _ASSIGNED.sub(_without_secret, sql)
+    return _ASSIGNED.sub(_without_secret, masked_sql(sql))
 
 
 def _without_secret(found: re.Match[str]) -> str:

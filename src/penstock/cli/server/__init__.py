@@ -1,0 +1,1 @@
+"""``penstock server`` and its commands."""
