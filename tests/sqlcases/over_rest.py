@@ -36,6 +36,7 @@ from penstock.testing.sql.records import load
 from penstock.testing.sql.script import ScriptTopics
 from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions
+from tests.sqlcases.protobuf_answers import readable_rows
 from tests.sqlcases.schemas import register_schemas
 from tests.sqlcases.topic_reading import committed_records
 from tests.sqlcases.verdict import Verdict, guarded
@@ -79,6 +80,12 @@ class RestServer:
     def query(self, sql: str, properties: dict[str, Any], headers: dict[str, str]) -> list[Any]:
         body = {"ksql": sql, "streamsProperties": properties}
         return list(_answer(self.client.post("/query", json=body, headers=headers)))
+
+    def query_stream(
+        self, sql: str, properties: dict[str, Any], headers: dict[str, str]
+    ) -> list[Any]:
+        body = {"sql": sql, "properties": properties}
+        return list(_answer(self.client.post("/query-stream", json=body, headers=headers)))
 
 
 def _answer(response: httpx.Response) -> Any:
@@ -171,7 +178,7 @@ class _Run:
             answers.append({"query": self._rest.query(sql, self._properties, _JSON)})
         if self._case.data.get("testPullWithProtoFormat"):
             for sql in self._queries:
-                rows = self._rest.query(sql, self._properties, _PROTOBUF)
+                rows = self._rest.query_stream(sql, self._properties, _PROTOBUF)
                 answers.append({"queryProto": rows})
         return answers
 
@@ -255,6 +262,10 @@ class _Run:
                 found.append(f"answer {number} is no {kind}: {answer}")
             elif kind == "admin":
                 found += _mismatches(answer[kind], wanted[kind], f"{number}.admin")
+            elif kind == "queryProto":
+                schema = wanted[kind][0]["header"]["protoSchema"]
+                rows = [readable_rows(parts[kind], schema) for parts in (answer, wanted)]
+                found += _row_mismatches(rows[0], rows[1], f"{number}.queryProto")
             else:
                 found += _row_mismatches(answer[kind], wanted[kind], f"{number}.{kind}")
         return found

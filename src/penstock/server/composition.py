@@ -19,6 +19,7 @@ def queries_of(node: ServerNode) -> Services:
     """Return the part of a server that answers pull and push queries, and counts them."""
     services = QueryServices(node)
     node.metric_sources.append(services.metrics)
+    node.transient = services
     return QueryRoutes(services)
 
 

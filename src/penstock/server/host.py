@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from penstock.runtime.spark.driver.streams import KafkaStreams
 
 
+class TransientQueries(Protocol):
+    """Push queries that run on this node."""
+
+    def describe(self) -> Mapping[str, str]:
+        """Return the statements of push queries by their ids."""
+
+    def end(self, query_id: str) -> bool:
+        """End a push query from whatever thread; false if there is none of that id."""
+
+
 class QueryHost(Protocol):
     """The server as pull and push queries see it: a catalog, a cluster, and running queries.
 

@@ -22,6 +22,7 @@ from penstock.server.commands.status import CommandStatus
 from penstock.server.entities.facts import PartitionOffsets, Statuses
 from penstock.server.entities.listings import Entity
 from penstock.server.errors import BadRequestError, NotReadyError, ShutDownError
+from penstock.server.host import TransientQueries
 from penstock.server.hosts import Hosts
 from penstock.server.options import NodeOptions
 from penstock.server.request import Request
@@ -72,6 +73,8 @@ class ServerNode:
         self.runner = CommandRunner(log, self._apply, options.backup())
         #: What runs connector statements; None refuses them.
         self.connectors: Connectors | None = None
+        #: The push queries of this node; None where there are none.
+        self.transient: TransientQueries | None = None
         #: Further metrics, such as those of pull and push queries.
         self.metric_sources: list[Callable[[], Iterable[Metric]]] = []
         self._own: set[str] = set()
@@ -274,6 +277,9 @@ class ServerNode:
             self.host: self.supervisor.status(query_id),
             **self.hosts.statuses(query_id),
         }
+
+    def push_queries(self) -> Mapping[str, str]:
+        return {} if self.transient is None else self.transient.describe()
 
     def failures(self, query_id: str) -> list[QueryFailure]:
         return self.supervisor.failures(query_id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from penstock.config import STATE_DIR
 from penstock.server.host import QueryHost
@@ -69,6 +68,10 @@ class QueryServices:
             )
         return found
 
-    def describe(self) -> Mapping[str, Any]:
+    def end(self, query_id: str) -> bool:
+        """End a push query by its id; false if there is none."""
+        return self.push.end(query_id)
+
+    def describe(self) -> Mapping[str, str]:
         """Return the push queries that run, for listings: id and statement."""
         return {opened.id: opened.planned.query.plan.sql for opened in self.push.all()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from penstock.errors import PenstockError
 from penstock.model.sql.errors import SqlError
@@ -100,6 +100,8 @@ class Request:
             self._refuse_queries(statement, piece)
             if isinstance(statement, _UNCHECKED) or is_about_connectors(statement):
                 continue
+            if self._is_about_push(statement):
+                continue
             if not is_checked and command_id_of(statement) is not None:
                 self._learn_topics(session)
                 is_checked = True
@@ -151,6 +153,8 @@ class Request:
             return None
         if is_about_connectors(statement):
             return self._connector(statement, piece)
+        if self._is_about_push(statement):
+            return self._ended_push(cast(admin.ControlQuery, statement), shown)
         if isinstance(statement, _LISTING):
             return self._guarded(piece, lambda: listed(statement, shown, self._facts()))
         if isinstance(statement, ast.Explain):
@@ -238,6 +242,19 @@ class Request:
             )
         shown, facts = shown_text(piece.text), self._facts()
         return self._guarded(piece, lambda: connectors.execute(statement, shown, facts))
+
+    # Push queries
+
+    def _is_about_push(self, statement: Node) -> bool:
+        """Tell whether a statement ends a push query, which only this node knows."""
+        if not isinstance(statement, admin.ControlQuery) or statement.action != "TERMINATE":
+            return False
+        return statement.query_id in self._node.push_queries()
+
+    def _ended_push(self, statement: admin.ControlQuery, sql: str) -> Entity:
+        query_id, transient = statement.query_id or "", self._node.transient
+        is_ended = transient is not None and transient.end(query_id)
+        return entity("terminate_query", sql, queryId=query_id, wasTerminated=is_ended)
 
     # Commands
 

@@ -348,3 +348,33 @@ def test_place_of_the_copy_follows_the_settings(tmp_path: Path) -> None:
     assert backup_file(given, options.config) == tmp_path / "commands-shop_.jsonl"
     assert backup_file(options.settings, options.config).name == "commands-shop_.jsonl"
     assert options.backup() is None
+
+
+class Pushes:
+    """One push query that pretends to run."""
+
+    def __init__(self) -> None:
+        self.running = {"transient_S_1": "SELECT * FROM s EMIT CHANGES;"}
+
+    def describe(self) -> dict[str, str]:
+        return dict(self.running)
+
+    def end(self, query_id: str) -> bool:
+        return self.running.pop(query_id, None) is not None
+
+
+def test_push_queries_are_listed_and_ended_where_they_run(node: ServerNode) -> None:
+    """They are no commands: only the node that runs them knows them."""
+    node.transient = Pushes()
+    before = node.runner.sequence
+    (listed,) = node.execute("SHOW QUERIES;")
+    assert [(each["id"], each["queryType"]) for each in listed["queries"]] == [
+        ("transient_S_1", "PUSH")
+    ]
+    (ended,) = node.execute("TERMINATE `transient_S_1`;")
+    assert ended["@type"] == "terminate_query"
+    assert ended["wasTerminated"] is True
+    assert node.execute("SHOW QUERIES;")[0]["queries"] == []
+    assert node.runner.sequence == before
+    with pytest.raises(BadStatementError):
+        node.execute("TERMINATE `transient_S_1`;")

@@ -34,6 +34,9 @@ class Observing(Protocol):
     def statuses(self, query_id: str) -> Statuses:
         """Return what a query does on each host that runs it."""
 
+    def push_queries(self) -> Mapping[str, str]:
+        """Return the statements of this node's push queries by their ids."""
+
     def failures(self, query_id: str) -> list[QueryFailure]: ...
 
     def topics(self) -> Mapping[str, Topic]:

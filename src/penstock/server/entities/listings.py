@@ -8,7 +8,7 @@ from typing import Any
 from penstock.config import SETTINGS
 from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.server.entities.facts import Facts
-from penstock.server.entities.queries import query_description, running_query
+from penstock.server.entities.queries import push_query, query_description, running_query
 from penstock.server.entities.schemas import schema_info
 from penstock.server.entities.sources import source_description, source_info
 from penstock.sql.ast import administration as admin
@@ -74,7 +74,9 @@ def _queries(sql: str, facts: Facts, is_extended: bool) -> Entity:
     if is_extended:
         described = [query_description(query, facts) for query in queries]
         return entity("query_descriptions", sql, queryDescriptions=described)
-    return entity("queries", sql, queries=[running_query(query, facts) for query in queries])
+    running = [running_query(query, facts) for query in queries]
+    pushed = [push_query(name, text) for name, text in facts.node.push_queries().items()]
+    return entity("queries", sql, queries=[*running, *pushed])
 
 
 def _topics(*, is_all: bool) -> Callable[[str, Facts, bool], Entity]:

@@ -29,6 +29,19 @@ def running_query(query: PersistentQuery, facts: Facts) -> dict[str, Any]:
     }
 
 
+def push_query(query_id: str, sql: str) -> dict[str, Any]:
+    """Return one line of SHOW QUERIES for a push query of this node."""
+    return {
+        "queryString": masked(sql),
+        "sinks": [],
+        "sinkKafkaTopics": [],
+        "id": query_id,
+        "statusCount": {"RUNNING": 1},
+        "queryType": "PUSH",
+        "state": "RUNNING",
+    }
+
+
 def aggregate_status(statuses: Statuses) -> str:
     """Return one word for a query on all hosts: ERROR wins, since somebody should look."""
     found = set(statuses.values())
