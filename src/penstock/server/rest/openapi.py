@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import penstock
+from penstock.server.rest.query_openapi import query_paths
 
 _JSON = "application/json"
 _ROW_MEDIA = (
@@ -123,6 +124,7 @@ def openapi_document() -> dict[str, Any]:
                 "get": _get("Whether statements are taken.", _OBJECT, other={"503": "Not yet."})
             },
             "/metrics": {"get": _text("Metrics in Prometheus' format.", "text/plain")},
+            **query_paths(),
         },
         "components": {
             "schemas": {"Error": _ERROR},

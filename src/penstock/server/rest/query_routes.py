@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
-from penstock.server.errors import BadRequestError, BadStatementError
+from penstock.server.errors import BadRequestError, BadStatementError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.pull.plan_cache import BoundPull
 from penstock.server.push.service import CONTINUATION, PlannedPush
@@ -25,14 +25,27 @@ from penstock.server.rest.printing import PrintAnswer
 from penstock.server.rest.query_answers import PullAnswer, PushAnswer
 from penstock.server.rest.query_request import QueryRequest, read_body, read_request, refusal_of
 from penstock.server.rest.query_socket import QuerySocket
-from penstock.server.rest.replies import error_reply, json_reply
-from penstock.server.rest.row_forms import EVENTS, FormFactory, form_for
+from penstock.server.rest.replies import error_reply
+from penstock.server.rest.row_forms import (
+    DELIMITED,
+    EVENTS,
+    DelimitedForm,
+    FormFactory,
+    form_for,
+)
 from penstock.server.security.masking import masked
 from penstock.sql.ast.administration import PrintTopic
 from penstock.sql.ast.queries import Query
 from penstock.sql.syntax.parser import parse_statement
 
 _log = logging.getLogger("penstock.server")
+
+
+class NotAcceptableError(ServerError):
+    """The caller accepts no form of the answer that there is."""
+
+    status, error_code = 406, 40600
+
 
 Asked = BoundPull | PlannedPush | PrintTopic
 
@@ -129,8 +142,9 @@ class _Endpoint:
             sql = request.statement
             factory = _form(accept, self._is_stream)
             if factory is None:
-                await _not_acceptable()(scope, receive, send)
-                return
+                raise NotAcceptableError(
+                    "not-acceptable", "there is no form of rows that the Accept header allows"
+                )
             await self._answer(request, factory, receive, answered)
         except ConnectionError:
             _log.debug("a client left before its query was read")
@@ -156,6 +170,9 @@ class _Endpoint:
             fresh = services.pull.freshness(request.settings, request.request)
             await PullAnswer(services, asked, fresh, factory).send(receive, send)
         elif isinstance(asked, PrintTopic):
+            if self._is_stream and factory is not DelimitedForm:
+                # PRINT has lines of text, and no other form.
+                raise NotAcceptableError("not-acceptable", f"PRINT answers with {DELIMITED} only")
             await PrintAnswer(services, asked).send(receive, send)
         else:
             await PushAnswer(services, asked, factory).send(receive, send)
@@ -188,11 +205,6 @@ def _from_url(scope: Scope, headers: Mapping[bytes, bytes]) -> QueryRequest:
     last = headers.get(b"last-event-id")
     request = {} if not last else {CONTINUATION: last.decode("latin-1")}
     return QueryRequest(sql=sql, properties=properties, request_properties=request)
-
-
-def _not_acceptable() -> Response:
-    text = "the server has no form of rows that the Accept header allows"
-    return json_reply({"@type": "generic_error", "error_code": 40600, "message": text}, 406)
 
 
 class _CloseRequest(msgspec.Struct, rename="camel"):
