@@ -28,6 +28,10 @@ _START_S = 10.0
 _STOP_S = 5.0
 #: A connection that has not sent its headers after this time is closed.
 _HEADERS_MS = 10_000
+#: Connections at a time, and those that wait to be accepted. Granian's default is 128 of each, and
+#: feeds and push queries hold a connection each.
+_CONNECTIONS = 16_384
+_BACKLOG = 1_024
 
 
 class ServedApplication(Protocol):
@@ -180,6 +184,8 @@ class HttpServer:
             interface=Interfaces.ASGINL,
             log_enabled=False,
             websockets=True,
+            backlog=_BACKLOG,
+            backpressure=_CONNECTIONS,
             # Hyper refuses smaller buffers; the guard has the exact limit.
             http1_settings=HTTP1Settings(
                 header_read_timeout=_HEADERS_MS,
