@@ -49,7 +49,8 @@ class QueryServices:
     def close(self) -> None:
         self.push.close_all()
         self.replicas.close()
-        self.threads.shutdown(wait=True, cancel_futures=True)
+        # The event loop may be the caller, and a thread may be waiting for it.
+        self.threads.shutdown(wait=False, cancel_futures=True)
 
     def metrics(self) -> list[Metric]:
         """Return counts of queries, how far replicas are, and how many share each reader."""

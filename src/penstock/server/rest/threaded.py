@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -15,6 +17,7 @@ _AHEAD = 8
 _END = object()
 #: How long the thread waits for a client that takes nothing.
 _WAIT_S = 300.0
+_LOOK_S = 0.5
 
 
 class ThreadedRows(Generic[T]):
@@ -32,7 +35,8 @@ class ThreadedRows(Generic[T]):
     ) -> None:
         self._together = together
         self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[list[T] | object] = asyncio.Queue(_AHEAD)
+        self._queue: asyncio.Queue[list[T] | object] = asyncio.Queue()
+        self._room = threading.Semaphore(_AHEAD)
         self._make = make
         self._is_closed = False
         self._work = self._loop.run_in_executor(threads, self._run)
@@ -53,9 +57,18 @@ class ThreadedRows(Generic[T]):
             self._put(_END)
 
     def _put(self, item: list[T] | object) -> None:
+        """Hand a bunch to the event loop, once there is room for it."""
+        deadline = time.monotonic() + _WAIT_S
+        while not self._is_closed and not self._room.acquire(timeout=_LOOK_S):
+            # The loop may have ended while the thread was waiting.
+            if self._loop.is_closed() or time.monotonic() > deadline:
+                self._is_closed = True
         if self._is_closed:
             return
-        asyncio.run_coroutine_threadsafe(self._queue.put(item), self._loop).result(_WAIT_S)
+        try:
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
+        except RuntimeError:
+            self._is_closed = True
 
     async def bunches(self) -> AsyncIterator[list[T]]:
         """Yield bunches of rows.
@@ -65,6 +78,7 @@ class ThreadedRows(Generic[T]):
         """
         while True:
             item = await self._queue.get()
+            self._room.release()
             if item is _END:
                 await self._work
                 return
@@ -74,10 +88,8 @@ class ThreadedRows(Generic[T]):
     async def close(self) -> None:
         """Stop the thread; what waits is thrown away."""
         self._is_closed = True
-        while not self._work.done():
-            while not self._queue.empty():
-                self._queue.get_nowait()
-            await asyncio.wait((self._work,), timeout=0.05)
+        self._room.release()
+        await asyncio.wait((self._work,))
         if not self._work.cancelled():
             # The error has been told, or concerns rows that nobody wants any more.
             self._work.exception()
