@@ -85,6 +85,7 @@ class _Watch:
         self.seen: list[dict[bytes, float]] = [{} for _ in topics]
         self._topics = topics
         self._stop = threading.Event()
+        self._wants_rest = self._is_resting = False
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -101,6 +102,7 @@ class _Watch:
         parts = [TopicPartition(t, n, 0) for t in self._topics for n in range(PARTITIONS)]
         self._consumer.assign(parts)
         while not self._stop.is_set():
+            self._turn()
             messages = self._consumer.consume(2000, 0.02)
             now = time.time()
             for message in messages:
@@ -111,8 +113,14 @@ class _Watch:
 
     def rest(self, *, is_resting: bool) -> None:
         """Ask the broker for nothing while idle queries are measured."""
-        change = self._consumer.pause if is_resting else self._consumer.resume
-        change(self._consumer.assignment())
+        self._wants_rest = is_resting
+
+    def _turn(self) -> None:
+        """Rest or go on; only the thread that consumes may do that, elsewhere the client hangs."""
+        if self._wants_rest != self._is_resting:
+            change = self._consumer.pause if self._wants_rest else self._consumer.resume
+            change(self._consumer.assignment())
+            self._is_resting = self._wants_rest
 
     def stop(self) -> None:
         self._stop.set()

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import cloudpickle
@@ -96,6 +97,32 @@ def test_a_ticket_that_the_server_does_not_have_cannot_be_waited_for(server: Sta
     with pytest.raises(StreamsError) as raised:
         asked(server, "wait", "app-1-x", 0, "never")
     assert raised.value.code == "slot-unreachable"
+
+
+class Importing:
+    """Imports a module where it is unpickled, as the classes of an application do."""
+
+    def __init__(self, folder: Path, module: str) -> None:
+        self._program = f"import sys; sys.path.insert(0, {str(folder)!r}); import {module}"
+
+    def __reduce__(self) -> Any:
+        return exec, (self._program, {})
+
+
+def test_applications_that_begin_together_may_import_the_same_modules(
+    server: Started, tmp_path: Path
+) -> None:
+    """Python ends an import with an error if two threads import modules that need each other."""
+    pairs = {"slow_one": "slow_two", "slow_two": "slow_one"}
+    for name, other in pairs.items():
+        (tmp_path / f"{name}.py").write_text(f"import time\ntime.sleep(0.5)\nimport {other}\n")
+    for number, name in enumerate(pairs, start=10):
+        broken = cloudpickle.dumps(Importing(tmp_path, name))
+        asked(server, "learn", ticket(name, number), broken)
+    for number, name in enumerate(pairs, start=10):
+        stand, error = asked(server, "wait", "app-1-x", number, name)
+        # None is not an application. What matters is that nothing else went wrong.
+        assert (stand, "NoneType" in str(error)) == (Stand.FAILED, True), error
 
 
 class IdleSlot:

@@ -332,8 +332,10 @@ class SparkQueries:
 
     def _open_session(self) -> None:
         """Opens the Spark session that all queries share, so that none ends it with itself."""
-        module: Any = importlib.import_module("penstock.runtime.spark.driver.session")
         with self._opening:
+            # Threads that start queries must not import modules at the same time.
+            importlib.import_module("penstock.runtime.spark.driver.streams")
+            module: Any = importlib.import_module("penstock.runtime.spark.driver.session")
             if self._session is None:
                 self._session, self._owns_session = module.spark_session(self._base)
 

@@ -81,6 +81,9 @@ class SlotServer:
         self._standbys: dict[tuple[str, int], Standby] = {}
         self._work = TicketedWork()
         self._lock = threading.Lock()
+        #: Held while an application is unpickled. That imports modules, and Python gives up if two
+        #: threads import modules that import each other.
+        self._loading = threading.Lock()
         #: By application: held while a slot of it is made, which may wait for an older run's.
         self._making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._socket = listen(executor.host)
@@ -244,7 +247,8 @@ class SlotServer:
         Only threads of the same application wait for each other here: an older slot may be in the
         middle of a user's function that hangs.
         """
-        application: Application = cloudpickle.loads(pickled)
+        with self._loading:
+            application: Application = cloudpickle.loads(pickled)
         use_log_levels(application.log_levels)
         with self._lock:
             making = self._making[application.id]
