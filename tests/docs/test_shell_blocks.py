@@ -45,7 +45,12 @@ def test_make_targets_exist() -> None:
 def wrong_in(words: list[str]) -> str | None:
     """Return what click would refuse about a command line, without running it."""
     command: Any = ROOT_COMMAND
-    while hasattr(command, "commands") and words and not words[0].startswith("-"):
+    while hasattr(command, "commands"):
+        default = getattr(command, "default_command", None)
+        if default is not None and not (words and words[0] in command.commands):
+            words = [default, *words]
+        if not words or words[0].startswith("-"):
+            break
         found = command.commands.get(words[0])
         if found is None:
             return f"there is no command {words[0]!r}"

@@ -6,8 +6,6 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-_DEFAULT = "prompt"
-
 
 class DefaultCommandGroup(TyperGroup):
     """Run ``prompt`` unless the first argument names another command.
@@ -16,8 +14,10 @@ class DefaultCommandGroup(TyperGroup):
     prompt, and ``penstock sql run FILE`` runs a script.
     """
 
+    default_command = "prompt"
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the default command before arguments that name none."""
         if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = [_DEFAULT, *args]
+            args = [self.default_command, *args]
         return super().parse_args(ctx, args)

@@ -3,8 +3,8 @@
 Exercises ``default_command``, ``prompt.command``, ``prompt.embedded`` and ``sql.commands``.
 """
 
+import importlib
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +17,7 @@ from penstock.cli.main import app
 from penstock.cli.sql.prompt import embedded
 from penstock.cli.sql.prompt.command import PromptOptions, server_url
 from penstock.cli.sql.prompt.screen import Screen
-from penstock.errors import StreamsError
+from penstock.errors import MissingExtraError
 from tests.unit.client.fake_server import FakeServer, Source, running
 
 
@@ -158,7 +158,10 @@ def test_without_a_broker_a_private_one_is_started(monkeypatch: pytest.MonkeyPat
 
 
 def test_missing_packages_of_the_server_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "penstock.server.composition", None)
-    with pytest.raises(StreamsError) as raised:
+    def fail(name: str) -> None:
+        raise ModuleNotFoundError(name="granian")
+
+    monkeypatch.setattr(importlib, "import_module", fail)
+    with pytest.raises(MissingExtraError, match="a server in this process needs") as raised:
         embedded._start({})
-    assert raised.value.code == "missing-extra"
+    assert "[server]" in (raised.value.fix or "")

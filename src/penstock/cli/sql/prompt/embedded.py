@@ -14,7 +14,7 @@ from penstock.cli.quiet import java_log
 from penstock.cli.run import project_broker
 from penstock.cli.sql.prompt.screen import Screen
 from penstock.config import BOOTSTRAP_SERVERS, SERVER_LISTEN
-from penstock.errors import StreamsError
+from penstock.extras import needing
 
 _HOST = "127.0.0.1"
 
@@ -29,7 +29,7 @@ def embedded_server(
     a private one that is gone afterwards.
 
     Raises:
-        StreamsError: ``missing-extra``: the packages of the server are not installed.
+        MissingExtraError: ``missing-extra``: the packages of the server are not installed.
     """
     given: dict[str, Any] = {**project_broker(), **settings}
     if bootstrap is not None:
@@ -53,14 +53,8 @@ def embedded_server(
 
 def _start(settings: dict[str, Any]) -> Any:
     """Start a server on a free port of the loopback address."""
-    try:
+    with needing("server", "a server in this process"):
         composition = importlib.import_module("penstock.server.composition")
-    except ModuleNotFoundError as error:
-        raise StreamsError(
-            "missing-extra",
-            f"a server needs the package {error.name!r}, which is not installed",
-            fix="install penstock-streams[sql,server], or name a server: penstock sql URL",
-        ) from None
     # The server tells others its port, so it is chosen before.
     with socket.socket() as probe:
         probe.bind((_HOST, 0))
