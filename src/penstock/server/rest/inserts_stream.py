@@ -26,6 +26,7 @@ from penstock.server.querying import QueryServices
 from penstock.server.rest.query_request import refusal_of
 from penstock.server.rest.replies import JSON, error_body, error_reply
 from penstock.server.rest.row_forms import DELIMITED
+from penstock.server.rest.row_texts import dates_read
 from penstock.serving.credentials import Access
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import ROWTIME
@@ -93,6 +94,7 @@ class RowReader:
         self._encoder = encoder
         columns = (*source.schema.key, *source.schema.value)
         self._readers = {column.name: (column.type, reader(column.type)) for column in columns}
+        self._dates = {column.name: dates_read(column.type) for column in columns}
         self._parse = parser([column.type for column in columns])
         self._name = source.name
         self._keys = [column.name for column in source.schema.key]
@@ -137,8 +139,9 @@ class RowReader:
                 fix=did_you_mean(name, self._readers) or f"columns are {', '.join(self._readers)}",
             )
         type_, read = self._readers[name]
+        dates = self._dates[name]
         try:
-            return read(value)
+            return read(value if dates is None else dates(value))
         except (ValueError, TypeError, ArithmeticError) as error:
             raise BadRequestError(
                 "wrong-type", f"column {name} is {type_}, and {value!r:.100} does not fit: {error}"
