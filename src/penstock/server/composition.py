@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.registry.registry import SchemaRegistry
 from penstock.server.application import Services
+from penstock.server.connect.node_connectors import NodeConnectors
 from penstock.server.node import ServerNode
 from penstock.server.querying import QueryServices
 from penstock.server.rest.query_routes import QueryRoutes
@@ -23,8 +24,15 @@ def queries_of(node: ServerNode) -> Services:
     return QueryRoutes(services)
 
 
+def connectors_of(node: ServerNode) -> Services:
+    """Return the part of a server that runs connectors."""
+    connectors = NodeConnectors(node)
+    node.connectors = connectors
+    return connectors
+
+
 #: What is served beside statements; each makes a part of the server for a node.
-SERVICES: tuple[MakeServices, ...] = (queries_of,)
+SERVICES: tuple[MakeServices, ...] = (queries_of, connectors_of)
 
 
 def new_server(

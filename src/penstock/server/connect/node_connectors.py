@@ -1,0 +1,72 @@
+"""Runs the connector statements of a node, and the worker that goes with its cluster."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from starlette.routing import BaseRoute
+
+from penstock.connect.errors import ConnectError
+from penstock.errors import PenstockError
+from penstock.server.connect.connector_entities import connector_entity
+from penstock.server.entities.facts import Facts
+from penstock.server.entities.sources import source_description
+from penstock.server.errors import BadStatementError, NotFoundError
+from penstock.server.node import ServerNode
+from penstock.sql.ast.node import Node
+from penstock.sql.connector_results import ConnectorStatement
+
+_log = logging.getLogger("penstock.server")
+_NOT_FOUND = 404
+
+
+class NodeConnectors:
+    """Connectors of one node. Connectors of an earlier run go on when the node starts.
+
+    It is a part of the server, too: without routes of its own, for its statements go to /ksql.
+    """
+
+    def __init__(self, node: ServerNode) -> None:
+        self._node = node
+        if node.cluster is not None:
+            # The worker takes a while, and a node without connectors has none.
+            threading.Thread(target=self._resume, name="penstock-connect", daemon=True).start()
+
+    def execute(self, statement: Node, sql: str, settings: Mapping[str, str]) -> dict[str, Any]:
+        """Run one statement and return its entity; ``sql`` has its secrets masked.
+
+        Raises:
+            ServerError: what Kafka Connect refuses.
+        """
+        try:
+            engine = self._node.engine
+            result = engine.run_connector(cast("ConnectorStatement", statement), sql)
+        except ConnectError as error:
+            kind = NotFoundError if error.status == _NOT_FOUND else BadStatementError
+            raise kind(error.code, error.message, error.fix, statement=sql) from error
+        return connector_entity(result, lambda name: self._described(name, settings))
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return ()
+
+    def end_feeds(self) -> None:
+        """Do nothing: there are no feeds of connectors."""
+
+    def close(self) -> None:
+        """Do nothing: the worker ends with the node's cluster."""
+
+    def _described(self, name: str, settings: Mapping[str, str]) -> dict[str, Any]:
+        engine = self._node.engine
+        facts = Facts(engine.catalog, engine.known_functions(), settings, self._node)
+        return source_description(engine.catalog.sources[name], facts)
+
+    def _resume(self) -> None:
+        cluster = self._node.cluster
+        assert cluster is not None
+        try:
+            cluster.connectors.resume(cluster.admin.topics)
+        except PenstockError as error:
+            _log.warning("the connectors of this service do not run: %s", error)
