@@ -11,7 +11,7 @@ import typer
 import penstock
 from penstock.cli.broker import app as broker
 from penstock.cli.command_group import CommandGroup
-from penstock.cli.connect import app as connect
+from penstock.cli.connect.command import app as connect
 from penstock.cli.consume import consume
 from penstock.cli.datagen.command import datagen
 from penstock.cli.demo.command import demo

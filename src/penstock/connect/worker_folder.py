@@ -10,7 +10,7 @@ from pathlib import Path
 from penstock.connect.errors import ConnectError
 from penstock.kafka.broker_folder import escaped
 from penstock.kafka.broker_listener import HOST
-from penstock.kafka.process_files import is_locked, locked, number_in, tail_of
+from penstock.kafka.processes.process_files import is_locked, locked, number_in, tail_of
 
 _LOG_LIMIT_BYTES = 10_000_000
 

@@ -25,7 +25,7 @@ from penstock.kafka.broker_listener import (
 )
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
-from penstock.kafka.process_files import is_locked, locked, number_in, tail_of
+from penstock.kafka.processes.process_files import is_locked, locked, number_in, tail_of
 
 # Below the range of ports for outgoing connections. Otherwise a client that tries to reach a broker
 # that is down could get the broker's port for its own end, and connect to itself.

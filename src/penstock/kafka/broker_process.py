@@ -15,12 +15,12 @@ from typing import Protocol
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from penstock.kafka import watchdog
 from penstock.kafka.broker_folder import BrokerFolder
 from penstock.kafka.broker_listener import HOST
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
+from penstock.kafka.processes import watchdog
 
 _START_TIMEOUT_S = 90.0
 

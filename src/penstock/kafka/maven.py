@@ -19,7 +19,7 @@ class Repository(NamedTuple):
 
 
 def maven_mirror(home: Path) -> Repository | None:
-    """Return the mirror of Maven Central in the user's ``settings.xml``, if there is one."""
+    """Return the mirror of Maven Central in the user's ``~/.m2/settings.xml``, if there is one."""
     settings = home / ".m2" / "settings.xml"
     if not settings.is_file():
         return None

@@ -1,7 +1,7 @@
 """Connectors through a real Connect worker on a real broker.
 
 Exercises ``connect.worker``, ``connect.distribution``, ``connect.access``, ``worker_registry`` and
-``cli.connect``.
+``cli.connect.command``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The private broker: what it keeps, what it refuses, and when it ends.
 
-Exercises ``broker_process``, ``kafka.installation`` and ``kafka.watchdog``.
+Exercises ``broker_process``, ``kafka.installation`` and ``kafka.processes.watchdog``.
 """
 
 import os

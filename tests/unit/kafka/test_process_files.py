@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from penstock.kafka.process_files import is_locked, locked, number_in, tail_of
+from penstock.kafka.processes.process_files import is_locked, locked, number_in, tail_of
 
 
 def test_a_folder_has_one_process(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ class JsonSchema:
         )
 
     def members(self, node: Node) -> list[tuple[str, Any]]:
-        """Return the properties of an object in order: ``connect.index``, or as written."""
+        """Return the properties of an object in order: by ``"connect.index"``, or as written."""
         found = dict(node.get("properties", {}))
         for part in node.get("allOf", ()):
             found.update(self.members(self.resolved(part)))

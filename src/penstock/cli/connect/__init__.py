@@ -1,0 +1,1 @@
+"""``penstock connect``: connectors and a Connect worker for a project."""
