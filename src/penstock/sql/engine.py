@@ -192,10 +192,15 @@ class SqlEngine:
             SqlError: the connector is not what Kafka Connect accepts.
             ConnectError: Kafka Connect refuses something else, or cannot be asked.
         """
-        statements = self._connector_statements()
         if isinstance(statement, CreateConnector):
-            statements.check(statement)
-        return statements.run(statement, sql)
+            self._connector_statements().check(statement)
+        return self._settled_connector(statement, sql)
+
+    def _settled_connector(self, statement: ConnectorStatement, sql: str) -> StatementResult:
+        if isinstance(statement, CreateConnector) and self._cluster is not None:
+            # A sink that starts before its topics would look for them minutes later.
+            self._cluster.make_topics()
+        return self._connector_statements().run(statement, sql)
 
     def _connector_statements(self) -> ConnectorStatements:
         return ConnectorStatements(self._connect_client(), self.catalog.sources)
@@ -222,11 +227,8 @@ class SqlEngine:
     ) -> StatementResult:
         """Do what a statement wants done once the whole script is accepted."""
         if isinstance(result, ConnectorRequest) and result.statement is not None:
-            if self._cluster is not None:
-                # A sink that starts before its topics would look for them minutes later.
-                self._cluster.make_topics()
             with _as_sql_error(result.statement, script):
-                return self._connector_statements().run(result.statement, result.sql)
+                return self._settled_connector(result.statement, result.sql)
         self.settle(outgoing)
         if answers and isinstance(result, PullResult) and result.query is not None:
             rows = self._answer(result.query)
