@@ -79,7 +79,9 @@ def test_run_processes_a_sample_and_stops(mark: str) -> None:
     counts = {line["key"]: line["value"] for line in lines if "topic" in line}
     assert counts["water"] == 11
     states = [look["state"] for look in looks]
-    assert [states[0], states[-1]] == ["CREATED", "NOT_RUNNING"]
+    # The first look may come after the start has begun.
+    assert states[0] in ("CREATED", "REBALANCING")
+    assert states[-1] == "NOT_RUNNING"
     assert looks[-1]["records"] == 20
     assert "WARN" not in done.stderr
 
@@ -92,7 +94,10 @@ def test_demonstration_of_a_script_shows_its_rows(mark: str) -> None:
         capture_output=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert '["alice",3]' in done.stdout.replace(" ", "")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = [line["row"] for line in lines if "row" in line]
+    # On Spark a push query may begin when the table is already filled: the last row is certain.
+    assert rows[-1] == {"USER_ID": "alice", "VIEWS": 3}
 
 
 @pytest.mark.slow
