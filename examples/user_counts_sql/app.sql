@@ -13,5 +13,8 @@ CREATE TABLE user_counts WITH (KAFKA_TOPIC='user-counts') AS
     FROM page_views
     GROUP BY user_id;
 
+-- A pull query is answered once, from the store.
+SELECT user_id, views FROM user_counts WHERE user_id = 'alice';
+
 -- A push query never ends: it has a row for every change of alice's count.
 SELECT user_id, views FROM user_counts WHERE user_id = 'alice' EMIT CHANGES;
