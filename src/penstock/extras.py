@@ -30,7 +30,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 
 #: What a user gains with each extra, for ``penstock doctor``.
 PURPOSES: dict[str, str] = {
-    "spark": "run applications on Spark, and a private broker",
+    "spark": "run applications on Spark",
     "jdk": "a Java runtime for machines without one",
     "formats": "Avro, Protobuf, JSON Schema and schema registries",
     "sql": "the prompt of penstock sql and the client of an SQL server",

@@ -12,9 +12,11 @@ from rich.status import Status
 from penstock.cli.output import err, print_note
 from penstock.cli.program import LoadedProgram
 from penstock.config import BOOTSTRAP_SERVERS, STATE_DIR
+from penstock.errors import PenstockError, StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.distribution import download_note, installed
 from penstock.kafka.embedded import EmbeddedBroker
+from penstock.model.site import raising_site
 from penstock.runtime.spark.driver.topics import make_topics
 
 
@@ -28,10 +30,25 @@ def private_broker(program: LoadedProgram, partitions: int) -> Iterator[Mapping[
         servers = settings[BOOTSTRAP_SERVERS.name]
         if program.prepare is not None:
             line.update("filling topics")
-            program.prepare(servers)
+            _fill(program, servers)
         make_topics(Admin({"bootstrap.servers": servers}), program.topology.graph, partitions)
         line.stop()
         yield settings
+
+
+def _fill(program: LoadedProgram, servers: str) -> None:
+    assert program.prepare is not None
+    try:
+        program.prepare(servers)
+    except PenstockError:
+        raise
+    except Exception as error:
+        raise StreamsError(
+            "program-failed",
+            f"prepare() of {str(program.path)!r} raised {error!r}",
+            fix="correct the line, or name a broker with --bootstrap: there it is not called",
+            at=raising_site(error) or str(program.path),
+        ) from error
 
 
 @contextmanager

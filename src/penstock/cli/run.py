@@ -104,6 +104,8 @@ def run(
     loaded = load_program(program)
     if demo:
         loaded = with_samples(loaded)
+    # Without the extra, this ends the command before a broker is started.
+    _ = penstock.KafkaStreams
 
     def settings_of(loaded: LoadedProgram) -> dict[str, Any]:
         found = merged_settings(
