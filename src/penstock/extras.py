@@ -65,11 +65,25 @@ def needing(extra: str, what: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if isinstance(error, MissingExtraError) or not _belongs(error.name, extra):
             raise
-        raise MissingExtraError(
-            "missing-extra",
-            f"{what} needs the package {error.name!r}, which is not installed",
-            fix=install_command(extra),
-        ) from None
+        raise _missing(str(error.name), extra, what) from None
+
+
+def require(extra: str, what: str) -> None:
+    """Refuse to go on without an extra, before anything is started; nothing is imported.
+
+    Raises:
+        MissingExtraError: ``missing-extra``: a package of the extra is not installed.
+    """
+    for name in missing_packages(extra):
+        raise _missing(name, extra, what)
+
+
+def _missing(package: str, extra: str, what: str) -> MissingExtraError:
+    return MissingExtraError(
+        "missing-extra",
+        f"{what} needs the package {package!r}, which is not installed",
+        fix=install_command(extra),
+    )
 
 
 def _belongs(module: str | None, extra: str) -> bool:

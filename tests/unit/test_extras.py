@@ -6,7 +6,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from penstock.errors import ConfigError, MissingExtraError
-from penstock.extras import EXTRAS, PURPOSES, install_command, missing_packages, needing
+from penstock.extras import EXTRAS, PURPOSES, install_command, missing_packages, needing, require
 from tests.architecture.test_repository import PROJECT
 
 #: Distributions whose packages have other names, and those that come along with others.
@@ -59,3 +59,11 @@ def test_other_failed_imports_pass_unchanged() -> None:
 def test_missing_packages_are_found_without_importing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXTRAS, "spark", ("no_such_package", "no_such.inner", "json"))
     assert missing_packages("spark") == ["no_such_package", "no_such.inner"]
+
+
+def test_a_command_ends_before_it_starts_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that is downloaded and started first would be for nothing."""
+    require("spark", "penstock demo")
+    monkeypatch.setitem(EXTRAS, "spark", ("json", "no_such_package"))
+    with pytest.raises(MissingExtraError, match="penstock demo needs the package 'no_such_packa"):
+        require("spark", "penstock demo")

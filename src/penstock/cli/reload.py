@@ -22,7 +22,6 @@ from penstock.cli.quiet import JavaLog
 from penstock.cli.snapshot import Snapshot
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.errors import PenstockError
-from penstock.extras import needing
 
 _LOOK_EVERY_S = 0.3
 #: A Spark that does not answer any more is not waited for longer at the end.
@@ -137,8 +136,7 @@ class Reloading:
 def kept_spark(config: StreamsConfig) -> Iterator[None]:
     """Start Spark for all runs inside a ``with`` block; each of them then starts in a moment."""
     # This imports pyspark, which other commands do not need.
-    with needing("spark", "penstock run"):
-        session = importlib.import_module("penstock.runtime.spark.driver.session")
+    session = importlib.import_module("penstock.runtime.spark.driver.session")
     log = JavaLog()
     with err().status("starting Spark"), log.taking_stderr():
         spark, _ = session.spark_session(config)

@@ -24,6 +24,7 @@ from penstock.cli.sql.commands import run as run_sql
 from penstock.cli.supervise import run_watched
 from penstock.cli.top_rows import TopRows, store_to_show
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
+from penstock.extras import require
 from penstock.kafka.broker_registry import running_project_broker
 from penstock.runtime.spark.exchange.worker_lines import OUTPUT
 
@@ -104,8 +105,7 @@ def run(
     loaded = load_program(program)
     if demo:
         loaded = with_samples(loaded)
-    # Without the extra, this ends the command before a broker is started.
-    _ = penstock.KafkaStreams
+    require("spark", "penstock run")
 
     def settings_of(loaded: LoadedProgram) -> dict[str, Any]:
         found = merged_settings(

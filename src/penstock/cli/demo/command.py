@@ -28,7 +28,7 @@ from penstock.cli.top_rows import TopRows
 from penstock.config import StreamsConfig
 from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.errors import StreamsError
-from penstock.extras import needing
+from penstock.extras import require
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.clients import new_producer
@@ -60,6 +60,7 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Count the words of a text, live: a broker, Spark and an application, all on this machine."""
+    require("spark", "penstock demo")
     configure_logging(is_verbose=verbose)
     begun = time.monotonic()
     lines = TEXT.read_text(encoding="utf-8").splitlines()
@@ -146,8 +147,7 @@ def _bring_up(
 
     def start_spark() -> None:
         # pyspark is imported only by the commands that use it, and only when they run.
-        with needing("spark", "penstock demo"):
-            session = importlib.import_module("penstock.runtime.spark.driver.session")
+        session = importlib.import_module("penstock.runtime.spark.driver.session")
         with log.taking_stderr():
             session.spark_session(StreamsConfig(config))
 

@@ -67,7 +67,7 @@ _BATCH_S = 15.0
 #: What ends without an answer from Spark's JVM is not waited for any longer.
 _SPARK_S = 10.0
 #: An answer of Kafka at the start that takes longer is told as something that is waited for.
-_QUIET_START_S = 2.0
+_QUIET_START_S = 4.0
 #: Proves to slot servers that they are asked by the driver of their own application.
 _SECRET = secrets.token_bytes(32)
 
