@@ -13,6 +13,7 @@ MODULES = (
     "penstock.sql",
     "penstock.testing",
     "penstock.testing.strategies",
+    "penstock.client",
 )
 
 #: Name of the page, its title, what it is about, and its names.
@@ -104,6 +105,16 @@ AREAS: dict[str, tuple[str, str, str]] = {
         SqlTypeError FunctionError
         """,
     ),
+    "client": (
+        "The client of an SQL server",
+        "Statements, queries and inserts over HTTP: [how to use it](../client.md).",
+        """
+        Client AsyncClient RowStream AsyncRowStream QueryResult client.Row Column StatementResult
+        InsertAck ServerInfo StreamInfo TableInfo TopicInfo QueryInfo SourceDescription FieldInfo
+        FunctionInfo ConnectorInfo ConnectorDescription ClientError RequestRefusedError
+        ServerUnreachableError InsertError
+        """,
+    ),
     "errors": (
         "Errors",
         "Every error has a code; [Error codes](../errors.md) lists them.",
@@ -117,13 +128,25 @@ AREAS: dict[str, tuple[str, str, str]] = {
 
 
 def public_names() -> dict[str, str]:
-    """Return every public name with the module that promises it first."""
+    """Return every public name with its full path.
+
+    A class that two modules list has the path of the first. Another class of the same name stands
+    under the name of its module, such as ``client.Row``.
+    """
     found: dict[str, str] = {}
-    for module in MODULES:
-        for name in getattr(importlib.import_module(module), "__all__", ()):
-            found.setdefault(name, module)
-    found.pop("__version__", None)
+    for path in MODULES:
+        module = importlib.import_module(path)
+        for name in set(module.__all__) - {"__version__"}:
+            if name not in found:
+                found[name] = f"{path}.{name}"
+            elif getattr(module, name) is not _at(found[name]):
+                found[f"{path.rpartition('.')[2]}.{name}"] = f"{path}.{name}"
     return found
+
+
+def _at(path: str) -> object:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
 
 
 def without_a_page() -> list[str]:
@@ -137,7 +160,7 @@ def render() -> dict[str, str]:
     homes = public_names()
     pages = {"index.md": _index(homes)}
     for area, (title, about, names) in AREAS.items():
-        body = "\n\n".join(f"::: {homes[name]}.{name}" for name in names.split() if name in homes)
+        body = "\n\n".join(f"::: {homes[name]}" for name in names.split() if name in homes)
         pages[f"{area}.md"] = f"# {title}\n\n{about}\n\n{body}\n"
     return pages
 
@@ -151,8 +174,7 @@ def _index(homes: dict[str, str]) -> str:
     ]
     for area, (title, _, names) in AREAS.items():
         here = [name for name in names.split() if name in homes]
-        links = " ".join(f"[`{name}`]({area}.md#{homes[name]}.{name})" for name in here)
+        links = " ".join(f"[`{name}`]({area}.md#{homes[name]})" for name in here)
         lines.append(f"| [{title}]({area}.md) | {links} |")
-    modules = sorted(set(homes.values()))
-    lines.append(f"\nThey are imported from {', '.join(f'`{module}`' for module in modules)}.")
+    lines.append(f"\nThey are imported from {', '.join(f'`{module}`' for module in MODULES)}.")
     return "\n".join(lines) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
 from typing import Any
@@ -23,7 +24,9 @@ def test_blocks_of_a_page_run_one_after_the_other(
     """Each block goes on where the one before it ended; a comment behind a print is its output."""
     scope = python_scope(page)
     for block in PAGES[page]:
-        program = compile(block.text, block.place, "exec")
+        # What cannot run is at least Python; `async with` may stand outside of functions there.
+        flags = 0 if block.is_run else ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        program = compile(block.text, block.place, "exec", flags)
         if not block.is_run:
             continue
         with warnings.catch_warnings():
