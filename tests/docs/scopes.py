@@ -82,6 +82,7 @@ _SOURCES = {
 
 #: Which of them a page begins with.
 _PAGES = {
+    "reference/processing-log.md": "orders",
     "reference/sql/changes.md": "people",
     "reference/sql/distinct.md": "clicks people",
     "reference/sql/in-and-exists.md": "clicks vips orders named_people",

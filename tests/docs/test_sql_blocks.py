@@ -13,12 +13,17 @@ from tests.docs.pages import Block, blocks
 from tests.docs.scopes import sql_sources
 
 PAGES = blocks("sql")
+#: What pages switch on before their statements.
+ALLOWED = {
+    "ksql.functions.python.enabled": "true",
+    "ksql.logging.processing.stream.auto.create": "true",
+}
 
 
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_statements_of_a_page_are_planned(page: str) -> None:
     """The blocks of a page are one script; an error names the line at fault."""
-    engine = SqlEngine({"ksql.functions.python.enabled": "true"})
+    engine = SqlEngine(ALLOWED)
     engine.execute(sql_sources(page))
     for block in planned(page):
         engine.planned(block.text)

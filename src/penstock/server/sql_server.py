@@ -20,7 +20,6 @@ from penstock.errors import ConfigError
 from penstock.registry.registry import SchemaRegistry
 from penstock.server.application import Services, serve
 from penstock.server.commands.log import CommandLog, KafkaCommandLog
-from penstock.server.connectors import EngineConnectors
 from penstock.server.headless import FileLog, file_commands
 from penstock.server.host_topic import KafkaHostTopic
 from penstock.server.hosts import Hosts
@@ -91,7 +90,6 @@ class SqlServer:
         hosts = Hosts(options.host, KafkaHostTopic(config, service_id))
         supervisor = QuerySupervisor(cluster, given)
         self.node = ServerNode(options, engine, supervisor, log, cluster=cluster, hosts=hosts)
-        self.node.connectors = EngineConnectors(engine, cluster)
         self._make = services
         self._http: HttpServer | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from starlette.routing import BaseRoute
@@ -35,7 +35,7 @@ class NodeConnectors:
             # The worker takes a while, and a node without connectors has none.
             threading.Thread(target=self._resume, name="penstock-connect", daemon=True).start()
 
-    def execute(self, statement: Node, sql: str, settings: Mapping[str, str]) -> dict[str, Any]:
+    def execute(self, statement: Node, sql: str, facts: Facts) -> dict[str, Any]:
         """Run one statement and return its entity; ``sql`` has its secrets masked.
 
         Raises:
@@ -47,7 +47,7 @@ class NodeConnectors:
         except ConnectError as error:
             kind = NotFoundError if error.status == _NOT_FOUND else BadStatementError
             raise kind(error.code, error.message, error.fix, statement=sql) from error
-        return connector_entity(result, lambda name: self._described(name, settings))
+        return connector_entity(result, lambda name: _described(name, facts))
 
     def routes(self) -> Sequence[BaseRoute]:
         return ()
@@ -58,11 +58,6 @@ class NodeConnectors:
     def close(self) -> None:
         """Do nothing: the worker ends with the node's cluster."""
 
-    def _described(self, name: str, settings: Mapping[str, str]) -> dict[str, Any]:
-        engine = self._node.engine
-        facts = Facts(engine.catalog, engine.known_functions(), settings, self._node)
-        return source_description(engine.catalog.sources[name], facts)
-
     def _resume(self) -> None:
         cluster = self._node.cluster
         assert cluster is not None
@@ -70,3 +65,7 @@ class NodeConnectors:
             cluster.connectors.resume(cluster.admin.topics)
         except PenstockError as error:
             _log.warning("the connectors of this service do not run: %s", error)
+
+
+def _described(name: str, facts: Facts) -> dict[str, Any]:
+    return source_description(facts.catalog.sources[name], facts)
