@@ -115,7 +115,8 @@ def test_applications_that_begin_together_may_import_the_same_modules(
     """Python ends an import with an error if two threads import modules that need each other."""
     pairs = {"slow_one": "slow_two", "slow_two": "slow_one"}
     for name, other in pairs.items():
-        (tmp_path / f"{name}.py").write_text(f"import time\ntime.sleep(0.5)\nimport {other}\n")
+        text = f"import importlib, time\ntime.sleep(1)\nimportlib.import_module({other!r})\n"
+        (tmp_path / f"{name}.py").write_text(text)
     for number, name in enumerate(pairs, start=10):
         broken = cloudpickle.dumps(Importing(tmp_path, name))
         asked(server, "learn", ticket(name, number), broken)
