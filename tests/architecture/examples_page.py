@@ -43,7 +43,9 @@ FAMILIES = {
         "command_event_query", "event_collaboration", "order_saga", "cqrs", "database_inside_out",
         "user_profiles", "latest_by_version",
     ),
-    "Production": ("word_count_production", "order_service", "named_operators"),
+    "Production": (
+        "word_count_production", "order_service", "order_pipeline", "named_operators",
+    ),
     "SQL": ("order_dashboard", "user_counts_sql"),
 }  # fmt: skip
 

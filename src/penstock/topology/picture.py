@@ -12,6 +12,9 @@ from penstock.topology.subtopology import SubTopology, subtopologies
 _CELL_W, _CELL_H, _GAP_X, _GAP_Y, _PAD, _TITLE = 250, 44, 30, 34, 16, 26
 _COLOURS = {"source": "#d7ecd9", "sink": "#f6e2c8", "processor": "#dfe7f5", "store": "#eee3f2"}
 
+#: What a sink writes whose topic is a function: its address would differ in every picture.
+_BY_RECORD = "a topic chosen by record"
+
 
 def to_mermaid(graph: Graph) -> str:
     """Return a Mermaid flow chart: a box per sub-topology, topics and stores beside it."""
@@ -35,7 +38,7 @@ def _topic_edges(graph: Graph, ids: dict[str, str]) -> list[str]:
             topics = (node.pattern.pattern,) if node.pattern else node.topics
             lines += [f"  {_topic_id(t)}>{_quoted(t)}] --> {ids[node.name]}" for t in topics]
         elif isinstance(node, Sink):
-            topic = node.topic or str(node.topic_extractor)
+            topic = node.topic or _BY_RECORD
             lines.append(f"  {ids[node.name]} --> {_topic_id(topic)}>{_quoted(topic)}]")
     return lines
 
@@ -139,7 +142,7 @@ def _note(node: Node) -> str:
     if isinstance(node, Source):
         return "reads " + (node.pattern.pattern if node.pattern else ", ".join(node.topics))
     if isinstance(node, Sink):
-        return "writes " + (node.topic or str(node.topic_extractor))
+        return "writes " + (node.topic or _BY_RECORD)
     if node.stores:
         return "stores " + ", ".join(node.stores)
     return node.site or ""

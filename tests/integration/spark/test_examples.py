@@ -39,6 +39,9 @@ OUTPUTS = {
     "order_saga": ("saga-states",),
     "cqrs": ("library-events",),
     "latest_by_version": ("contracts-latest",),
+    "order_pipeline": (
+        "processed-orders-goods", "processed-orders-services", "rejected-orders",
+    ),
     "order_statistics": (
         "order-counts", "revenue", "order-counts-per-window", "orders-per-session",
     ),
@@ -52,7 +55,7 @@ def load(kafka_admin: Admin, kafka_broker: str) -> Iterator[Load]:
 
     def loaded(name: str) -> LoadedProgram:
         program = with_samples(load_program(str(EXAMPLES / name / "app.py")))
-        used.extend(external_topics(program.topology.graph))
+        used.extend((*external_topics(program.topology.graph), *OUTPUTS.get(name, ())))
         # Some examples share the names of their topics.
         kafka_admin.delete_topics(used, missing_ok=True)
         assert program.prepare is not None

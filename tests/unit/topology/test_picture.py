@@ -65,3 +65,14 @@ def test_no_two_cells_of_the_picture_overlap() -> None:
     ]
     assert len(cells) == len(set(cells)) == 7
     assert len({y for _, y in cells}) == 3
+
+
+def test_sink_that_chooses_its_topic_is_drawn_the_same_each_time() -> None:
+    """A function's address is not part of a picture."""
+    builder = ps.StreamsBuilder()
+    builder.stream("in").to(lambda key, value, context: f"out-{value}")
+    graph = builder.build().graph
+    svg, mermaid = to_svg(graph), to_mermaid(graph)
+    assert "writes a topic chosen by record" in svg
+    assert "a topic chosen by record" in mermaid
+    assert "lambda" not in svg + mermaid
