@@ -8,6 +8,7 @@ from tests.docs import (
     functions_page,
     metrics_page,
     parity_page,
+    sql_settings_page,
     statements_page,
 )
 
@@ -19,6 +20,7 @@ SINGLE = (
     functions_page,
     metrics_page,
     parity_page,
+    sql_settings_page,
     statements_page,
 )
 
