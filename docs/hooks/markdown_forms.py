@@ -98,7 +98,7 @@ def _described(name: str, value: Any) -> Iterator[str]:
     if inspect.isclass(value):
         for member, function in sorted(vars(value).items()):
             plain = getattr(function, "__func__", function)
-            if not member.startswith("_") and inspect.isroutine(plain) and plain.__doc__:
+            if not member.startswith("_") and inspect.isroutine(plain):
                 yield f"\n### `{name}.{member}{_signature(plain)}`\n"
                 yield inspect.getdoc(plain) or ""
     yield ""

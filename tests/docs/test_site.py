@@ -93,6 +93,8 @@ def test_api_directives_become_text(hook: ModuleType) -> None:
     text = hook.api_text("penstock.KStream")
     assert "## `KStream(" in text
     assert "### `KStream.map_values(" in text
+    # A method without a docstring is public, too.
+    assert "### `TimeWindows.of_size_and_grace(" in hook.api_text("penstock.TimeWindows")
     page = hook.DIRECTIVE.sub(lambda found: found[1], "# API\n\n::: penstock.KStream\n\nend\n")
     assert ":::" not in page
 
