@@ -38,15 +38,19 @@ class Record(Generic[K, V]):
         _check_timestamp(self.timestamp)
 
     def with_key(self, key: K2) -> Record[K2, V]:
+        """Return this record with another key."""
         return Record(key, self.value, self.timestamp, self.headers)
 
     def with_value(self, value: V2) -> Record[K, V2]:
+        """Return this record with another value."""
         return Record(self.key, value, self.timestamp, self.headers)
 
     def with_timestamp(self, timestamp: int) -> Record[K, V]:
+        """Return this record with another timestamp, in milliseconds since 1970."""
         return replace(self, timestamp=timestamp)
 
     def with_headers(self, headers: Headers) -> Record[K, V]:
+        """Return this record with other headers."""
         return replace(self, headers=tuple(headers))
 
 
@@ -63,12 +67,15 @@ class FixedKeyRecord(Generic[K, V]):
         _check_timestamp(self.timestamp)
 
     def with_value(self, value: V2) -> FixedKeyRecord[K, V2]:
+        """Return this record with another value."""
         return FixedKeyRecord(self.key, value, self.timestamp, self.headers)
 
     def with_timestamp(self, timestamp: int) -> FixedKeyRecord[K, V]:
+        """Return this record with another timestamp, in milliseconds since 1970."""
         return replace(self, timestamp=timestamp)
 
     def with_headers(self, headers: Headers) -> FixedKeyRecord[K, V]:
+        """Return this record with other headers."""
         return replace(self, headers=tuple(headers))
 
 

@@ -16,5 +16,6 @@ class TaskId(NamedTuple):
 
     @staticmethod
     def parse(text: str) -> TaskId:
+        """Return the task id that a text such as ``0_2`` stands for."""
         subtopology, _, partition = text.partition("_")
         return TaskId(int(subtopology), int(partition))

@@ -61,10 +61,12 @@ class ProcessingContext(Protocol):
 class ProcessorContext(ProcessingContext, Protocol, Generic[K, V]):
     """The context of a processor that may forward any key."""
 
-    def forward(self, record: Record[K, V], child: str | None = None) -> None: ...
+    def forward(self, record: Record[K, V], child: str | None = None) -> None:
+        """Hand a record to all children, or to the one that is named."""
 
 
 class FixedKeyProcessorContext(ProcessingContext, Protocol, Generic[K, V]):
     """The context of a processor that keeps its records' keys."""
 
-    def forward(self, record: FixedKeyRecord[K, V], child: str | None = None) -> None: ...
+    def forward(self, record: FixedKeyRecord[K, V], child: str | None = None) -> None:
+        """Hand a record with its key to all children, or to the one that is named."""

@@ -52,14 +52,17 @@ class Response:
 
     @staticmethod
     def resume(dead_letters: Iterable[DeadLetter] = ()) -> Response:
+        """Leave the record out and go on; write these dead letters."""
         return Response(CONTINUE, tuple(dead_letters))
 
     @staticmethod
     def fail(dead_letters: Iterable[DeadLetter] = ()) -> Response:
+        """Stop; write these dead letters."""
         return Response(FAIL, tuple(dead_letters))
 
     @staticmethod
     def retry() -> Response:
+        """Try the record again. Only the production handler may ask for it."""
         return Response(RETRY)
 
 

@@ -14,13 +14,16 @@ class StateRestoreListener(Protocol):
 
     def on_restore_start(
         self, partition: TopicPartition, store: str, starting_offset: int, ending_offset: int
-    ) -> None: ...
+    ) -> None:
+        """Hear that a store begins to be read back, from one offset up to another."""
 
     def on_batch_restored(
         self, partition: TopicPartition, store: str, batch_end_offset: int, restored: int
-    ) -> None: ...
+    ) -> None:
+        """Hear how many records were read, and up to which offset."""
 
-    def on_restore_end(self, partition: TopicPartition, store: str, total: int) -> None: ...
+    def on_restore_end(self, partition: TopicPartition, store: str, total: int) -> None:
+        """Hear that a store is complete, and how many records it took."""
 
 
 class SuspendReason(Enum):
@@ -37,9 +40,8 @@ class StandbyUpdateListener(Protocol):
     For the store of a running task there is ``StateRestoreListener``.
     """
 
-    def on_update_start(
-        self, partition: TopicPartition, store: str, starting_offset: int
-    ) -> None: ...
+    def on_update_start(self, partition: TopicPartition, store: str, starting_offset: int) -> None:
+        """Hear that a copy begins to follow a changelog."""
 
     def on_batch_loaded(
         self,
@@ -49,7 +51,8 @@ class StandbyUpdateListener(Protocol):
         batch_end_offset: int,
         batch_size: int,
         current_end_offset: int,
-    ) -> None: ...
+    ) -> None:
+        """Hear how far a copy has followed, and how far the changelog goes."""
 
     def on_update_suspended(
         self,
@@ -58,4 +61,5 @@ class StandbyUpdateListener(Protocol):
         store_offset: int,
         current_end_offset: int,
         reason: SuspendReason,
-    ) -> None: ...
+    ) -> None:
+        """Hear that a copy no longer follows, and why."""

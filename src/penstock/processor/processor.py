@@ -26,6 +26,7 @@ class Processor(Generic[KIn, VIn, KOut, VOut]):
         """Look up state stores and schedule punctuations."""
 
     def process(self, record: Record[KIn, VIn]) -> None:
+        """Handle one record."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -41,6 +42,7 @@ class FixedKeyProcessor(Generic[KIn, VIn, VOut]):
         """Look up state stores and schedule punctuations."""
 
     def process(self, record: FixedKeyRecord[KIn, VIn]) -> None:
+        """Handle one record, whose key stays."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -56,6 +58,7 @@ class ValueTransformer:
         """Look up state stores."""
 
     def transform(self, key: Any, value: Any) -> Any:
+        """Return the new value of a row."""
         raise NotImplementedError
 
     def close(self) -> None:

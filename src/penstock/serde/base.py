@@ -67,9 +67,11 @@ class Serde(ABC, Generic[T]):
         """
 
     def serialize(self, topic: str, value: T | None, headers: Headers = ()) -> bytes | None:
+        """Return the bytes of a value for a topic; ``None`` has none."""
         return None if value is None else self.encode(value)
 
     def deserialize(self, topic: str, data: bytes | None, headers: Headers = ()) -> T | None:
+        """Return the value of bytes from a topic; no bytes are ``None``."""
         return None if data is None else self.decode(data)
 
     def with_defaults(self, defaults: SerdeDefaults) -> Serde[T]:

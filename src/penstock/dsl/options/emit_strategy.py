@@ -28,10 +28,12 @@ class EmitStrategy(StrEnum):
 
     @staticmethod
     def on_window_update() -> EmitStrategy:
+        """Return the strategy that tells every change of a window (the default)."""
         return EmitStrategy.ON_WINDOW_UPDATE
 
     @staticmethod
     def on_window_close() -> EmitStrategy:
+        """Return the strategy that tells each window once, when it closes."""
         return EmitStrategy.ON_WINDOW_CLOSE
 
 

@@ -33,6 +33,7 @@ class Joined(SerdeOptions[K, V], Generic[K, V, VOther]):
         name: str | None = None,
         grace_period: Duration | None = None,
     ) -> Joined[K, V, VOther]:
+        """Return options with serdes of key, stream and table."""
         return Joined(
             key_serde=key_serde,
             value_serde=value_serde,
@@ -43,12 +44,15 @@ class Joined(SerdeOptions[K, V], Generic[K, V, VOther]):
 
     @staticmethod
     def as_(name: str) -> Joined[Any, Any, Any]:
+        """Return options with a name."""
         return Joined(name=name)
 
     def with_other_value_serde(self, other_value_serde: SerdeLike[VOther]) -> Self:
+        """Return options with the serde of the other side's values."""
         return replace(self, other_value_serde=other_value_serde)
 
     def with_grace_period(self, grace_period: Duration) -> Self:
+        """Return options that let records wait for a versioned table."""
         return replace(self, grace_period=grace_period)
 
     @property
@@ -82,6 +86,7 @@ class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
         value_serde: SerdeLike[V] | None = None,
         other_value_serde: SerdeLike[VOther] | None = None,
     ) -> StreamJoined[K, V, VOther]:
+        """Return options with serdes of key, left and right values."""
         return StreamJoined(
             key_serde=key_serde, value_serde=value_serde, other_value_serde=other_value_serde
         )
@@ -90,6 +95,7 @@ class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
     def with_stores(
         this_store: WindowBytesStoreSupplier, other_store: WindowBytesStoreSupplier
     ) -> StreamJoined[Any, Any, Any]:
+        """Return options with stores of your own for both sides."""
         return StreamJoined(this_store=this_store, other_store=other_store)
 
     @staticmethod
@@ -101,6 +107,7 @@ class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
         return replace(self, other_value_serde=other_value_serde)
 
     def with_store_name(self, store_name: str) -> Self:
+        """Return options with a name for both stores."""
         return replace(self, store_name=store_name)
 
     def with_this_store_supplier(self, store: WindowBytesStoreSupplier) -> Self:
@@ -113,9 +120,11 @@ class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
         return replace(self, store_type=store_type)
 
     def with_logging_enabled(self, config: Mapping[str, str] | None = None) -> Self:
+        """Return options with changelogs, whose topics have these settings."""
         return replace(self, logging=True, changelog_config=config)
 
     def with_logging_disabled(self) -> Self:
+        """Return options without changelogs."""
         return replace(self, logging=False, changelog_config=None)
 
 

@@ -53,24 +53,31 @@ class Materialized(SerdeOptions[K, V]):
     def with_(
         key_serde: SerdeLike[K] | None = None, value_serde: SerdeLike[V] | None = None
     ) -> Materialized[K, V]:
+        """Return options with serdes and without a name."""
         return Materialized(key_serde=key_serde, value_serde=value_serde)
 
     def with_logging_enabled(self, config: Mapping[str, str] | None = None) -> Self:
+        """Return options with a changelog, whose topic has these settings."""
         return replace(self, logging=True, changelog_config=config)
 
     def with_logging_disabled(self) -> Self:
+        """Return options without a changelog: a lost store starts empty."""
         return replace(self, logging=False, changelog_config=None)
 
     def with_caching_enabled(self) -> Self:
+        """Return options with a record cache in front of the store (the default)."""
         return replace(self, caching=True)
 
     def with_caching_disabled(self) -> Self:
+        """Return options without a record cache: every update is passed on."""
         return replace(self, caching=False)
 
     def with_retention(self, retention: Duration) -> Self:
+        """Return options that keep windows or sessions for so long."""
         return replace(self, retention=retention)
 
     def with_store_type(self, store_type: StoreType | str) -> Self:
+        """Return options for a store in RocksDB or in memory."""
         return replace(self, store_type=store_type)
 
     @property

@@ -31,9 +31,11 @@ class Named:
 
     @staticmethod
     def as_(name: str) -> Named:
+        """Return a name for a node."""
         return Named(name)
 
     def with_name(self, name: str) -> Named:
+        """Return another name."""
         return replace(self, name=name)
 
 

@@ -18,14 +18,17 @@ class AutoOffsetReset:
 
     @staticmethod
     def earliest() -> str:
+        """Return the policy to begin with the first record."""
         return "earliest"
 
     @staticmethod
     def latest() -> str:
+        """Return the policy to begin with records from now on."""
         return "latest"
 
     @staticmethod
     def none() -> str:
+        """Return the policy to refuse to start without a committed offset."""
         return "none"
 
     @staticmethod

@@ -64,6 +64,7 @@ class Consumed(SerdeOptions[K, V]):
         timestamp_extractor: TimestampExtractor | None = None,
         offset_reset: str | None = None,
     ) -> Consumed[K, V]:
+        """Return options with serdes, a timestamp extractor and an offset reset."""
         return Consumed(
             key_serde=key_serde,
             value_serde=value_serde,
@@ -73,12 +74,15 @@ class Consumed(SerdeOptions[K, V]):
 
     @staticmethod
     def as_(name: str) -> Consumed[Any, Any]:
+        """Return options with a name."""
         return Consumed(name=name)
 
     def with_timestamp_extractor(self, extractor: TimestampExtractor) -> Self:
+        """Return options with a function that returns a record's time."""
         return replace(self, timestamp_extractor=extractor)
 
     def with_offset_reset_policy(self, policy: str) -> Self:
+        """Return options that say where a new application begins to read."""
         return replace(self, offset_reset=policy)
 
 
@@ -94,13 +98,16 @@ class Produced(SerdeOptions[K, V]):
         value_serde: SerdeLike[V] | None = None,
         partitioner: StreamPartitioner | None = None,
     ) -> Produced[K, V]:
+        """Return options with serdes and a partitioner."""
         return Produced(key_serde=key_serde, value_serde=value_serde, partitioner=partitioner)
 
     @staticmethod
     def as_(name: str) -> Produced[Any, Any]:
+        """Return options with a name."""
         return Produced(name=name)
 
     def with_stream_partitioner(self, partitioner: StreamPartitioner) -> Self:
+        """Return options with a function that chooses partitions."""
         return replace(self, partitioner=partitioner)
 
 
@@ -114,10 +121,12 @@ class Grouped(SerdeOptions[K, V]):
         value_serde: SerdeLike[V] | None = None,
         name: str | None = None,
     ) -> Grouped[K, V]:
+        """Return options with serdes and a name."""
         return Grouped(key_serde=key_serde, value_serde=value_serde, name=name)
 
     @staticmethod
     def as_(name: str) -> Grouped[Any, Any]:
+        """Return options with a name."""
         return Grouped(name=name)
 
 
@@ -130,18 +139,22 @@ class Repartitioned(SerdeOptions[K, V]):
 
     @staticmethod
     def as_(name: str) -> Repartitioned[Any, Any]:
+        """Return options with a name for the topic."""
         return Repartitioned(name=name)
 
     @staticmethod
     def with_(
         key_serde: SerdeLike[K] | None = None, value_serde: SerdeLike[V] | None = None
     ) -> Repartitioned[K, V]:
+        """Return options with serdes."""
         return Repartitioned(key_serde=key_serde, value_serde=value_serde)
 
     def with_number_of_partitions(self, number: int) -> Self:
+        """Return options with a number of partitions."""
         return replace(self, number_of_partitions=number)
 
     def with_stream_partitioner(self, partitioner: StreamPartitioner) -> Self:
+        """Return options with a function that chooses partitions."""
         return replace(self, partitioner=partitioner)
 
 
@@ -163,19 +176,24 @@ class Printed(Generic[K, V]):
 
     @staticmethod
     def to_sys_out() -> Printed[Any, Any]:
+        """Return options to print to standard output."""
         return Printed()
 
     @staticmethod
     def to_file(path: str | Path) -> Printed[Any, Any]:
+        """Return options to print to a file."""
         return Printed(file=path)
 
     def with_label(self, label: str) -> Self:
+        """Return options with a label in front of each line."""
         return replace(self, label=label)
 
     def with_key_value_mapper(self, mapper: Callable[[K, V], str]) -> Self:
+        """Return options with a function that makes the line."""
         return replace(self, mapper=mapper)
 
     def with_name(self, name: str) -> Self:
+        """Return options with a name."""
         return replace(self, name=name)
 
 
@@ -204,21 +222,25 @@ class Branched(Generic[K, V]):
 
     @staticmethod
     def as_(name: str) -> Branched[Any, Any]:
+        """Return options with a name for the branch."""
         return Branched(name=name)
 
     @staticmethod
     def with_function(
         function: Callable[[KStream[K, V]], KStream[Any, Any] | None], name: str | None = None
     ) -> Branched[K, V]:
+        """Return options with a function that continues the branch."""
         return Branched(function=function, name=name)
 
     @staticmethod
     def with_consumer(
         consumer: Callable[[KStream[K, V]], object], name: str | None = None
     ) -> Branched[K, V]:
+        """Return options with a function that takes the branch out."""
         return Branched(consumer=consumer, name=name)
 
     def with_name(self, name: str) -> Self:
+        """Return options with a name for the branch."""
         return replace(self, name=name)
 
 

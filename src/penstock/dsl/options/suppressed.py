@@ -27,6 +27,7 @@ class BufferConfig:
 
     @staticmethod
     def unbounded() -> BufferConfig:
+        """Return a buffer without a limit."""
         return BufferConfig()
 
     @staticmethod
@@ -40,24 +41,31 @@ class BufferConfig:
         return BufferConfig(limit_bytes=size, emits_early=True)
 
     def with_max_records(self, records: int) -> Self:
+        """Return this buffer with a limit of records."""
         return replace(self, limit_records=records)
 
     def with_max_bytes(self, size: int) -> Self:
+        """Return this buffer with a limit of bytes."""
         return replace(self, limit_bytes=size)
 
     def with_no_bound(self) -> Self:
+        """Return this buffer without its limit."""
         return replace(self, limit_records=None, limit_bytes=None, emits_early=False)
 
     def shut_down_when_full(self) -> Self:
+        """Return this buffer; if it is full, the application stops."""
         return replace(self, emits_early=False)
 
     def emit_early_when_full(self) -> Self:
+        """Return this buffer; if it is full, it emits its oldest entry early."""
         return replace(self, emits_early=True)
 
     def with_logging_enabled(self, config: Mapping[str, str] | None = None) -> Self:
+        """Return this buffer with a changelog, whose topic has these settings."""
         return replace(self, logging=True, changelog_config=config)
 
     def with_logging_disabled(self) -> Self:
+        """Return this buffer without a changelog: a crash loses what it holds."""
         return replace(self, logging=False, changelog_config=None)
 
 
@@ -91,6 +99,7 @@ class Suppressed:
         return Suppressed(time_limit=time_limit, buffer=buffer or BufferConfig.unbounded())
 
     def with_name(self, name: str) -> Self:
+        """Return this suppression with a name for its node and its buffer."""
         return replace(self, name=name)
 
     @property

@@ -36,10 +36,12 @@ class TimeWindows:
 
     @staticmethod
     def of_size_with_no_grace(size: Duration) -> TimeWindows:
+        """Return windows of this size that take no late record after their end."""
         return TimeWindows.of_size_and_grace(size, 0)
 
     @staticmethod
     def of_size_and_grace(size: Duration, grace: Duration) -> TimeWindows:
+        """Return windows of this size that take late records for ``grace`` after their end."""
         size_ms = to_ms(size, "window size")
         if size_ms <= 0:
             raise _bad(
@@ -61,6 +63,7 @@ class TimeWindows:
         return replace(windows, grace_ms=max(_DAY_MS - windows.size_ms, 0))
 
     def advance_by(self, advance: Duration) -> TimeWindows:
+        """Return windows that begin every ``advance``: hopping if it is less than the size."""
         advance_ms = to_ms(advance, "advance")
         if not 0 < advance_ms <= self.size_ms:
             raise _bad(
@@ -71,6 +74,7 @@ class TimeWindows:
         return replace(self, advance_ms=advance_ms)
 
     def grace(self, grace: Duration) -> TimeWindows:
+        """Return windows that take late records for so long after their end."""
         return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
 
     def windows_for(self, timestamp: int) -> list[Window]:
@@ -93,14 +97,17 @@ class UnlimitedWindows:
 
     @staticmethod
     def of() -> UnlimitedWindows:
+        """Return the window that begins in 1970 and never ends."""
         return UnlimitedWindows()
 
     def start_on(self, start_ms: int) -> UnlimitedWindows:
+        """Return the window that begins at this time, in milliseconds since 1970."""
         if start_ms < 0:
             raise _bad("bad-window-start", f"window start {start_ms} is negative", "give 0 or more")
         return UnlimitedWindows(start_ms)
 
     def windows_for(self, timestamp: int) -> list[Window]:
+        """Return the window if it contains the timestamp."""
         return [Window(start, MAX_LONG) for start in rule_of(self).starts(timestamp)]
 
 
@@ -119,10 +126,12 @@ class SlidingWindows:
 
     @staticmethod
     def of_time_difference_with_no_grace(difference: Duration) -> SlidingWindows:
+        """Return windows over records at most so far apart, without grace."""
         return SlidingWindows.of_time_difference_and_grace(difference, 0)
 
     @staticmethod
     def of_time_difference_and_grace(difference: Duration, grace: Duration) -> SlidingWindows:
+        """Return windows over records at most so far apart, with a grace period."""
         difference_ms = to_ms(difference, "time difference")
         if difference_ms < 0:
             raise _bad(
@@ -133,6 +142,7 @@ class SlidingWindows:
         return SlidingWindows(difference_ms, _check_grace(to_ms(grace, "grace period")))
 
     def grace(self, grace: Duration) -> SlidingWindows:
+        """Return windows that take late records for so long after their end."""
         return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
 
 
@@ -145,10 +155,12 @@ class SessionWindows:
 
     @staticmethod
     def of_inactivity_gap_with_no_grace(gap: Duration) -> SessionWindows:
+        """Return sessions that a gap of this length ends, without grace."""
         return SessionWindows.of_inactivity_gap_and_grace(gap, 0)
 
     @staticmethod
     def of_inactivity_gap_and_grace(gap: Duration, grace: Duration) -> SessionWindows:
+        """Return sessions that a gap of this length ends, with a grace period."""
         gap_ms = to_ms(gap, "inactivity gap")
         if gap_ms < 0:
             raise _bad(
@@ -165,6 +177,7 @@ class SessionWindows:
         return replace(windows, grace_ms=max(_DAY_MS - windows.gap_ms, 0))
 
     def grace(self, grace: Duration) -> SessionWindows:
+        """Return sessions that take late records for so long after their end."""
         return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
 
 
@@ -193,10 +206,12 @@ class JoinWindows:
 
     @staticmethod
     def of_time_difference_with_no_grace(difference: Duration) -> JoinWindows:
+        """Return a window in which partners are at most so far apart, without grace."""
         return JoinWindows.of_time_difference_and_grace(difference, 0)
 
     @staticmethod
     def of_time_difference_and_grace(difference: Duration, grace: Duration) -> JoinWindows:
+        """Return a window in which partners are at most so far apart, with a grace period."""
         difference_ms = to_ms(difference, "time difference")
         return JoinWindows(difference_ms, difference_ms, _check_grace(to_ms(grace, "grace period")))
 
@@ -207,12 +222,15 @@ class JoinWindows:
         return replace(windows, grace_ms=max(_DAY_MS - windows.size_ms, 0))
 
     def before(self, difference: Duration) -> JoinWindows:
+        """Return a window whose right records may be so much earlier than the left ones."""
         return replace(self, before_ms=to_ms(difference, "time difference"))
 
     def after(self, difference: Duration) -> JoinWindows:
+        """Return a window whose right records may be so much later than the left ones."""
         return replace(self, after_ms=to_ms(difference, "time difference"))
 
     def grace(self, grace: Duration) -> JoinWindows:
+        """Return a window that takes late records for so long."""
         return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
 
     @property
