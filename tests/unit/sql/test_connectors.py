@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.connect.errors import ConnectError
+from penstock.connect.errors import ConnectError, UnknownConnectorError
 from penstock.sql import SqlEngine, SqlError
 from penstock.sql.connector_results import (
     ConnectorCreated,
@@ -160,6 +160,23 @@ def test_a_connector_that_vanishes_is_a_warning(
     assert found.connectors[0].type == "unknown"
     assert "gone" in found.warnings[0]
     assert only(engine, "SHOW SINK CONNECTORS;").connectors == ()
+
+
+def test_a_connector_that_no_worker_has_taken_yet_is_unassigned(
+    engine: SqlEngine, connect: MemoryConnect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Connect knows it a moment before it knows its state."""
+    only(engine, CREATE)
+
+    def no_status(name: str) -> Any:
+        raise UnknownConnectorError("unknown-connector", name, status=404)
+
+    monkeypatch.setattr(connect, "status", no_status)
+    found = only(engine, "SHOW CONNECTORS;")
+    assert (found.connectors[0].state, found.warnings) == ("UNASSIGNED", ())
+    described = only(engine, "DESCRIBE CONNECTOR `lines`;")
+    assert described.status.state == "UNASSIGNED"
+    assert described.rows == ()
 
 
 def test_describing_names_the_streams_over_its_topics(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.connect.connect import CLASS, Connect, ConnectorInfo
+from penstock.connect.connect import CLASS, Connect, ConnectorInfo, ConnectorState
 from penstock.connect.errors import ConnectError, UnknownConnectorError
 from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.administration import DescribeConnector, Show
@@ -171,7 +171,7 @@ class ConnectorStatements:
 
     def _listed(self, info: ConnectorInfo, warnings: list[str]) -> ListedConnector:
         try:
-            state = self.connect.status(info.name).summary
+            state = self._status(info).summary
         except ConnectError as error:
             warnings.append(f"Could not tell the state of {info.name}: {error.message}")
             state = None
@@ -186,7 +186,8 @@ class ConnectorStatements:
         )  # fmt: skip
 
     def _describe(self, name: str, sql: str) -> ConnectorDescription:
-        status, info = self.connect.status(name), self.connect.describe(name)
+        info = self.connect.describe(name)
+        status = self._status(info)
         info, warnings = info.masked(self._secret(info)), []
         try:
             topics = tuple(self.connect.topics(name))
@@ -210,6 +211,13 @@ class ConnectorStatements:
             details=details, connector=info, status=status, topics=topics, sources=sources,
             warnings=tuple(warnings),
         )  # fmt: skip
+
+    def _status(self, info: ConnectorInfo) -> ConnectorState:
+        try:
+            return self.connect.status(info.name)
+        except UnknownConnectorError:
+            # It was created a moment ago, and no worker has taken it yet.
+            return ConnectorState(info.name, "UNASSIGNED", info.type)
 
     def _exists(self, name: str) -> bool:
         # As in ksqlDB, two connectors may not differ in case alone.
