@@ -51,11 +51,11 @@ OUTPUTS = {
 @pytest.fixture
 def load(kafka_admin: Admin, kafka_broker: str) -> Iterator[Load]:
     """Loads an example as ``--demo`` does and fills its topics, which are gone afterwards."""
-    used: list[str] = []
+    used: set[str] = set()
 
     def loaded(name: str) -> LoadedProgram:
         program = with_samples(load_program(str(EXAMPLES / name / "app.py")))
-        used.extend((*external_topics(program.topology.graph), *OUTPUTS.get(name, ())))
+        used.update((*external_topics(program.topology.graph), *OUTPUTS.get(name, ())))
         # Some examples share the names of their topics.
         kafka_admin.delete_topics(used, missing_ok=True)
         assert program.prepare is not None
