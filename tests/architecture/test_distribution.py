@@ -10,7 +10,7 @@ from tests.architecture.source import ROOT
 from tests.architecture.test_repository import PROJECT
 
 #: "penstock" on the package index belongs to another project.
-FOREIGN = re.compile(r"pip install[^\n]*?\bpenstock(?!-streams)\b|\bpenstock\[[a-z]")
+FOREIGN = re.compile(r"pip install (-\S+ )*['\"]?penstock(?!-streams)\b|\bpenstock\[[a-z]")
 
 
 def pages() -> list[tuple[str, str]]:

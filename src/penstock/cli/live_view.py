@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.fitting_table import FittingTable
+from penstock.cli.live.fitting_table import FittingTable
 from penstock.cli.output import out, print_json
 from penstock.cli.snapshot import Restore, Rows, Snapshot, share
 from penstock.runtime.states import State

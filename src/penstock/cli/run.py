@@ -13,12 +13,12 @@ import typer
 import penstock
 from penstock.cli.connection import BootstrapOption
 from penstock.cli.demo.program_demo import ProgramDemo, with_samples
+from penstock.cli.live.reload import Reloading, kept_spark
 from penstock.cli.live_view import view_of
 from penstock.cli.output import JsonOption, print_done, print_note
 from penstock.cli.private_broker import private_broker
 from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.quiet import configure_logging, java_log
-from penstock.cli.reload import Reloading, kept_spark
 from penstock.cli.snapshot import Snapshot, Watch
 from penstock.cli.sql.commands import run as run_sql
 from penstock.cli.supervise import run_watched

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.kafka.distribution import KAFKA_VERSION, only_one_process
-from penstock.kafka.ivy import fetch_jars
-from penstock.kafka.jar_download import Progress
+from penstock.kafka.download.ivy import fetch_jars
+from penstock.kafka.download.jar_download import Progress
 from penstock.kafka.java import Java
 from penstock.kafka.machine import cache_folder
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.connect.errors import ConnectError
-from penstock.kafka.ivy import fetch_jars
-from penstock.kafka.jar_download import Progress
+from penstock.kafka.download.ivy import fetch_jars
+from penstock.kafka.download.jar_download import Progress
 from penstock.kafka.java import find_java
 
 #: Where a project keeps its connectors, below the project's folder.

@@ -23,8 +23,8 @@ from penstock.connect.worker_config import worker_properties
 from penstock.connect.worker_folder import WorkerFolder
 from penstock.kafka.broker_folder import choose_port
 from penstock.kafka.broker_process import end_owned, launch_owned
+from penstock.kafka.download.jar_download import Progress
 from penstock.kafka.installation import reporting
-from penstock.kafka.jar_download import Progress
 from penstock.kafka.java import Java, find_java
 
 _log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from penstock.connect.worker_config import worker_properties
 from penstock.connect.worker_folder import WorkerFolder
 from penstock.kafka.broker_folder import choose_port
 from penstock.kafka.broker_process import launch_detached
-from penstock.kafka.jar_download import Progress
+from penstock.kafka.download.jar_download import Progress
 
 #: Where a project keeps its worker, below the project's folder.
 PROJECT_WORKER = Path(".penstock") / "connect"

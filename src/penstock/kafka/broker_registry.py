@@ -18,9 +18,9 @@ from penstock.kafka.broker_process import (
     launch_detached,
     wait_until_ready,
 )
+from penstock.kafka.download.jar_download import Progress
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.installation import ensure_installed
-from penstock.kafka.jar_download import Progress
 
 #: Where a project keeps its broker, below the project's folder.
 PROJECT_BROKER = Path(".penstock") / "broker"

@@ -19,8 +19,8 @@ from penstock.kafka.broker_process import (
     wait_until_ready,
 )
 from penstock.kafka.distribution import Distribution
+from penstock.kafka.download.jar_download import Progress
 from penstock.kafka.errors import BrokerError
-from penstock.kafka.jar_download import Progress
 from penstock.kafka.java import Java
 
 _DUMP_TIMEOUT_S = 120.0

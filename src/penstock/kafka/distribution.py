@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.kafka.download.ivy import fetch_jars, own_settings
+from penstock.kafka.download.jar_download import DownloadError, Progress, download_jars, listed_jars
+from penstock.kafka.download.maven import CENTRAL_URL, Repository, maven_mirror
 from penstock.kafka.errors import BrokerError
-from penstock.kafka.ivy import fetch_jars, own_settings
-from penstock.kafka.jar_download import DownloadError, Progress, download_jars, listed_jars
 from penstock.kafka.java import Java
 from penstock.kafka.machine import cache_folder
-from penstock.kafka.maven import CENTRAL_URL, Repository, maven_mirror
 
 log = logging.getLogger(__name__)
 

@@ -23,9 +23,9 @@ from penstock.kafka.broker_process import (
     launch_owned,
     wait_until_ready,
 )
+from penstock.kafka.download.jar_download import Progress
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.installation import ensure_installed
-from penstock.kafka.jar_download import Progress
 
 _log = logging.getLogger(__name__)
 _STOP_TIMEOUT_S = 30.0

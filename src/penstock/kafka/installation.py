@@ -14,7 +14,7 @@ from penstock.kafka.distribution import (
     ensure_distribution,
     installed,
 )
-from penstock.kafka.jar_download import Progress
+from penstock.kafka.download.jar_download import Progress
 from penstock.kafka.java import Java, find_java
 
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from penstock.kafka.ivy import fetch_jars
+from penstock.kafka.download.ivy import fetch_jars
 from penstock.kafka.java import Java
 from penstock.kafka.machine import cache_folder
 

@@ -5,8 +5,9 @@ from queue import Queue
 
 import pytest
 
-from penstock.kafka import installation, ivy
+from penstock.kafka import installation
 from penstock.kafka.distribution import KAFKA_VERSION, ensure_distribution, installed
+from penstock.kafka.download import ivy
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import find_java
 from penstock.kafka.machine import cache_folder, proxy_options

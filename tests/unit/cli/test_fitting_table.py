@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from penstock.cli.fitting_table import FittingTable
+from penstock.cli.live.fitting_table import FittingTable
 from penstock.cli.live_view import picture
 from penstock.cli.snapshot import Snapshot
 from penstock.cli.sql.view import ScriptSnapshot

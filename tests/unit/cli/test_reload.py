@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from penstock.cli import reload
+from penstock.cli.live import reload
+from penstock.cli.live.reload import FileChanges, Reloading, forget_modules
 from penstock.cli.program import LoadedProgram, load_program
-from penstock.cli.reload import FileChanges, Reloading, forget_modules
 from penstock.cli.snapshot import Snapshot
 from penstock.errors import StreamsError, TopologyError
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from penstock.kafka.distribution import KAFKA_VERSION, MEGABYTES
-from penstock.kafka.jar_download import (
+from penstock.kafka.download.jar_download import (
     DownloadError,
     Jar,
     download_jars,
     listed_jars,
     megabytes,
 )
-from penstock.kafka.maven import Repository
+from penstock.kafka.download.maven import Repository
 
 CONTENT = {"/m2/org/x/one/1.0/one-1.0.jar": b"1" * 700_000, "/m2/org/x/two/2/two-2.jar": b"2"}
 JARS = [

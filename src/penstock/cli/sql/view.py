@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.padding import Padding
 from rich.text import Text
 
-from penstock.cli.fitting_table import FittingTable
+from penstock.cli.live.fitting_table import FittingTable
 from penstock.cli.live_view import COLOURS
 from penstock.cli.output import err, out, print_json
 from penstock.cli.snapshot import Snapshot, Streams, Watch

@@ -13,11 +13,11 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from penstock.extras import install_command
+from penstock.kafka.download.jar_download import Progress
+from penstock.kafka.download.maven import Repository, maven_mirror
 from penstock.kafka.errors import BrokerError
-from penstock.kafka.jar_download import Progress
 from penstock.kafka.java import Java
 from penstock.kafka.machine import proxy_options
-from penstock.kafka.maven import Repository, maven_mirror
 
 _TIMEOUTS = [
     "-Dsun.net.client.defaultConnectTimeout=15000",

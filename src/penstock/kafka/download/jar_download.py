@@ -1,8 +1,8 @@
 """Download Kafka's jars from a list with their checksums, several at a time.
 
 Ivy finds out what depends on what before it downloads anything: forty small requests, one after the
-other, which take longer than the jars. The list is what it found. ``penstock.kafka.ivy`` is used
-where the user has settings for Ivy, or where this download fails.
+other, which take longer than the jars. The list is what it found. ``penstock.kafka.download.ivy``
+is used where the user has settings for Ivy, or where this download fails.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from penstock.kafka.maven import Repository
+from penstock.kafka.download.maven import Repository
 
 _AT_ONCE = 8
 _TIMEOUT_S = 30.0
@@ -52,7 +52,7 @@ class DownloadError(Exception):
 
 def listed_jars() -> list[Jar]:
     """Return the jars of the broker, those that it depends on included."""
-    lines = files("penstock.kafka").joinpath("kafka_jars.txt").read_text(encoding="utf-8")
+    lines = files("penstock.kafka.download").joinpath("kafka_jars.txt").read_text(encoding="utf-8")
     found = []
     for line in lines.splitlines():
         place, sha256, size = line.split()
