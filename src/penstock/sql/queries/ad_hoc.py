@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.errors import ConfigError
+from penstock.errors import MissingExtraError
+from penstock.extras import install_command
 from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.model.sql.types import (
     DATE,
@@ -45,7 +46,7 @@ def ad_hoc(sql: str, sources: Mapping[str, object], rows_of: RowsOf) -> pa.Table
 
     Raises:
         AnalysisError: ``ad-hoc-query``, with what DuckDB says about the query.
-        ConfigError: ``missing-extra``, if DuckDB is not installed.
+        MissingExtraError: ``missing-extra``, if DuckDB is not installed.
     """
     duckdb = _duckdb()
     with duckdb.connect() as connection:
@@ -109,8 +110,8 @@ def _duckdb() -> Any:
     try:
         return importlib.import_module("duckdb")
     except ImportError as error:
-        raise ConfigError(
+        raise MissingExtraError(
             "missing-extra",
             "ad-hoc queries need DuckDB, which is not installed",
-            fix="install penstock-streams[duckdb]",
+            fix=install_command("duckdb"),
         ) from error
