@@ -20,6 +20,7 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from penstock.kafka.admin import Admin
 from penstock.kafka.embedded import EmbeddedBroker
+from penstock.kafka.errors import KafkaRequestError
 from tests.chaos.topology import ENRICHED, MINUTE_MS, PAYMENTS, TOTALS, USERS
 
 PARTITIONS = 4
@@ -230,7 +231,13 @@ class Chaos:
     def _committed(self) -> int:
         """How many payments the group has committed."""
         admin = Admin({"bootstrap.servers": self.broker.bootstrap_servers})
-        offsets = admin.group_offsets("chaos")
+        try:
+            offsets = admin.group_offsets("chaos")
+        except KafkaRequestError as error:
+            # A broker that has just been started has no coordinator for a moment.
+            if error.code != "kafka-not-ready":
+                raise
+            return 0
         return sum(at for (topic, _), at in offsets.items() if topic == PAYMENTS)
 
     def _producer(self) -> Producer:

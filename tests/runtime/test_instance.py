@@ -60,7 +60,7 @@ class Notes:
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     made = Log()
     monkeypatch.setattr(
-        module, "LogFollower", lambda topic, settings, changed: Follower(made, changed)
+        module, "LogFollower", lambda topic, settings, changed, wait_ms: Follower(made, changed)
     )
     monkeypatch.setattr(module, "LogNotes", lambda topic, settings: Notes(made))
     monkeypatch.setattr(module, "_TURN_S", 0.3)

@@ -51,7 +51,11 @@ def made(monkeypatch: pytest.MonkeyPatch) -> tuple[Context, Placement, OwnJobs]:
     monkeypatch.setattr(module, "packed", packed)
     context = Context()
     placement = Placement(cast("Any", context))
-    application = SimpleNamespace(id="app", key="app-2-x", state_dir="/state", generation=2)
+    application = SimpleNamespace(
+        id="app", key="app-2-x", state_dir="/state", generation=2,
+        config={"application.id": "app"},
+        plan=SimpleNamespace(graph=SimpleNamespace(stores={})),
+    )  # fmt: skip
     spark = SimpleNamespace(sparkContext=context)
     return context, placement, OwnJobs(*cast("Any", (spark, application, placement, b"secret")))
 

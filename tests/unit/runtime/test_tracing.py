@@ -42,5 +42,5 @@ def test_nothing_is_traced_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatc
     config = StreamsConfig({"application.id": "a", "penstock.tracing": "opentelemetry"})
     assert BatchTracer.of(config) is not None
     monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
-    with pytest.raises(ConfigError, match=r"penstock\[tracing\]"):
+    with pytest.raises(ConfigError, match=r"penstock-streams\[tracing\]"):
         BatchTracer.of(config)

@@ -363,5 +363,5 @@ def test_without_the_extra_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "granian.server.embed", None)
-    with pytest.raises(ConfigError, match=r"penstock\[server\]"):
+    with pytest.raises(ConfigError, match=r"penstock-streams\[server\]"):
         ServingServer(application())

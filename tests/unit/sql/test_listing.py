@@ -86,5 +86,5 @@ def test_unknown_setting_of_ksqldb_is_refused(name: str, advice: str) -> None:
 
 def test_setting_without_effect_says_so() -> None:
     """Scripts of ksqlDB run as they are, and nobody believes in vain."""
-    (result,) = SqlEngine().execute("SET 'ksql.query.pull.table.scan.enabled' = 'true';")
+    (result,) = SqlEngine().execute("SET 'ksql.query.pull.interpreter.enabled' = 'true';")
     assert "changes nothing here" in result.message

@@ -84,9 +84,10 @@ class OwnJobs:
     def _keep_standbys(self, slots: int) -> None:
         """Once the slots run, keep copies of them elsewhere, if the user wants that."""
         self._slots = slots
-        is_local = str(self._context.getConf().get("spark.master", "local")).startswith("local[")
-        wants_any = self._config[NUM_STANDBY_REPLICAS] > 0 and self._has_state and not is_local
-        if wants_any and self._standbys is None:
+        wants_any = self._config[NUM_STANDBY_REPLICAS] > 0 and self._has_state
+        if not wants_any or self._standbys is not None:
+            return
+        if not str(self._context.getConf().get("spark.master", "local")).startswith("local["):
             self._standbys = self._new_standbys()
 
     def _new_standbys(self) -> Standbys:
