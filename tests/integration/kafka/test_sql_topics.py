@@ -69,7 +69,7 @@ def test_row_at_time_0_is_not_a_row_of_now(
     """A row at time 0 must not move stream time to the present; its key goes where Java puts it."""
     engine, name = connected(), name_of(stream)
     # Whatever other tests of this process have done to logging.
-    logger = logging.getLogger("penstock.sql.queries.spark_queries")
+    logger = logging.getLogger("penstock.sql")
     logger.addHandler(caplog.handler)
     try:
         with caplog.at_level(logging.WARNING, logger.name):
