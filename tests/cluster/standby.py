@@ -26,7 +26,7 @@ from penstock.kafka.admin import Admin
 from tests.cluster.brokers import Brokers
 from tests.cluster.hosts import Host, Nest, signal_all
 from tests.cluster.processes import look, sweep
-from tests.cluster.standalone import Standalone
+from tests.cluster.standalone import Standalone, Worker
 
 PARTITIONS = 4
 _APPLICATION = "standby"
@@ -76,7 +76,7 @@ def lose_a_host(keys: int, standbys: int) -> Lost:
         run.wait(lambda: run.has_standbys(standbys), "the standbys do not catch up", 300)
         with run.fed():
             before = run.told()["restored"]
-            worker = cluster.workers[0]
+            worker = max(cluster.workers, key=_slots_on)
             cluster.kill(worker)
             _kill_host(nest.mark, worker.host.address)
             began, at = time.monotonic(), run.committed()
@@ -159,6 +159,12 @@ def _fill(bootstrap: str, keys: int) -> None:
             except BufferError:
                 producer.poll(0.1)
     producer.flush()
+
+
+def _slots_on(worker: Worker) -> int:
+    """Count the slots that a host has started, by the files that say so."""
+    files = worker.host.folder.glob("tmp/penstock-*/*.json")
+    return sum("standby" not in file.name for file in files)
 
 
 def _kill_host(mark: str, address: str) -> None:
