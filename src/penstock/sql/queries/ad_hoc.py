@@ -12,27 +12,12 @@ import pyarrow as pa
 from penstock.errors import MissingExtraError
 from penstock.extras import install_command
 from penstock.model.sql.errors import AnalysisError, did_you_mean
-from penstock.model.sql.types import (
-    DATE,
-    TIME,
-    TIMESTAMP,
-    ArrayType,
-    MapType,
-    SqlType,
-    StructType,
-)
-from penstock.sql.arrow import arrow_type
 from penstock.sql.catalog.schema import SourceColumn
+from penstock.sql.functions.column_functions import user_type
 from penstock.sql.queries.push import Row
 
 #: Returns the columns and the present rows of a stream or table, by its name in the catalog.
 RowsOf = Callable[[str], tuple[Sequence[SourceColumn], list[Row]]]
-
-_MOMENTS: dict[SqlType, Any] = {
-    DATE: pa.date32(),
-    TIME: pa.time32("ms"),
-    TIMESTAMP: pa.timestamp("ms", tz="UTC"),
-}
 
 
 def ad_hoc(sql: str, sources: Mapping[str, object], rows_of: RowsOf) -> pa.Table:
@@ -76,25 +61,12 @@ def named_in(sql: str, sources: Iterable[str]) -> list[str]:
 
 def table_of(columns: Sequence[SourceColumn], rows: list[Row]) -> pa.Table:
     """Return rows as an Arrow table, with the types that the columns have in SQL."""
-    fields = [pa.field(column.name, _type(column.type)) for column in columns]
+    fields = [pa.field(column.name, user_type(column.type)) for column in columns]
     arrays = [
         pa.array([row[field.name] for row in rows], field.type, from_pandas=False)
         for field in fields
     ]
     return pa.table(arrays, schema=pa.schema(fields))
-
-
-def _type(type_: SqlType) -> Any:
-    """Return the Arrow type of Python's values: moments are dates and times, not numbers."""
-    match type_:
-        case ArrayType(element):
-            return pa.list_(_type(element))
-        case MapType(key, value):
-            return pa.map_(_type(key), _type(value))
-        case StructType(fields):
-            return pa.struct([pa.field(field.name, _type(field.type)) for field in fields])
-        case _:
-            return _MOMENTS.get(type_) or arrow_type(type_)
 
 
 def _refused(error: Exception, sources: Mapping[str, object]) -> AnalysisError:
