@@ -57,7 +57,7 @@ def _free_port() -> int:
 
 
 def _ask(port: int, per_second: int, found: Gets, is_over: threading.Event) -> None:
-    """Ask at a steady pace from the moment the server answers until the run is over."""
+    """Ask at a steady pace from the first answer of the store until the run is over."""
     if not per_second or not _wait_for(port, is_over):
         is_over.wait()
         return
@@ -70,8 +70,7 @@ def _ask(port: int, per_second: int, found: Gets, is_over: threading.Event) -> N
         now = time.perf_counter()
         while idle and sent < (now - began) * per_second:
             connection = idle.pop()
-            path = f"/stores/{_STORE}/u{random.randrange(USERS)}"
-            connection.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+            connection.sendall(_get(f"u{random.randrange(USERS)}"))
             selector.register(connection, selectors.EVENT_READ, time.perf_counter())
             sent += 1
         for key, _ in selector.select(0.001):
@@ -88,10 +87,18 @@ def _ask(port: int, per_second: int, found: Gets, is_over: threading.Event) -> N
 
 
 def _wait_for(port: int, is_over: threading.Event) -> bool:
+    """Wait for the first answer: before the first batch the store says 503, ask again."""
     while not is_over.wait(0.05):
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+                connection.sendall(_get("u0"))
+                answer = connection.recv(1 << 16)
         except OSError:
             continue
-        return True
+        if answer and int(answer[9:12]) in (200, 404):
+            return True
     return False
+
+
+def _get(user: str) -> bytes:
+    return f"GET /stores/{_STORE}/{user} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode()
