@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,7 +18,9 @@ from penstock.errors import StreamsError
 from penstock.runtime.spark.exchange.channel import ServerLostError, ask
 from penstock.runtime.spark.exchange.stage_request import Release, StageRequest
 from penstock.runtime.spark.exchange.ticket import Answer, Stand, Ticket
-from penstock.runtime.spark.worker.slot_server import let_rest
+from penstock.runtime.spark.worker.queries import is_quick
+from penstock.runtime.spark.worker.slot_server import Patience, let_rest
+from penstock.serving.question import KeyQuestion, RangeQuestion
 from tests.runtime.slot_processes import SECRET, Started, executor, happens
 
 
@@ -154,3 +157,31 @@ def test_a_slot_rests_when_no_request_has_come_for_a_while(
     let_rest(cast("Any", slot))
     assert slot.has_rested == rests
     assert slot.lock.locked() == is_busy
+
+
+def test_threads_change_more_often_only_while_questions_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A question must not wait for long, and a batch without questions is not disturbed."""
+    usual, now = sys.getswitchinterval(), [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    patience = Patience()
+    try:
+        patience.questioned()
+        assert sys.getswitchinterval() < usual / 2
+        now[0] += 4.0
+        patience.look()
+        assert sys.getswitchinterval() < usual / 2
+        now[0] += 2.0
+        patience.look()
+        assert sys.getswitchinterval() == pytest.approx(usual)
+    finally:
+        sys.setswitchinterval(usual)
+
+
+def test_questions_about_one_key_are_quick() -> None:
+    """Others may have to read a whole store."""
+    assert is_quick("counts", 0, "get", ("k",))
+    assert is_quick("counts", 0, "answer", (KeyQuestion("k"),))
+    assert not is_quick("counts", 0, "all", ())
+    assert not is_quick("counts", 0, "answer", (RangeQuestion(limit=10),))

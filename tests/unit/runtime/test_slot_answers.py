@@ -17,12 +17,11 @@ class Slots:
         self.answers = list(answers)
         self.asked: list[tuple[Any, ...]] = []
         self.endpoints = {0: "slot-0", 1: "slot-1"}
-        monkeypatch.setattr(slot_answers, "ask", self.ask)
         monkeypatch.setattr(slot_answers, "time", self)
         self.now = 0.0
 
-    def ask(self, endpoint: str, secret: bytes, question: Any, silence_s: float) -> Any:
-        self.asked.append((endpoint, secret, question))
+    def ask(self, endpoint: str, question: Any, silence_s: float) -> Any:
+        self.asked.append((endpoint, question))
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -39,7 +38,7 @@ class Slots:
     def query(self, partition: int) -> Any:
         runner: Any = SimpleNamespace(
             slots=2,
-            secret=b"s",
+            questions=self,
             application=SimpleNamespace(key="app-1"),
             placement=SimpleNamespace(endpoints=self.endpoints),
         )
@@ -51,7 +50,7 @@ def test_a_partition_is_asked_in_its_slot(monkeypatch: pytest.MonkeyPatch) -> No
     slots = Slots(monkeypatch, 42)
     assert slots.query(3) == 42
     question = ("query", "app-1", 1, "counts", 3, "get", ("k",))
-    assert slots.asked == [("slot-1", b"s", question)]
+    assert slots.asked == [("slot-1", question)]
 
 
 @pytest.mark.parametrize("code", ["store-not-ready", "slot-unreachable", "worker-lost"])

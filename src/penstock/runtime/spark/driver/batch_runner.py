@@ -44,6 +44,7 @@ from penstock.runtime.spark.driver.to_spark import SparkSinks
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, Cut
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults
+from penstock.runtime.spark.exchange.kept_connections import KeptConnections
 from penstock.runtime.spark.exchange.measures import TaskMeasures
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
@@ -129,6 +130,7 @@ class BatchRunner:
         self.restore_listener: StateRestoreListener | None = None
         self.application = application
         self.secret = secret
+        self.questions = KeptConnections(secret)
         self.placement = placement
         self._spark = spark
         self._log = batch_log
@@ -559,6 +561,7 @@ class BatchRunner:
         state = self._log.state
         if is_clean and state.plan is not None and state.complete == state.plan.batch:
             self._log.finish(state.complete)
+        self.questions.close()
         if not keeps_slots:
             self.release(list(self.placement.endpoints))
         ask_jvm(self._jobs.close, _JVM_S)

@@ -80,10 +80,38 @@ def ask(
     Raises:
         ServerLostError: the server is gone, paused, or not one of this application.
     """
+    with connect(endpoint, secret, silence_s) as connection:
+        return ask_over(connection, endpoint, question, load, silence_s, hear)
+
+
+def ask_over(
+    connection: Connection,
+    endpoint: Endpoint,
+    question: tuple[Any, ...],
+    load: Callable[[], bytes] | None = None,
+    silence_s: float = SILENCE_S,
+    hear: Hear = show_lines,
+) -> Any:
+    """Send a request over an open connection; see ``ask``.
+
+    Raises:
+        ServerLostError: the server is gone or paused. The connection is of no use any more.
+    """
     try:
-        with _connected(endpoint, secret, silence_s) as connection:
-            send(connection, question)
-            return _answer(connection, endpoint, load, silence_s, hear)
+        send(connection, question)
+        return _answer(connection, endpoint, load, silence_s, hear)
+    except (EOFError, OSError) as error:
+        raise _lost(endpoint, repr(error)) from error
+
+
+def connect(endpoint: Endpoint, secret: bytes, silence_s: float) -> Connection:
+    """Open a connection to a slot server; both sides show that they know the secret.
+
+    Raises:
+        ServerLostError: nobody answers there, or not one of this application.
+    """
+    try:
+        return _connected(endpoint, secret, silence_s)
     except (EOFError, OSError, AuthenticationError) as error:
         raise _lost(endpoint, repr(error)) from error
 

@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections import defaultdict
@@ -48,7 +49,7 @@ from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 from penstock.runtime.spark.worker.measures import slot_measures
 from penstock.runtime.spark.worker.processes.claim import claim
 from penstock.runtime.spark.worker.processes.process_tree import Executor, Process
-from penstock.runtime.spark.worker.queries import answer_query
+from penstock.runtime.spark.worker.queries import answer_query, is_quick
 from penstock.runtime.spark.worker.slot import Slot
 from penstock.runtime.spark.worker.ticketed_work import TicketedWork
 
@@ -64,6 +65,9 @@ _WAIT_S = 10.0
 _EVICT_S = 3.0
 #: A slot without a request for so long asks the broker for nothing.
 _REST_S = 5.0
+#: How often Python changes threads while questions come, and how long after the last one.
+_SHORT_S = 0.0005
+_QUIET_S = 5.0
 #: Questions about standbys, which name the application by its id.
 _OF_STANDBYS = frozenset({"stand-by", "stand-down", "standing"})
 #: Questions that only applications of a pool ask.
@@ -88,6 +92,7 @@ class SlotServer:
         self._making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._socket = listen(executor.host)
         self._asked = time.monotonic()
+        self._patience = Patience()
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
         self.endpoint = Endpoint(name, executor.host, self._socket.getsockname()[1], executor.name)
 
@@ -110,6 +115,7 @@ class SlotServer:
                 log.warning("no driver has asked for %.0f s: ending", _LEASE_S)
                 CAPTURED.give_up()
                 os._exit(0)
+            self._patience.look()
             for slot in list(self._slots.values()):
                 let_rest(slot)
 
@@ -150,6 +156,12 @@ class SlotServer:
             return self._in_time(connection, lambda: self._close(key, number, *rest))
         if slot is not None:
             held = slot
+            if kind == "query" and is_quick(*rest) and slot.reading.acquire(timeout=_BEAT_S):
+                self._patience.questioned()
+                try:
+                    return _tried(lambda: (OK, answer_query(held, *rest)))
+                finally:
+                    slot.reading.release()
             return self._in_time(connection, lambda: (OK, _answered(held, kind, *rest)))
         if kind in ("run", "warm-up"):
             send(connection, (WHO, None))
@@ -226,13 +238,9 @@ class SlotServer:
         """Do the work in another thread, and tell the caller every second that it goes on."""
         done: Future[tuple[str, Any]] = Future()
 
-        def run() -> None:
-            try:
-                done.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - it is sent to the caller
-                done.set_result((ERROR, portable(as_streams_error(error))))
-
-        threading.Thread(target=run, name="penstock-slot", daemon=True).start()
+        threading.Thread(
+            target=lambda: done.set_result(_tried(work)), name="penstock-slot", daemon=True
+        ).start()
         while True:
             try:
                 return done.result(_BEAT_S)
@@ -276,6 +284,31 @@ class SlotServer:
         return OK, None
 
 
+class Patience:
+    """How long a question waits for the thread that processes a batch.
+
+    Python changes threads every five milliseconds. While questions come, it does so more often.
+    Without questions it need not: the threads of a batch do best undisturbed.
+    """
+
+    def __init__(self) -> None:
+        self._usual_s = sys.getswitchinterval()
+        self._last = -_QUIET_S
+        self._is_short = False
+
+    def questioned(self) -> None:
+        self._last = time.monotonic()
+        if not self._is_short:
+            self._is_short = True
+            sys.setswitchinterval(_SHORT_S)
+
+    def look(self) -> None:
+        """Return to the usual time if nobody has asked for a while."""
+        if self._is_short and time.monotonic() - self._last > _QUIET_S:
+            self._is_short = False
+            sys.setswitchinterval(self._usual_s)
+
+
 def _send_lines(connection: Connection) -> None:
     lines = CAPTURED.take()
     if lines:
@@ -285,6 +318,14 @@ def _send_lines(connection: Connection) -> None:
 def _stood_down(standby: Standby) -> tuple[str, Any]:
     standby.close()
     return OK, None
+
+
+def _tried(work: Callable[[], tuple[str, Any]]) -> tuple[str, Any]:
+    """Do the work; an error is an answer, too."""
+    try:
+        return work()
+    except BaseException as error:  # noqa: BLE001 - it is sent to the caller
+        return ERROR, portable(as_streams_error(error))
 
 
 def _answered(slot: Slot, kind: str, *rest: Any) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 
 from penstock.errors import PenstockError, StreamsError
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
-from penstock.runtime.spark.exchange.channel import ask
 
 #: How long a slot that is being started or restored is waited for.
 _PATIENCE_S = 10.0
@@ -42,7 +41,7 @@ class SlotAnswers:
             try:
                 if endpoint is None:
                     raise _not_ready(slot, store)
-                return ask(endpoint, runner.secret, question, silence_s=self._silence_s)
+                return runner.questions.ask(endpoint, question, silence_s=self._silence_s)
             except PenstockError as error:
                 if error.code not in _PASSING or time.monotonic() >= deadline:
                     raise
