@@ -143,13 +143,13 @@ def test_a_late_answer_never_belongs_to_the_next_question() -> None:
     """After a question without an answer in time, its connection is not used again."""
 
     def reply(question: Any) -> tuple[str, Any]:
-        if question == "slow":
+        if question == ("slow",):
             time.sleep(0.6)
         return OK, question
 
     with asked(reply) as (server, ask, kept):
         with pytest.raises(ServerLostError):
-            kept.ask(server.endpoint, "slow", silence_s=0.2)
+            kept.ask(server.endpoint, ("slow",), silence_s=0.2)
         assert ask("quick") == "quick"
 
 
