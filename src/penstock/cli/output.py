@@ -59,6 +59,16 @@ def print_note(text: str) -> None:
     err().print(Text(text, style="dim"), soft_wrap=True)
 
 
+def print_next(steps: Sequence[tuple[str, str]]) -> None:
+    """Print commands to go on with, one below the other, and what each of them does."""
+    width = max(len(command) for command, _ in steps)
+    lines = Text()
+    for number, (command, what) in enumerate(steps):
+        lines.append("       " if number else "\nnext:  ", "dim")
+        lines.append(f"{command:{width}}   " if what else command).append(f"{what}\n", "dim")
+    out().print(lines, soft_wrap=True, end="")
+
+
 def print_error(error: PenstockError) -> None:
     """Print an error in red, and its fix in the normal colour."""
     first, *rest = str(error).split("\n  fix: ", 1)

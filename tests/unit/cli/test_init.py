@@ -80,3 +80,20 @@ def test_lines_of_the_template_fit_a_screen() -> None:
     assert not [
         line for text in template("shop").values() for line in text.splitlines() if len(line) > 120
     ]
+
+
+def test_next_steps_lead_to_a_test_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``pip install penstock-streams`` brings no pytest, and the folder's name may have a space."""
+    monkeypatch.chdir(tmp_path)
+    said = init("My Shop").stdout
+    assert "cd 'My Shop'\n" in said
+    assert "pip install" not in said
+    monkeypatch.setattr("penstock.cli.init.command.find_spec", lambda _: None)
+    lines = init("other").stdout.splitlines()
+    assert lines[1:4] == [
+        "next:  cd other",
+        "       pip install pytest   what the tests of the project need",
+        "       make test            in a moment, without Kafka or Spark",
+    ]

@@ -20,7 +20,7 @@ from rich.console import Console
 import penstock
 from penstock.cli.demo.view import DemoView, print_words
 from penstock.cli.live_view import LineView, View
-from penstock.cli.output import JsonOption, out, print_done, print_json, print_note
+from penstock.cli.output import JsonOption, out, print_done, print_json, print_next, print_note
 from penstock.cli.quiet import JavaLog, configure_logging, java_log
 from penstock.cli.snapshot import Snapshot, Watch
 from penstock.cli.supervise import Work, run_watched
@@ -42,12 +42,6 @@ _STORE = "word-counts"
 _PARTITIONS = 2
 _ROWS = 10
 _WORD = r"[a-z']{4,}"
-#: Settings for a quick start. Spark runs only for seconds here, so Java's slow optimisation of
-#: code would not pay.
-_QUICK_START = {
-    "spark.ui.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
 
 
 def demo(
@@ -79,7 +73,7 @@ def demo(
             "num.stream.threads": _PARTITIONS,
             "processing.guarantee": "exactly_once_v2",
             "commit.interval.ms": 200,
-            **_QUICK_START,
+            "spark.ui.enabled": "false",
         }
         _bring_up(broker, config, log, Console(quiet=True) if as_json else out(), news)
         config["bootstrap.servers"] = broker.bootstrap_servers
@@ -266,8 +260,10 @@ def _print_result(counts: Counter[str], last: Snapshot, took: float) -> None:
         " plain Python counts the same"
     )
     print_done(f"application, Spark and Kafka stopped, {took:.0f} s in all")
-    out().print(
-        "\n[dim]next:[/dim]  penstock run examples/word_count/app.py --demo"
-        "   [dim]a program of your own, live[/dim]"
-        "\n       penstock broker start                 [dim]a broker that stays[/dim]"
+    print_next(
+        [
+            ("penstock init shop && cd shop", "a program of your own, with tests"),
+            ("penstock run app.py --reload", "live, and again whenever a file is saved"),
+            ("penstock broker start", "a broker that stays"),
+        ]
     )

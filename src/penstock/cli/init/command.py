@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from penstock.cli.output import out, print_done
+from penstock.cli.output import print_done, print_next
 from penstock.errors import InvalidArgumentError
 
 #: What a file of the template is called in the project, where a package cannot have that name.
@@ -41,7 +43,7 @@ def init(
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     print_done(f"{len(content)} files in {folder.absolute()}")
-    _print_next(folder)
+    print_next(_next_steps(folder))
 
 
 def application_name(text: str) -> str:
@@ -71,11 +73,15 @@ def template(name: str) -> dict[str, str]:
     return dict(sorted(content.items()))
 
 
-def _print_next(folder: Path) -> None:
-    enter = "" if folder.absolute() == Path.cwd() else f"cd {folder} && "
-    out().print(
-        f"\n[dim]next:[/dim]  {enter}make test   [dim]in a moment, without Kafka or Spark[/dim]"
-        "\n       make run    [dim]live, on a private broker[/dim]"
-        "\n       make dev    [dim]runs again whenever a file is saved[/dim]",
-        soft_wrap=True,
-    )
+def _next_steps(folder: Path) -> list[tuple[str, str]]:
+    """Return the commands to go on with, and what each does."""
+    steps = [
+        ("make test", "in a moment, without Kafka or Spark"),
+        ("make run", "live, on a private broker"),
+        ("make dev", "runs again whenever a file is saved"),
+    ]
+    if find_spec("pytest") is None:
+        steps.insert(0, ("pip install pytest", "what the tests of the project need"))
+    if folder.absolute() != Path.cwd():
+        steps.insert(0, (f"cd {shlex.quote(str(folder))}", ""))
+    return steps
