@@ -14,7 +14,7 @@ from penstock.kernel.processing_log import LOGGED_DROPS
 from penstock.kernel.raw_columns import RawColumns, Timestamps, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers
-from penstock.model.rules.table_rule import is_change
+from penstock.model.rules.table_rule import LastRows, is_change
 from penstock.serde.column_serde import Encoded
 from penstock.state.bytes_store import Write
 from penstock.state.layers.bulk import BulkRows
@@ -135,15 +135,16 @@ class Effects:
 
 
 def _merged(writes: list[_Writes], rows: BulkRows) -> _Writes:
-    """Return what a cache would write at the commit: the last row of each key.
+    """Return what a cache would write at the commit: the last row of each key, in its order.
 
     A row that was made and deleted since the last commit was never in the store, so it is left out.
     """
     if len(writes) == 1:
         return writes[0]
-    last: dict[bytes, tuple[bytes | None, int]] = {}
+    last: LastRows[bytes, tuple[bytes | None, int]] = LastRows()
     for each in writes:
-        last.update(zip(each.keys, zip(each.rows, each.timestamps, strict=True), strict=True))
+        for key, row, time in zip(each.keys, each.rows, each.timestamps, strict=True):
+            last.put(key, (row, time))
     gone = [key for key, (row, _) in last.items() if row is None]
     for key, row in zip(gone, rows.read(gone), strict=True):
         if not is_change(False, row is not None):

@@ -24,11 +24,12 @@ class Groups:
         return len(self.keys)
 
     def last_places(self) -> Places:
-        """Return for each key the place of its last record."""
-        last = np.zeros(len(self), np.int64)
-        # If a key has several records, the last assignment stays.
-        last[self.codes] = np.arange(len(self.codes))
-        return last
+        """Return for each key the place of its last record, which is its row."""
+        return _last_places(self.codes, len(self))
+
+    def in_turn(self) -> Places:
+        """Return the keys' numbers in the order of their last records, as a cache sends them."""
+        return np.argsort(self.last_places())
 
     def newest(self, timestamps: Times) -> Times:
         """Return the highest timestamp of each key."""
@@ -68,12 +69,18 @@ def grouped_windows(groups: Groups, starts: Times) -> tuple[Groups, Times]:
     """Group by key and window, in the order of last records; return the windows' starts, too."""
     distinct, windows = np.unique(starts, return_inverse=True)
     pairs, codes = np.unique(groups.codes * len(distinct) + windows, return_inverse=True)
-    last = np.zeros(len(pairs), np.int64)
-    last[codes] = np.arange(len(codes))
-    order = np.argsort(last)
+    order = np.argsort(_last_places(codes, len(pairs)))
     owners, places = np.divmod(pairs[order], len(distinct))
     keys = [groups.keys[n] for n in owners.tolist()]
     return Groups(_numbers(order)[codes], keys), distinct[places]
+
+
+def _last_places(codes: Places, count: int) -> Places:
+    """Return the place of each number's last record: ``LastRows`` over an array."""
+    last = np.zeros(count, np.int64)
+    # If a number has several records, the last assignment stays.
+    last[codes] = np.arange(len(codes))
+    return last
 
 
 def _numbers(order: Places) -> Places:

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from penstock.model.rules.drop_reasons import NULL_KEY
 from penstock.model.rules.null_rule import NullRule
 
+K = TypeVar("K")
+R = TypeVar("R")
+
 #: A table takes tombstones: a record without a value deletes the row of its key.
-#: The row of a key is the last record that arrived, whatever the timestamps say. Only a versioned
-#: store files records by timestamp.
 TABLE_NULLS = NullRule(NULL_KEY, takes_null_value=True)
 
 #: A record without a key belongs to no partition, so it cannot go to a repartition topic.
 REPARTITION_NULLS = NullRule(NULL_KEY, takes_null_value=True)
+
+
+class LastRows(dict[K, R]):
+    """The row of each key: the last record that arrived, whatever the timestamps say.
+
+    The keys are in the order of their last records. A record cache sends its rows in this order.
+    Only a versioned store files records by timestamp. ``Groups`` of the column executors finds the
+    same rows and the same order in arrays.
+    """
+
+    __slots__ = ()
+
+    def put(self, key: K, row: R) -> None:
+        """Take a record as the row of its key. A key that was there before moves to the end."""
+        self.pop(key, None)
+        self[key] = row
 
 
 def is_change(has_new: bool, had_old: bool) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 
 from penstock.errors import InvalidStateError
 from penstock.model.record import Headers, RecordContext
+from penstock.model.rules.table_rule import LastRows
 from penstock.state.engine.sorted_keys import SortedKeys
 
 # Kafka Streams counts the dirty flag, timestamp, offset, partition and three links per entry.
@@ -105,8 +106,7 @@ class NamedCache:
         self._write_back = write_back
         self._entries: OrderedDict[bytes, CacheEntry] = OrderedDict()
         self._keys = SortedKeys()
-        # A dict for its order: a key written again moves to the end.
-        self._dirty: dict[bytes, None] = {}
+        self._dirty: LastRows[bytes, None] = LastRows()
         self.size_bytes = 0
         self.hits = 0
         self.misses = 0
@@ -150,10 +150,7 @@ class NamedCache:
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Keep a write until the next flush, with the context of the current record."""
-        dirty = self._dirty
-        if key in dirty:
-            del dirty[key]
-        dirty[key] = None
+        self._dirty.put(key, None)
         self._keep(key, _entry(value, self._context, len(key)))
 
     def _keep(self, key: bytes, entry: CacheEntry) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.errors import UnsupportedOperationError
 from penstock.model.record import Headers, RecordContext
+from penstock.model.rules.table_rule import is_change
 from penstock.model.time.duration import MAX_LONG
 from penstock.state.layers.cache import HEADERS, TIMESTAMP, VALUE, CacheEntry, RecordCache
 from penstock.state.layers.cached_segments import CachedSegments, stored_key
@@ -107,8 +108,7 @@ class CachedSessions:
             return
         if new is None or self._sends_old:
             old = self.inner.get(key, start, end)
-            # Added and removed between two flushes: no later operator needs it.
-            if new is None and old is None:
+            if not is_change(new is not None, old is not None):
                 return
         self.inner.put(key, start, end, new)
         shown = old if self._sends_old else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.model.record import Headers, RecordContext
+from penstock.model.rules.table_rule import is_change
 from penstock.state.engine.segments import Bounds
 from penstock.state.layers.cache import HEADERS, TIMESTAMP, VALUE, CacheEntry, RecordCache
 from penstock.state.layers.cached_segments import CachedSegments, stored_key
@@ -178,8 +179,7 @@ class CachedWindows:
             return
         if new is None or self._sends_old:
             old = self.inner.get(key, start)
-            # Added and deleted between two flushes: no later operator needs it.
-            if new is None and old is None:
+            if not is_change(new is not None, old is not None):
                 return
         if self._put_stored is None:
             self.inner.put(key, new, start)

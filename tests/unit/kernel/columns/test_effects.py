@@ -52,6 +52,20 @@ def test_rows_that_change_in_several_turns_are_written_once(
         assert all(batch.ran_over_columns for batch in driver.batches)
 
 
+@pytest.mark.parametrize("engine", ["records", "columns"])
+def test_rows_are_written_in_the_order_of_their_last_changes(
+    engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cache moves a key to the end that is written again."""
+    monkeypatch.setattr(column_task, "_SHORT_RUN", 0)
+    with TopologyTestDriver(joined(), engine=engine) as driver:
+        rows = [("a", {"n": 1}, 1), ("b", {"n": 2}, 1), ("a", {"n": 3}, 3)]
+        driver.pipe_batch({"rows": rows, "in": [("a", {"n": 0}, 2), ("b", {"n": 0}, 4)]})
+        assert [row["other"] for row in driver.read_values("out")] == [1, 2]
+        assert logged(driver) == [(b"b", b'{"n":2}', 1), (b"a", b'{"n":3}', 3)]
+        assert all(batch.ran_over_columns for batch in driver.batches)
+
+
 @pytest.mark.parametrize("times", [[5, 9, 7], np.array([5, 9, 7])], ids=["list", "array"])
 def test_the_newest_time_is_that_of_records_that_were_not_skipped(times: Any) -> None:
     """Records that were all skipped move no clock."""

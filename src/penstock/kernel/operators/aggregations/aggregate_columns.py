@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.cache_handoff import CachedFold, last_contexts
@@ -99,7 +97,7 @@ class FoldColumns(CachedFold):
         values = encoded_states(serde, states)
         written = written_rows(newest, values)
         # A cache gets its entries, and sends them, in the order of last changes.
-        in_turn = np.argsort(groups.last_places())
+        in_turn = groups.in_turn()
         if self.is_handed_off:
             entries = (last_contexts(records, groups), groups.keys, written)
             contexts, *columns = (taken(column, in_turn) for column in entries)

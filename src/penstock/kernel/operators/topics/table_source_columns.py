@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
@@ -66,6 +64,7 @@ class TableSourceColumns(ColumnExecutor[TableSource]):
         settled(rows)
         store = self.node.store or ""
         key_serde, serde = rows.keys.serde, rows.values.serde
+        groups = grouped(records.keys)
         last = Batch(
             BatchColumn(encoded=records.keys, serde=key_serde, is_input=False),
             # A cache sends what it reads back.
@@ -73,7 +72,7 @@ class TableSourceColumns(ColumnExecutor[TableSource]):
             records.timestamps,
             records.headers,
             records.origins,
-        ).take(np.sort(grouped(records.keys).last_places()))
+        ).take(groups.last_places()[groups.in_turn()])
         if rows.is_cached and last.values.has_nulls():
             keys = last.keys.encoded(key_serde)
             # If an earlier run of the batch has deleted the row, this tombstone is a change of its
