@@ -1,8 +1,10 @@
 """Whole columns of keys go to the partitions that each key goes to on its own."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.errors import PenstockError
 from penstock.model.columns.partitioning import murmur2_all, partitions_for
 from penstock.model.partitioning import murmur2, partition_for
 
@@ -27,3 +29,10 @@ def test_ends_that_belong_to_no_key_do_not_count(keys: list[bytes], partitions: 
     """The start of a window is behind its key."""
     found = partitions_for([key + b"8 bytes." for key in keys], partitions, without=8).tolist()
     assert found == [partition_for(key, partitions) for key in keys]
+
+
+def test_a_topic_has_at_least_one_partition() -> None:
+    """As for a single key, anything else is an error."""
+    assert partitions_for([b"k"], 1).tolist() == [0]
+    with pytest.raises(PenstockError):
+        partitions_for([b"k"], 0)

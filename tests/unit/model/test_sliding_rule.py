@@ -46,4 +46,5 @@ def test_windows_that_closed_since_the_last_time_are_emitted_once() -> None:
     """A window that ends at the close time is open; the next time begins with it."""
     assert RULE.closed_starts(50, None) == range(40)
     assert RULE.closed_starts(55, 50) == range(40, 45)
+    assert RULE.closed_starts(15, 5) == range(5)
     assert not RULE.closed_starts(10, None)

@@ -24,7 +24,7 @@ class StreamJoinRule:
     left_open_ms: int
     right_open_ms: int
     retention_ms: int
-    is_outer: bool = False
+    is_outer: bool
 
     @staticmethod
     def of(windows: JoinWindows, *, is_left: bool = True, is_outer: bool = False) -> StreamJoinRule:

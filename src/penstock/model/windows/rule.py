@@ -27,7 +27,7 @@ class WindowRule:
 
     size_ms: int
     advance_ms: int
-    grace_ms: int = 0
+    grace_ms: int
     origin_ms: int = 0
 
     def starts(self, timestamp: int) -> range:

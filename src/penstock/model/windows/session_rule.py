@@ -20,7 +20,7 @@ class SessionRule:
     """
 
     gap_ms: int
-    grace_ms: int = 0
+    grace_ms: int
 
     def close_time(self, stream_time: int) -> int:
         """Return the time before which sessions that ended are closed."""

@@ -20,7 +20,7 @@ class SlidingRule:
     """
 
     difference_ms: int
-    grace_ms: int = 0
+    grace_ms: int
 
     def close_time(self, stream_time: int) -> int:
         """Return the time before which windows that ended are closed."""

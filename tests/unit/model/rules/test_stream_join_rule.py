@@ -15,6 +15,9 @@ def test_bounds_are_exchanged_for_the_right_side() -> None:
     assert LEFT.partners(50) == (40, 53)
     assert RIGHT.partners(50) == (47, 60)
     assert LEFT.partners(5) == (0, 8)
+    earlier = StreamJoinRule.of(JoinWindows(before_ms=10, after_ms=-3))
+    assert earlier.partners(2) == (0, 0)
+    assert earlier == StreamJoinRule.of(JoinWindows(10, -3), is_left=True, is_outer=False)
 
 
 def test_result_has_the_later_timestamp() -> None:
