@@ -73,3 +73,13 @@ def test_null_values_are_dropped_and_null_keys_only_where_they_must(driver: Driv
     driver.start(joined("left_join"))
     driver.pipe("left", "key | value\nnull | L")
     assert driver.read("out") == rows("key | value\nnull | L+None")
+
+
+def test_record_that_is_too_late_for_its_store_is_counted(driver: Driver) -> None:
+    """It may still find partners, but no later record will find it."""
+    driver.start(joined())
+    driver.pipe("left", "key | value | time\nann | L | 10:00")
+    driver.pipe("right", "key | value | time\nann | old | 9:55\nann | older | 0:10")
+    driver.pipe("left", "key | value | time\nann | oldest | 0:05")
+    assert driver.read("out") == rows("key | value\nann | L+old")
+    assert driver.dropped() == {"expired-window": 2}

@@ -63,7 +63,6 @@ class TaskStores:
         cache: RecordCache | None = None,
     ) -> None:
         self.context = RecordContext(0, -1, -1, None)
-        self.expired: list[str] = []
         if cache is None:
             cache = open_cache(settings)
         self._environment = StoreEnvironment(
@@ -72,7 +71,6 @@ class TaskStores:
             engine=engine,
             changelog=changelog,
             cache=cache,
-            expired=self.expired.append,
             changelog_topic=settings.changelog_topic,
             configs=settings.configs,
         )
@@ -96,6 +94,10 @@ class TaskStores:
         """Let rows with a time to live expire by these clocks."""
         self._environment.stream_time = stream_time
         self._environment.wall_clock = wall_clock
+
+    def report_expired(self, expired: Callable[[str], None]) -> None:
+        """Call ``expired`` with a store's name for each record that is too old for the store."""
+        self._environment.expired = expired
 
     def flush(self) -> None:
         for store in self._own.values():
