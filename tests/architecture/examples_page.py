@@ -1,5 +1,6 @@
 """Write the gallery of examples: ``python -m tests.architecture.examples_page``."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,9 @@ Each folder of `examples` has a small program or a script of SQL, sample data, a
 `tests/examples`. `--demo` starts a private broker, writes the sample data to it, runs the program
 on Spark until there is nothing left to do, and prints what it wrote. Without `--demo` a program
 runs on the records of your own cluster: `--bootstrap kafka:9092`.
+
+The examples are in the source repository, not in the installed package: run the commands in a
+checkout. `penstock init` makes a program to start from anywhere.
 
 The pictures are drawn from the programs: a panel for each sub-topology, sources green, sinks
 orange, nodes with state violet. `make docs` draws them.
@@ -96,9 +100,15 @@ def _family(title: str, names: tuple[str, ...], found: Mapping[str, Path]) -> st
 def _example(file: Path) -> str:
     heading, what, *_ = (file.parent / "README.md").read_text(encoding="utf-8").split("\n\n")
     place = file.relative_to(ROOT).as_posix()
-    images = "\n".join(f"![{name}](images/{name}.svg)" for name in topologies(file))
     title = heading.removeprefix("# ")
+    images = "\n".join(f"![{_alt(title, name)}](images/{name}.svg)" for name in topologies(file))
     return f"\n### {title}\n\n{what}\n\n```sh\npenstock run {place} --demo\n```\n\n{images}\n"
+
+
+def _alt(title: str, name: str) -> str:
+    """Return what the picture shows, for readers who do not see it."""
+    query = re.search("_(c[st]as_.*|insertquery_.*)", name)
+    return f"Topology of {title}" + (f", query {query[1].upper()}" if query else "")
 
 
 def write() -> None:
