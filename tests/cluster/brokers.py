@@ -11,7 +11,8 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field
 
 from penstock.kafka.broker_folder import HOST, BrokerFolder, free_port, is_free
-from penstock.kafka.broker_process import JAVA_OPTIONS, java_command, wait_until_ready
+from penstock.kafka.broker_process import java_command, wait_until_ready
+from penstock.kafka.class_archive import JAVA_OPTIONS
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.installation import ensure_installed
 from tests.cluster.hosts import Host, Nest, end

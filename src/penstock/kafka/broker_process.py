@@ -17,16 +17,13 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.kafka.broker_folder import BrokerFolder
 from penstock.kafka.broker_listener import HOST
+from penstock.kafka.class_archive import JAVA_OPTIONS, class_options
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
 from penstock.kafka.processes import watchdog
 
 _START_TIMEOUT_S = 90.0
-
-JAVA_OPTIONS = (
-    "-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-XX:-UsePerfData",
-)  # fmt: skip
 
 
 class ProcessFolder(Protocol):
@@ -44,10 +41,9 @@ class ProcessFolder(Protocol):
 
 def java_command(java: Java, distribution: Distribution, folder: BrokerFolder) -> list[str]:
     """Return the command line of the broker that ``folder`` was prepared for."""
-    archive = distribution.class_archive(java)
-    quick = [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if _is_usable(archive) else []
     return [
-        str(java.executable), *JAVA_OPTIONS, *quick, "-Djava.awt.headless=true",
+        str(java.executable), *JAVA_OPTIONS, *class_options(java, distribution, folder),
+        "-Djava.awt.headless=true",
         f"-Djava.io.tmpdir={folder.root / 'tmp'}",
         "-Dorg.slf4j.simpleLogger.showDateTime=true",
         "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSS",
@@ -169,10 +165,6 @@ def _check_time(deadline: float, folder: BrokerFolder) -> None:
         f" the end of {str(folder.log)!r}:\n{folder.log_tail()}",
         fix="look for a machine that is out of memory or processors, then start again",
     )
-
-
-def _is_usable(archive: Path) -> bool:
-    return archive.is_file() and archive.stat().st_size > 0
 
 
 #: The watchdogs that this process has started.

@@ -18,9 +18,12 @@ from penstock.kafka.broker_process import (
     launch_detached,
     wait_until_ready,
 )
+from penstock.kafka.class_archive import archive_listed_classes
+from penstock.kafka.distribution import installed
 from penstock.kafka.download.jar_download import Progress
-from penstock.kafka.errors import BrokerError
+from penstock.kafka.errors import BrokerError, JavaError
 from penstock.kafka.installation import ensure_installed
+from penstock.kafka.java import find_java
 
 #: Where a project keeps its broker, below the project's folder.
 PROJECT_BROKER = Path(".penstock") / "broker"
@@ -110,6 +113,7 @@ def stop(folder: Path) -> bool:
     for kind, patience_s in ((signal.SIGTERM, _STOP_TIMEOUT_S), (signal.SIGKILL, 5.0)):
         if _signal(broker, kind) and _has_ended(broker, patience_s):
             broker.pid_file.unlink(missing_ok=True)
+            _archive_classes(broker)
             return True
     raise BrokerError(
         "broker-stuck",
@@ -122,6 +126,14 @@ def remove(folder: Path) -> None:
     """Delete a broker's folder with all data; the broker must not run."""
     os.close(BrokerFolder(folder.absolute()).lock())
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _archive_classes(broker: BrokerFolder) -> None:
+    # A broker stops as well if Java or Kafka have been removed meanwhile.
+    with suppress(JavaError):
+        distribution = installed()
+        if distribution is not None:
+            archive_listed_classes(find_java(), distribution, broker)
 
 
 def _signal(broker: BrokerFolder, kind: signal.Signals) -> bool:

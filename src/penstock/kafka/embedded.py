@@ -10,8 +10,9 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -23,6 +24,7 @@ from penstock.kafka.broker_process import (
     launch_owned,
     wait_until_ready,
 )
+from penstock.kafka.class_archive import archive_listed_classes
 from penstock.kafka.download.jar_download import Progress
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.installation import ensure_installed
@@ -63,6 +65,7 @@ class EmbeddedBroker:
         self._progress = progress
         self._folder: BrokerFolder | None = None
         self._watchdog: subprocess.Popen[bytes] | None = None
+        self._archive_classes: Callable[[], None] | None = None
         self._owner = os.getpid()
 
     @property
@@ -124,6 +127,7 @@ class EmbeddedBroker:
         java, distribution = ensure_installed(self._progress)
         folder = self._folder or BrokerFolder(self._data_dir or _scratch_folder())
         self._folder = folder
+        self._archive_classes = partial(archive_listed_classes, java, distribution, folder)
         lock = folder.lock()
         try:
             for left in reversed(range(_TRIES)):
@@ -154,7 +158,10 @@ class EmbeddedBroker:
         if self._owner != os.getpid():
             # A forked child has a copy of this object, but the broker belongs to its parent.
             return
+        was_running = self.is_running
         self._leave()
+        if was_running and self._archive_classes is not None:
+            self._archive_classes()
         self._forget()
 
     def kill(self) -> None:

@@ -1,4 +1,4 @@
-"""Installs what a broker needs: Java, Kafka's files, and the archive for quick starts."""
+"""Installs what a broker needs: Java and Kafka's files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from penstock.kafka.class_archive import ensure_class_archive
 from penstock.kafka.distribution import (
     KAFKA_VERSION,
     Distribution,
@@ -30,9 +29,7 @@ def ensure_installed(progress: Progress | None = None) -> tuple[Java, Distributi
     """
     java = find_java()
     with reporting(progress, f"Kafka {KAFKA_VERSION}") as report:
-        distribution = ensure_distribution(java, report)
-        ensure_class_archive(java, distribution, report)
-    return java, distribution
+        return java, ensure_distribution(java, report)
 
 
 @contextmanager

@@ -111,7 +111,6 @@ def test_what_is_downloaded_is_said_once_where_there_is_no_terminal(
     """Size and folder: a log should say why nothing happens for a while."""
     monkeypatch.setattr(installation, "find_java", lambda: None)
     monkeypatch.setattr(installation, "ensure_distribution", lambda java, report: report("half"))
-    monkeypatch.setattr(installation, "ensure_class_archive", lambda *given: None)
     installation.ensure_installed()
     said = capsys.readouterr().err
     assert said == f"Kafka {KAFKA_VERSION}, 45 MB, is downloaded once into {cache_folder()}\n"

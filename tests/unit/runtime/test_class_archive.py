@@ -35,6 +35,14 @@ def test_the_second_start_records_and_the_third_uses_it(archive: ClassArchive) -
     assert not fresh.exists()
 
 
+def test_first_start_records_if_more_are_expected(archive: ClassArchive) -> None:
+    """As in a demo. It changes nothing once there is a note."""
+    archive.expect_more_starts()
+    assert recorded(archive.options()).parent == archive.folder
+    archive.expect_more_starts()
+    assert [bool(archive.options()) for _ in range(3)] == [True, True, False]
+
+
 def test_what_is_still_being_written_is_left_alone(archive: ClassArchive) -> None:
     """The JVM writes the first bytes last."""
     archive.options()

@@ -34,6 +34,7 @@ from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.clients import new_producer
 from penstock.kafka.distribution import download_note, installed
 from penstock.kafka.embedded import EmbeddedBroker
+from penstock.kafka.java import find_java
 from penstock.topology.topology import Topology
 
 TEXT = Path(__file__).with_name("demo_text.txt")
@@ -142,6 +143,8 @@ def _bring_up(
     def start_spark() -> None:
         # pyspark is imported only by the commands that use it, and only when they run.
         session = importlib.import_module("penstock.runtime.spark.driver.session")
+        archive = importlib.import_module("penstock.runtime.spark.driver.class_archive")
+        archive.expect_more_starts(find_java())
         with log.taking_stderr():
             session.spark_session(StreamsConfig(config))
 

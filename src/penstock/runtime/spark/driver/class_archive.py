@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -30,16 +31,30 @@ _SILENT = "-Xlog:cds*=off"
 
 
 def archive_options(java: Java) -> list[str]:
-    """What to tell the JVM of Spark's driver; nothing where the cache folder cannot be used."""
-    jars = Path(pyspark.__file__).parent / "jars"
+    """Return options for the JVM of Spark's driver; none if the cache folder cannot be used."""
     try:
-        facts = f"{java.home}|{java.version}|{jars}|{jars.stat().st_mtime_ns}"
-        digest = sha256(facts.encode()).hexdigest()[:12]
-        name = f"spark-{pyspark.__version__}-java-{java.version}-{digest}"
-        return ClassArchive(cache_folder() / "classes", name).options()
+        return _archive_of(java).options()
     except (OSError, ValueError) as error:
         log.debug("no archive of Spark's classes: %s", error)
         return []
+
+
+def expect_more_starts(java: Java) -> None:
+    """Let the next start record, even if it is the first one.
+
+    A demo calls this: a user who has seen it starts other programs next. The JVM writes the archive
+    after the program has ended, so the demo itself takes no longer.
+    """
+    with suppress(OSError):
+        _archive_of(java).expect_more_starts()
+
+
+def _archive_of(java: Java) -> ClassArchive:
+    jars = Path(pyspark.__file__).parent / "jars"
+    facts = f"{java.home}|{java.version}|{jars}|{jars.stat().st_mtime_ns}"
+    digest = sha256(facts.encode()).hexdigest()[:12]
+    name = f"spark-{pyspark.__version__}-java-{java.version}-{digest}"
+    return ClassArchive(cache_folder() / "classes", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +93,12 @@ class ClassArchive:
         fresh = self.folder / f"{self.name}.{os.getpid()}.new"
         fresh.unlink(missing_ok=True)
         return [f'"-XX:ArchiveClassesAtExit={fresh}"', _SILENT]
+
+    def expect_more_starts(self) -> None:
+        """Leave the note of a first start, unless it is there."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self._note.exists():
+            self._note.write_text("0", encoding="ascii")
 
     def _adopt(self) -> None:
         """Takes what a JVM has finished; nobody was there any more when it did."""
