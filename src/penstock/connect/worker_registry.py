@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +14,12 @@ from penstock.connect.worker import installed, wait_until_ready, worker_command
 from penstock.connect.worker_config import worker_properties
 from penstock.connect.worker_folder import WorkerFolder
 from penstock.kafka.broker_folder import choose_port
-from penstock.kafka.broker_process import launch_detached
 from penstock.kafka.download.jar_download import Progress
+from penstock.kafka.processes.detached import end_detached, find_above, start_detached
 
 #: Where a project keeps its worker, below the project's folder.
 PROJECT_WORKER = Path(".penstock") / "connect"
 
-_STOP_TIMEOUT_S = 30.0
 _ANSWER_S = 3.0
 
 
@@ -40,11 +36,8 @@ class WorkerStatus:
 
 def find_project_worker(start: Path | None = None) -> WorkerFolder | None:
     """Find the worker's folder of the project, in this folder or the nearest one above."""
-    here = (start or Path.cwd()).absolute()
-    for folder in (here, *here.parents):
-        if (folder / PROJECT_WORKER / "worker.properties").is_file():
-            return WorkerFolder(folder / PROJECT_WORKER)
-    return None
+    found = find_above(PROJECT_WORKER / "worker.properties", start)
+    return None if found is None else WorkerFolder(found)
 
 
 def running_project_worker() -> str | None:
@@ -88,17 +81,10 @@ def start(
             cluster, service_id, port=port, plugins=folders, given=properties
         )
         worker.prepare(port, settings)
-        process = launch_detached(worker_command(java, distribution, worker), worker, lock)
-        try:
-            wait_until_ready(process, worker)
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
+        command = worker_command(java, distribution, worker)
+        start_detached(command, worker, lock, lambda process: wait_until_ready(process, worker))
     finally:
         os.close(lock)
-    # The worker outlives this process. Without this line, Python warns that it still runs.
-    process.returncode = 0
     return status(folder)
 
 
@@ -111,24 +97,10 @@ def stop(folder: Path) -> bool:
     worker = WorkerFolder(folder.absolute())
     if not worker.is_in_use():
         return False
-    for kind, patience_s in ((signal.SIGTERM, _STOP_TIMEOUT_S), (signal.SIGKILL, 5.0)):
-        if worker.pid is not None:
-            with suppress(ProcessLookupError):
-                os.kill(worker.pid, kind)
-        if _has_ended(worker, patience_s):
-            worker.pid_file.unlink(missing_ok=True)
-            return True
+    if end_detached(worker):
+        return True
     raise ConnectError(
         "connect-stuck",
         f"the Connect worker in {str(worker.root)!r} (pid {worker.pid}) does not end",
         fix=f"end the process that holds {str(worker.root / 'lock')!r} by hand",
     )
-
-
-def _has_ended(worker: WorkerFolder, patience_s: float) -> bool:
-    deadline = time.monotonic() + patience_s
-    while worker.is_in_use():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True

@@ -1,8 +1,7 @@
 """The folder of one broker: its files, its lock, and what a start needs in it.
 
-``data/`` is Kafka's storage and ``broker.log`` its log. ``port`` and ``internal-port`` are the
-ports for clients and for the broker itself. ``pid`` is its process id. The broker holds ``lock`` as
-long as it lives.
+``data/`` is Kafka's storage and ``broker.log`` its log. ``internal-port`` is the port for the
+broker itself. The rest is in the folder of every process.
 """
 
 from __future__ import annotations
@@ -25,13 +24,12 @@ from penstock.kafka.broker_listener import (
 )
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
-from penstock.kafka.processes.process_files import is_locked, locked, number_in, tail_of
+from penstock.kafka.processes.process_files import number_in
+from penstock.kafka.processes.process_folder import ProcessFolder
 
 # Below the range of ports for outgoing connections. Otherwise a client that tries to reach a broker
 # that is down could get the broker's port for its own end, and connect to itself.
 _PORTS = range(20_000, 30_000)
-
-_LOG_LIMIT_BYTES = 10_000_000
 
 _PROPERTIES = {
     "process.roles": "broker,controller",
@@ -68,10 +66,8 @@ _PROPERTIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerFolder:
-    """The files of one broker. ``root`` is absolute. A broker starts only with the lock."""
-
-    root: Path
+class BrokerFolder(ProcessFolder):
+    """The files of one broker."""
 
     @property
     def data(self) -> Path:
@@ -86,21 +82,9 @@ class BrokerFolder:
         return self.root / "server.properties"
 
     @property
-    def pid_file(self) -> Path:
-        return self.root / "pid"
-
-    @property
-    def port(self) -> int | None:
-        return number_in(self.root / "port")
-
-    @property
     def internal_port(self) -> int | None:
         """Return the port for plain connections: the only one, unless clients have their own."""
         return number_in(self.root / "internal-port") or self.port
-
-    @property
-    def pid(self) -> int | None:
-        return number_in(self.pid_file)
 
     @property
     def cluster_id(self) -> str | None:
@@ -110,28 +94,13 @@ class BrokerFolder:
                     return line.removeprefix("cluster.id=")
         return None
 
-    def is_in_use(self) -> bool:
-        """Return whether a broker runs, starts or stops in this folder.
-
-        This asks for the lock: a process id in a file may belong to another process by now.
-        """
-        return is_locked(self.root)
-
-    def lock(self) -> int:
-        """Lock the folder, and return the open file, which the broker inherits.
-
-        Raises:
-            BrokerError: ``broker-folder-in-use``.
-        """
-        lock = locked(self.root)
-        if lock is None:
-            raise BrokerError(
-                "broker-folder-in-use",
-                f"a broker already runs in {str(self.root)!r} (pid {self.pid}, port {self.port})",
-                fix=f"use it with --bootstrap {HOST}:{self.port}, stop it with"
-                " penstock broker stop, or give another folder",
-            )
-        return lock
+    def in_use_error(self) -> BrokerError:
+        return BrokerError(
+            "broker-folder-in-use",
+            f"a broker already runs in {str(self.root)!r} (pid {self.pid}, port {self.port})",
+            fix=f"use it with --bootstrap {HOST}:{self.port}, stop it with"
+            " penstock broker stop, or give another folder",
+        )
 
     def prepare(
         self,
@@ -141,13 +110,9 @@ class BrokerFolder:
         listener: ClientListener | None = None,
     ) -> None:
         """Format new storage and write the files of this start. The folder must be locked."""
-        self.pid_file.unlink(missing_ok=True)
-        if self.log.is_file() and self.log.stat().st_size > _LOG_LIMIT_BYTES:
-            self.log.replace(self.root / "broker.log.1")
+        self.clear_last_start(port)
         if self.cluster_id is None:
             self._format(distribution)
-        # Compression libraries are unpacked here. In /tmp they would remain after a kill.
-        (self.root / "tmp").mkdir(exist_ok=True)
         controller, internal = free_ports(2, besides=port)
         if listener is None:
             internal = port
@@ -162,12 +127,7 @@ class BrokerFolder:
         }
         lines = "".join(f"{name}={escaped(value)}\n" for name, value in properties.items())
         self.properties.write_text(lines, encoding="utf-8")
-        (self.root / "port").write_text(str(port), encoding="utf-8")
         (self.root / "internal-port").write_text(str(internal), encoding="utf-8")
-
-    def log_tail(self, lines: int = 15) -> str:
-        """Return the end of the broker's log, indented for an error message."""
-        return tail_of(self.log, lines)
 
     def _format(self, distribution: Distribution) -> None:
         shutil.rmtree(self.data, ignore_errors=True)

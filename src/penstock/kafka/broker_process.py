@@ -10,7 +10,6 @@ import time
 import weakref
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -22,21 +21,9 @@ from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
 from penstock.kafka.processes import watchdog
+from penstock.kafka.processes.process_folder import ProcessFolder
 
 _START_TIMEOUT_S = 90.0
-
-
-class ProcessFolder(Protocol):
-    """The folder of a Java process that Penstock starts: a broker's, or a Connect worker's."""
-
-    @property
-    def root(self) -> Path: ...
-
-    @property
-    def log(self) -> Path: ...
-
-    @property
-    def pid_file(self) -> Path: ...
 
 
 def java_command(java: Java, distribution: Distribution, folder: BrokerFolder) -> list[str]:

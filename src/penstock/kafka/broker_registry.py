@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +12,6 @@ from penstock.kafka.broker_listener import HOST
 from penstock.kafka.broker_process import (
     answers,
     java_command,
-    launch_detached,
     wait_until_ready,
 )
 from penstock.kafka.class_archive import archive_listed_classes
@@ -24,11 +20,10 @@ from penstock.kafka.download.jar_download import Progress
 from penstock.kafka.errors import BrokerError, JavaError
 from penstock.kafka.installation import ensure_installed
 from penstock.kafka.java import find_java
+from penstock.kafka.processes.detached import end_detached, find_above, start_detached
 
 #: Where a project keeps its broker, below the project's folder.
 PROJECT_BROKER = Path(".penstock") / "broker"
-
-_STOP_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +44,8 @@ class BrokerStatus:
 
 def find_project_broker(start: Path | None = None) -> BrokerFolder | None:
     """Find the broker folder of the project, in this folder or the nearest one above."""
-    here = (start or Path.cwd()).absolute()
-    for folder in (here, *here.parents):
-        if (folder / PROJECT_BROKER / "server.properties").is_file():
-            return BrokerFolder(folder / PROJECT_BROKER)
-    return None
+    found = find_above(PROJECT_BROKER / "server.properties", start)
+    return None if found is None else BrokerFolder(found)
 
 
 def running_project_broker() -> str | None:
@@ -87,17 +79,10 @@ def start(
     try:
         java, distribution = ensure_installed(progress)
         broker.prepare(distribution, choose_port(port, broker.port), {})
-        process = launch_detached(java_command(java, distribution, broker), broker, lock)
-        try:
-            wait_until_ready(process, broker)
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
+        command = java_command(java, distribution, broker)
+        start_detached(command, broker, lock, lambda process: wait_until_ready(process, broker))
     finally:
         os.close(lock)
-    # The broker outlives this process. Without this line, Python warns that it still runs.
-    process.returncode = 0
     return status(folder)
 
 
@@ -110,11 +95,9 @@ def stop(folder: Path) -> bool:
     broker = BrokerFolder(folder.absolute())
     if not broker.is_in_use():
         return False
-    for kind, patience_s in ((signal.SIGTERM, _STOP_TIMEOUT_S), (signal.SIGKILL, 5.0)):
-        if _signal(broker, kind) and _has_ended(broker, patience_s):
-            broker.pid_file.unlink(missing_ok=True)
-            _archive_classes(broker)
-            return True
+    if end_detached(broker):
+        _archive_classes(broker)
+        return True
     raise BrokerError(
         "broker-stuck",
         f"the broker in {str(broker.root)!r} (pid {broker.pid}) does not end",
@@ -134,21 +117,3 @@ def _archive_classes(broker: BrokerFolder) -> None:
         distribution = installed()
         if distribution is not None:
             archive_listed_classes(find_java(), distribution, broker)
-
-
-def _signal(broker: BrokerFolder, kind: signal.Signals) -> bool:
-    pid = broker.pid
-    if pid is None:
-        return False
-    with suppress(ProcessLookupError):
-        os.kill(pid, kind)
-    return True
-
-
-def _has_ended(broker: BrokerFolder, patience_s: float) -> bool:
-    deadline = time.monotonic() + patience_s
-    while broker.is_in_use():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
