@@ -108,8 +108,7 @@ def restore(
     settings = merged_settings(config, setting, bootstrap)
     options = needing_sql("penstock.server.options")
     restoring = needing_sql("penstock.server.commands.restore")
-    kafka = {name: value for name, value in settings.items() if not name.startswith("ksql.")}
-    checked = StreamsConfig({APPLICATION_ID.name: "penstock-sql-restore", **kafka})
+    checked = _kafka_config(settings)
     file = backup or options.backup_file(settings, checked)
     if not file.is_file():
         raise InvalidArgumentError(
@@ -130,6 +129,62 @@ def restore(
         print_json({"commands": done.commands, "skipped": list(done.skipped), "file": str(file)})
     else:
         print_done(f"{done.commands} commands restored from {file}")
+        if done.skipped:
+            print_note(f"left out, because they are no commands: offsets {list(done.skipped)}")
+
+
+@app.command("export-ksqldb")
+def export_ksqldb(
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write; else it is printed."),
+    ] = None,
+    backup: Annotated[
+        Path | None,
+        typer.Option(
+            "--backup", metavar="FILE", exists=True, dir_okay=False,
+            help="A backup file of ksqlDB; without it, its command topic is read.",
+        ),
+    ] = None,
+    config: FileOption = None,
+    setting: SettingOption = None,
+    bootstrap: BootstrapOption = None,
+    as_json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Write the statements of a ksqlDB service as a script, to run it with Penstock.
+
+    The service is the one of ksql.service.id. Its topic is only read. What cannot be taken over is
+    a comment at the top of the script, with the reason. Exit 1: there is such a thing.
+    """
+    settings = merged_settings(config, setting, bootstrap)
+    reading = needing_sql("penstock.server.commands.ksqldb")
+    if backup is not None:
+        entries = reading.read_ksqldb_backup(backup)
+    else:
+        service_id = (
+            needing_sql("penstock.server.options").NodeOptions(settings=settings).service_id
+        )
+        topics = needing_sql("penstock.server.reading").KafkaTopics(_kafka_config(settings))
+        entries = reading.read_ksqldb_topic(topics, service_id)
+    script = reading.as_script(entries)
+    if output is not None:
+        output.write_text(script.text, encoding="utf-8")
+    if as_json:
+        print_json(
+            {"statements": script.statements, "notes": list(script.notes), "script": script.text}
+        )
+    elif output is None:
+        typer.echo(script.text, nl=False)
+    else:
+        print_done(f"{script.statements} statements written to {output}")
+        for note in script.notes:
+            print_note(f"not taken over: {note}")
+    raise typer.Exit(1 if script.notes else 0)
+
+
+def _kafka_config(settings: dict[str, Any]) -> StreamsConfig:
+    kafka = {name: value for name, value in settings.items() if not name.startswith("ksql.")}
+    return StreamsConfig({APPLICATION_ID.name: "penstock-sql-restore", **kafka})
 
 
 def merged_settings(

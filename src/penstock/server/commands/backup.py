@@ -100,13 +100,13 @@ def read_backup(file: Path) -> Iterator[Entry]:
     for line in file.read_bytes().split(b"\n")[:-1]:
         try:
             data = orjson.loads(line)
-        except ValueError:
+            yield Entry(int(data["offset"]), _bytes(data["key"]), _bytes(data["value"]))
+        except (ValueError, TypeError, KeyError):
             raise StreamsError(
                 "bad-backup",
-                f"{str(file)!r} has a line that is not JSON: {line[:80]!r}",
+                f"{str(file)!r} has a line that is no command: {line[:80]!r}",
                 fix="repair or delete the line, or use the backup of another node",
             ) from None
-        yield Entry(int(data["offset"]), _bytes(data["key"]), _bytes(data["value"]))
 
 
 def _text(value: bytes | None) -> str | None:

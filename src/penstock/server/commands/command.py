@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 import orjson
 
 from penstock.errors import SerializationError
@@ -58,8 +59,10 @@ class Command:
         if not isinstance(data, dict):
             raise _bad("it is not a JSON object")
         version = data.get("version")
-        if not isinstance(version, int):
-            raise _bad("it has no version")
+        if "checksum" not in data and {"statement", "streamsProperties"} <= data.keys():
+            raise _of_ksqldb(version)
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise _bad(f"its version is {version!r}")
         if version > VERSION:
             raise SerializationError(
                 "newer-command",
@@ -68,10 +71,17 @@ class Command:
             )
         if data.pop("checksum", None) != _checksum(data):
             raise _bad("its checksum does not fit")
+        unknown = data.keys() - _FIELDS
+        if unknown:
+            # A field that nobody knows may change what the command means.
+            raise _bad(f"it has unknown fields: {', '.join(sorted(unknown))}")
         try:
-            return replace(Command(id="", statement=""), **data)
-        except TypeError as error:
+            return msgspec.convert(data, Command)
+        except msgspec.ValidationError as error:
             raise _bad(str(error)) from None
+
+
+_FIELDS = frozenset(field.name for field in fields(Command))
 
 
 def _checksum(data: Mapping[str, Any]) -> str:
@@ -84,4 +94,13 @@ def _bad(why: str) -> SerializationError:
         "bad-command",
         f"a record of the command topic is not a command: {why}",
         fix="find out who writes to the topic; then run: penstock server restore-commands",
+    )
+
+
+def _of_ksqldb(version: Any) -> SerializationError:
+    return SerializationError(
+        "bad-command",
+        f"a record of the command topic is one of ksqlDB (version {version}), not of Penstock",
+        fix="run: penstock server export-ksqldb, to make a script of ksqlDB's commands; then run:"
+        " penstock server restore-commands",
     )

@@ -23,12 +23,19 @@ class Restored:
 
 
 def readable(file: Path) -> tuple[list[Entry], tuple[int, ...]]:
-    """Return the commands of a copy, and the offsets of those that cannot be read."""
+    """Return the commands of a copy, and the offsets of those that cannot be read.
+
+    Raises:
+        SerializationError: ``newer-command``: only a newer server can read it.
+    """
     good, bad = [], []
     for entry in read_backup(file):
         try:
             Command.of(entry.value)
-        except SerializationError:
+        except SerializationError as error:
+            if error.code == "newer-command":
+                # It is whole. Without it, a newer server would have lost what it says.
+                raise error.located(f"{file}, offset {entry.offset}") from None
             bad.append(entry.offset)
         else:
             good.append(entry)

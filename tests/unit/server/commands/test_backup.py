@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import orjson
 import pytest
 
-from penstock.errors import ConfigError, StreamsError
+from penstock.errors import ConfigError, SerializationError, StreamsError
 from penstock.server.commands.backup import CommandBackup, read_backup
 from penstock.server.commands.log import Entry
 from penstock.server.commands.restore import readable
@@ -90,6 +91,30 @@ def test_restoring_leaves_out_what_is_no_command(tmp_path: Path) -> None:
     good, bad = readable(file)
     assert [entry.offset for entry in good] == [0]
     assert bad == (2,)
+
+
+def test_restoring_does_not_lose_what_a_newer_server_wrote(tmp_path: Path) -> None:
+    """Such a command is whole; only this server cannot read it."""
+    file = tmp_path / "commands.jsonl"
+    newer = orjson.dumps(orjson.loads(COMMAND.to_bytes()) | {"version": 1_000})
+    backup = CommandBackup(file)
+    backup.check(Entry(0, b"id", COMMAND.to_bytes()))
+    backup.check(Entry(2, b"id", newer))
+    backup.close()
+    with pytest.raises(SerializationError) as refused:
+        readable(file)
+    assert refused.value.code == "newer-command"
+    assert "offset 2" in str(refused.value)
+
+
+@pytest.mark.parametrize("line", [b"{}", b"[]", b'{"offset": "x", "key": null, "value": null}'])
+def test_line_that_is_no_entry_is_told(tmp_path: Path, line: bytes) -> None:
+    """A file that somebody edited does not end in a traceback."""
+    file = tmp_path / "commands.jsonl"
+    file.write_bytes(line + b"\n")
+    with pytest.raises(StreamsError) as found:
+        list(read_backup(file))
+    assert found.value.code == "bad-backup"
 
 
 def test_two_servers_do_not_share_a_file(tmp_path: Path) -> None:

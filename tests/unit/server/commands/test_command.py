@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from penstock.errors import SerializationError
-from penstock.server.commands.command import VERSION, Command
+from penstock.server.commands.command import VERSION, Command, _checksum
 from penstock.server.commands.ids import command_id_of
 from penstock.server.commands.status import CommandStatus, CommandStatuses
 from penstock.sql.syntax.parser import parse_statement
@@ -43,6 +43,9 @@ def changed(**values: object) -> bytes:
         (changed(statement="DROP STREAM clicks;"), "bad-command"),
         (changed(checksum="0"), "bad-command"),
         (changed(version=VERSION + 1), "newer-command"),
+        (changed(version=0), "bad-command"),
+        (changed(version=True), "bad-command"),
+        (changed(version="1"), "bad-command"),
     ],
 )
 def test_damaged_command_is_refused(value: bytes | None, code: str) -> None:
@@ -50,6 +53,39 @@ def test_damaged_command_is_refused(value: bytes | None, code: str) -> None:
     with pytest.raises(SerializationError) as refused:
         Command.of(value)
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("id", 5),
+        ("statement", None),
+        ("properties", "text"),
+        ("properties", {"a": 1}),
+        ("variables", []),
+        ("topics", {"clicks": "4"}),
+        ("number", "7"),
+        ("token", {}),
+    ],
+)
+def test_field_of_a_wrong_type_is_refused(name: str, wrong: object) -> None:
+    """Also if the checksum fits: otherwise a node would fail in the middle of the command."""
+    data = orjson.loads(COMMAND.to_bytes()) | {name: wrong}
+    del data["checksum"]
+    with pytest.raises(SerializationError) as refused:
+        Command.of(orjson.dumps(data | {"checksum": _checksum(data)}))
+    assert refused.value.code == "bad-command"
+    assert name in refused.value.message
+
+
+def test_command_of_ksqldb_is_refused_by_name() -> None:
+    """Its number of a version means something else, so it is not called a newer one."""
+    record = {"statement": "SHOW STREAMS;", "streamsProperties": {}, "plan": None, "version": 18}
+    with pytest.raises(SerializationError) as refused:
+        Command.of(orjson.dumps(record))
+    assert refused.value.code == "bad-command"
+    assert "ksqlDB" in refused.value.message
+    assert "export-ksqldb" in (refused.value.fix or "")
 
 
 def test_unknown_field_is_refused() -> None:
