@@ -50,6 +50,14 @@ class AsyncRowStream:
         return self._reader.columns
 
     @property
+    def row_key(self) -> tuple[str, ...] | None:
+        """The columns that tell the rows of a table apart; None for a stream.
+
+        It is known if deletions were asked for, and empty if a part of the key is not selected.
+        """
+        return self._reader.row_key
+
+    @property
     def query_id(self) -> str | None:
         """The id of a push query; it can be ended with it from anywhere."""
         return self._reader.query_id

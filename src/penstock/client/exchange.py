@@ -23,6 +23,7 @@ class RowReader:
         self._lines = Lines()
         self.columns: Columns | None = None
         self.query_id: str | None = None
+        self.row_key: tuple[str, ...] | None = None
         self.continuation_token: str | None = None
 
     def feed(self, chunk: bytes) -> list[Row]:
@@ -63,6 +64,9 @@ class RowReader:
         if isinstance(value, list) and columns is not None:
             return columns.row(value)
         if isinstance(value, Mapping):
+            deleted = value.get("tombstone")
+            if isinstance(deleted, list) and columns is not None:
+                return columns.row(deleted, is_deleted=True)
             self._note(value)
             return None
         raise ClientError("bad-answer", f"an answer begins with a row, not with columns: {value}")
@@ -74,6 +78,8 @@ class RowReader:
         if "columnNames" in value:
             self.columns = Columns.of(value["columnNames"], value["columnTypes"])
             self.query_id = value.get("queryId") or None
+            key = value.get("keyColumns")
+            self.row_key = None if key is None else tuple(key)
         if "continuationToken" in value:
             token = value["continuationToken"]
             token = token.get("continuationToken") if isinstance(token, Mapping) else token

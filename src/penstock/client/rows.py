@@ -53,12 +53,12 @@ class Columns(Sequence[Column]):
         """Return the columns that the first line of an answer describes."""
         return Columns(Column(n, column_type(t)) for n, t in zip(names, types, strict=True))
 
-    def row(self, values: list[Any]) -> Row:
+    def row(self, values: list[Any], *, is_deleted: bool = False) -> Row:
         """Return a row from the values of a JSON array."""
         for i, convert in self._converters:
             if values[i] is not None:
                 values[i] = convert(values[i])
-        return Row(self, values)
+        return Row(self, values, is_deleted=is_deleted)
 
     def index(self, name: Any, start: int = 0, stop: int | None = None) -> int:
         """Return the place of a column by its name; a name without quotes may have any case."""
@@ -102,11 +102,14 @@ class Row(tuple[Any, ...]):
     """
 
     columns: Columns
+    #: Whether a table has lost this row; then all columns but those of the key are None.
+    is_deleted: bool
 
-    def __new__(cls, columns: Columns, values: Iterable[Any]) -> Row:
+    def __new__(cls, columns: Columns, values: Iterable[Any], *, is_deleted: bool = False) -> Row:
         """Make a row; it shares its columns with the other rows of the query."""
         row = super().__new__(cls, values)
         row.columns = columns
+        row.is_deleted = is_deleted
         return row
 
     def __getitem__(self, key: Any) -> Any:
@@ -124,10 +127,15 @@ class Row(tuple[Any, ...]):
         return dict(zip(self.columns.names, self, strict=True))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Row, (self.columns, tuple(self))
+        return _row, (self.columns, tuple(self), self.is_deleted)
 
     def __repr__(self) -> str:
         return f"Row({', '.join(f'{n}={v!r}' for n, v in self.as_dict().items())})"
+
+
+def _row(columns: Columns, values: tuple[Any, ...], is_deleted: bool) -> Row:
+    """Make a row again that was pickled."""
+    return Row(columns, values, is_deleted=is_deleted)
 
 
 def converter(type_: SqlType) -> Convert | None:

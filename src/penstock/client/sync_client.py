@@ -157,14 +157,20 @@ class Client:
 
     # Queries
 
-    def stream_query(self, sql: str, properties: Properties | None = None) -> RowStream:
+    def stream_query(
+        self, sql: str, properties: Properties | None = None, *, has_deletions: bool = False
+    ) -> RowStream:
         """Run a push query and return its rows as they arrive.
+
+        With ``has_deletions`` the rows that a table loses come, too: their ``is_deleted`` is true,
+        and only the columns of the key have values. ksqlDB's own server leaves them out.
 
         with client.stream_query("SELECT * FROM orders EMIT CHANGES;") as rows:
             for row in rows:
                 print(row["USR"], row["AMOUNT"])
         """
-        request = wire.query(sql, self._given(properties), self._variables)
+        given = self._given(properties)
+        request = wire.query(sql, given, self._variables, has_deletions=has_deletions)
         return RowStream(self._connection.open(request, is_endless=True), request)
 
     def execute_query(self, sql: str, properties: Properties | None = None) -> QueryResult:

@@ -19,6 +19,7 @@ from penstock.client.errors import ClientError, refusal
 
 JSON_TYPE = "application/vnd.ksql.v1+json"
 DELIMITED_TYPE = "application/vnd.ksqlapi.delimited.v1"
+CHANGES_TYPE = "application/vnd.penstock.changes.v1"
 
 Properties = Mapping[str, Any]
 
@@ -59,10 +60,21 @@ def statements(
     return Request("POST", "/ksql", orjson.dumps(body), statement=sql)
 
 
-def query(sql: str, properties: Properties, variables: Mapping[str, Any]) -> Request:
-    """Return the request that runs one SELECT or PRINT and streams its rows."""
+def query(
+    sql: str,
+    properties: Properties,
+    variables: Mapping[str, Any],
+    *,
+    has_deletions: bool = False,
+) -> Request:
+    """Return the request that runs one SELECT or PRINT and streams its rows.
+
+    With ``has_deletions`` the rows that a table loses are asked for, too. ksqlDB's server has no
+    lines for them, and answers without.
+    """
     body = {"sql": sql, "properties": dict(properties), "sessionVariables": dict(variables)}
-    return Request("POST", "/query-stream", orjson.dumps(body), DELIMITED_TYPE, sql)
+    accept = f"{CHANGES_TYPE}, {DELIMITED_TYPE}" if has_deletions else DELIMITED_TYPE
+    return Request("POST", "/query-stream", orjson.dumps(body), accept, sql)
 
 
 def close_query(query_id: str) -> Request:

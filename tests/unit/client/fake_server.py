@@ -75,7 +75,7 @@ class FakeServer:
         self.answers: dict[str, dict[str, Any]] = {}
         self.authorization: str | None = None
         #: Lines that a push query sends before it goes on for ever.
-        self.push_rows: list[list[Any]] = []
+        self.push_rows: list[Any] = []
         self.does_push_end = False
         #: Whether push queries send nothing at all.
         self.is_silent = False
@@ -232,7 +232,7 @@ class FakeServer:
         names = list(source.columns)
         if found[1] != "*":
             names = [name.strip().upper() for name in found[1].split(",")]
-        header = {
+        header: dict[str, Any] = {
             "queryId": "push-1" if found[6] else None,
             "columnNames": names,
             "columnTypes": [source.columns[name] for name in names],
@@ -244,6 +244,8 @@ class FakeServer:
         rows = [row for row in source.rows if wanted is None or row[0] in wanted]
         lines = [header, *([row[i] for i in places] for row in rows)]
         if found[6]:
+            if source.kind == "TABLE" and "penstock.changes" in request.headers["accept"]:
+                header["keyColumns"] = names[:1]
             return StreamingResponse(self._push([header, *self.push_rows]), media_type=DELIMITED)
         return Response(_lines(lines), media_type=DELIMITED)
 

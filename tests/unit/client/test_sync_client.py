@@ -3,6 +3,7 @@
 Exercises ``sync_connection``, ``sync_queries``, ``sync_inserts`` and ``client.exchange``.
 """
 
+import pickle
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -49,6 +50,21 @@ def test_rows_of_a_pull_query_have_python_values(client: Client) -> None:
     assert result[1] == ("b", None, None, None)
     assert len(result) == 2
     assert result.columns.names == ("ID", "AMOUNT", "PRICE", "AT")
+
+
+def test_deleted_rows_come_if_they_are_asked_for(server: FakeServer, client: Client) -> None:
+    """They have the key and a mark; without asking, the form of ksqlDB is asked for."""
+    server.sources["ORDERS"].kind, server.does_push_end = "TABLE", True
+    server.push_rows = [["x", 1, 1, None], {"tombstone": ["x", None, None, None]}]
+    with client.stream_query("SELECT * FROM ORDERS EMIT CHANGES;", has_deletions=True) as rows:
+        assert rows.row_key == ("ID",)
+        first, second = rows
+    assert (first.is_deleted, second.is_deleted) == (False, True)
+    assert second == ("x", None, None, None)
+    assert pickle.loads(pickle.dumps(second)).is_deleted
+    with client.stream_query("SELECT * FROM ORDERS EMIT CHANGES;") as rows:
+        assert rows.row_key is None
+    assert server.headers[-1]["accept"] == "application/vnd.ksqlapi.delimited.v1"
 
 
 def test_push_query_yields_rows_before_it_ends(server: FakeServer, client: Client) -> None:

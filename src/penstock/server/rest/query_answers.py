@@ -142,7 +142,8 @@ class PushAnswer:
         )
         try:
             await send_start(send, self._form.media, _NO_BUFFER)
-            await send_body(send, self._form.begin(opened.id, self._planned.schema))
+            planned = self._planned
+            await send_body(send, self._form.begin(opened.id, planned.schema, planned.row_key))
             await until_gone(self._write(opened, send), receive)
         finally:
             closing = loop.run_in_executor(services.threads, services.push.close, opened)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import orjson
@@ -16,6 +16,8 @@ from penstock.sql.planner.lowering.context import Row
 
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 V1_PROTOBUF = "application/vnd.ksql.v1+protobuf"
+#: Penstock's own: the lines of ``DELIMITED``, with deleted rows.
+CHANGES = "application/vnd.penstock.changes.v1"
 EVENTS = "text/event-stream"
 
 
@@ -30,7 +32,8 @@ class RowForm(Protocol):
     #: Whether the form has words for the end of a query and for deleted rows.
     has_messages: bool
 
-    def begin(self, query_id: str, schema: str) -> bytes: ...
+    def begin(self, query_id: str, schema: str, key: Sequence[str] | None = None) -> bytes:
+        """Write what stands before the rows; ``key`` names the columns that identify a row."""
 
     def row(self, row: PushRow) -> bytes | None:
         """Write one row; None if the form cannot show it."""
@@ -57,7 +60,7 @@ class V1JsonForm:
         self.media = media
         self._write = row_writer(columns)
 
-    def begin(self, query_id: str, schema: str) -> bytes:
+    def begin(self, query_id: str, schema: str, key: Sequence[str] | None = None) -> bytes:
         return b"[" + orjson.dumps({"header": {"queryId": query_id, "schema": schema}})
 
     def row(self, row: PushRow) -> bytes | None:
@@ -87,17 +90,18 @@ class V1ProtobufForm(V1JsonForm):
     """The same array, with the schema of a message in the header and messages for rows."""
 
     def __init__(self, columns: Sequence[SourceColumn]) -> None:
-        self.media = V1_PROTOBUF
+        super().__init__(columns, V1_PROTOBUF)
         self._schema = protobuf_schema(columns)
         self._write_message = protobuf_writer(columns)
 
-    def begin(self, query_id: str, schema: str) -> bytes:
+    def begin(self, query_id: str, schema: str, key: Sequence[str] | None = None) -> bytes:
         header = {"queryId": query_id, "schema": schema, "protoSchema": self._schema}
         return b"[" + orjson.dumps({"header": header})
 
     def row(self, row: PushRow) -> bytes | None:
         if row.is_deleted:
-            return None
+            # As in ksqlDB: a deletion is JSON also among messages.
+            return super().row(row)
         return _next({"row": {"protobufBytes": self._write_message(row.columns)}})
 
 
@@ -111,7 +115,7 @@ class JsonForm:
         self._columns = columns
         self._write: Callable[[Row], bytes] = row_writer(columns)
 
-    def begin(self, query_id: str, schema: str) -> bytes:
+    def begin(self, query_id: str, schema: str, key: Sequence[str] | None = None) -> bytes:
         return b"[" + _metadata(query_id, self._columns)
 
     def row(self, row: PushRow) -> bytes | None:
@@ -146,7 +150,7 @@ class DelimitedForm:
         self._columns = columns
         self._write: Callable[[Row], bytes] = row_writer(columns)
 
-    def begin(self, query_id: str, schema: str) -> bytes:
+    def begin(self, query_id: str, schema: str, key: Sequence[str] | None = None) -> bytes:
         return _metadata(query_id, self._columns) + b"\n"
 
     def row(self, row: PushRow) -> bytes | None:
@@ -173,6 +177,25 @@ class DelimitedForm:
         return b""
 
 
+class ChangesForm(DelimitedForm):
+    """The same lines, and besides them the key in the header and a line for each deleted row.
+
+    ksqlDB's lines leave deleted rows out. The prompt of Penstock and its Python client ask for
+    this form, so that a row that was deleted goes away there, too.
+    """
+
+    media = CHANGES
+
+    def begin(self, query_id: str, schema: str, key: Sequence[str] | None = None) -> bytes:
+        more = {} if key is None else {"keyColumns": list(key)}
+        return _metadata(query_id, self._columns, more) + b"\n"
+
+    def row(self, row: PushRow) -> bytes | None:
+        if row.is_deleted:
+            return b'{"tombstone":' + self._write(row.columns) + b"}\n"
+        return super().row(row)
+
+
 class EventForm:
     """Server-sent events. The id of an event is the token with which a browser goes on."""
 
@@ -183,7 +206,7 @@ class EventForm:
         self._columns = columns
         self._write: Callable[[Row], bytes] = row_writer(columns)
 
-    def begin(self, query_id: str, schema: str) -> bytes:
+    def begin(self, query_id: str, schema: str, key: Sequence[str] | None = None) -> bytes:
         return _event(b"header", _metadata(query_id, self._columns))
 
     def row(self, row: PushRow) -> bytes | None:
@@ -216,12 +239,15 @@ def _event(kind: bytes, data: bytes) -> bytes:
     return b"event: " + kind + b"\ndata: " + data + b"\n\n"
 
 
-def _metadata(query_id: str, columns: Sequence[SourceColumn]) -> bytes:
+def _metadata(
+    query_id: str, columns: Sequence[SourceColumn], more: Mapping[str, Any] | None = None
+) -> bytes:
     return orjson.dumps(
         {
             "queryId": query_id,
             "columnNames": [column.name for column in columns],
             "columnTypes": [str(column.type) for column in columns],
+            **(more or {}),
         }
     )
 
@@ -249,6 +275,7 @@ _FORMS: dict[str, FormFactory] = {
     "application/vnd.ksql+json": V1JsonForm,
     V1_PROTOBUF: V1ProtobufForm,
     DELIMITED: DelimitedForm,
+    CHANGES: ChangesForm,
     EVENTS: EventForm,
 }
 _STREAM_FORMS: dict[str, FormFactory] = {

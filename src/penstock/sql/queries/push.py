@@ -42,6 +42,23 @@ class PushQuery:
     def columns(self) -> tuple[SourceColumn, ...]:
         return self.plan.columns
 
+    @property
+    def row_key(self) -> tuple[str, ...] | None:
+        """The columns that tell rows of a table apart; None for a stream, which has no key.
+
+        It is empty if the SELECT leaves out a part of the key.
+        """
+        step = self.plan.step
+        if not step.is_table:
+            return None
+        places = key_places(step)
+        if not isinstance(step, ProjectStep) or not set(range(len(step.key_refs))) <= set(places):
+            return ()
+        if step.window is not None and len(step.key_refs) not in places:
+            return ()
+        columns = zip(self.columns, places, strict=True)
+        return tuple(column.name for column, place in columns if place is not None)
+
     def reader(self) -> Callable[[bytes | None], Row]:
         """Return the function from a record's value to a row of SQL values."""
         names = [column.name for column in self.columns]

@@ -85,6 +85,40 @@ def test_rows_of_a_push_query_come_one_by_one_until_the_limit(
     assert not any(line.startswith("z ") for line in lines)
 
 
+TOTALS = [["x", 1], ["y", 2], {"tombstone": ["x", None]}, ["y", 3], ["z", 4]]
+
+
+def test_deleted_row_of_a_table_goes_away(server: FakeServer, desk: Desk) -> None:
+    """Rows change in place: the table that is left has the present rows, and no others."""
+    server.sources["TOTALS"] = Source("TABLE", "TOTALS", ORDERS)
+    server.push_rows, server.does_push_end = TOTALS, True
+    assert desk.session.run("SELECT * FROM TOTALS EMIT CHANGES;")
+    text = desk.text()
+    last = text[text.rindex("╭") :]
+    assert "│ y  │      3 │" in last
+    assert "│ z  │      4 │" in last
+    assert "x" not in last
+    assert "2 rows after 5 changes" in last
+
+
+def test_deleted_rows_are_marked_in_a_pipe(server: FakeServer) -> None:
+    """Lines that are out cannot go away, so a line says it, in ksqlDB's word."""
+    server.sources["TOTALS"] = Source("TABLE", "TOTALS", ORDERS)
+    server.push_rows, server.does_push_end = TOTALS, True
+    for output in ("tabular", "json"):
+        with Desk(server.url, output=output) as desk:
+            desk.screen.console = Console(file=desk.file, highlight=False, width=80)
+            assert desk.session.run("SELECT * FROM TOTALS EMIT CHANGES;")
+            lines = desk.text().splitlines()
+        if output == "tabular":
+            assert [line.split() for line in lines[1:4]] == [
+                ["x", "1"], ["y", "2"], ["x", "<TOMBSTONE>"],
+            ]  # fmt: skip
+        else:
+            assert json.loads(lines[2]) == {"ID": "x", "AMOUNT": None, "@tombstone": True}
+            assert json.loads(lines[3]) == {"ID": "y", "AMOUNT": 3}
+
+
 def test_query_ends_after_its_time(server: FakeServer, desk: Desk) -> None:
     """Nothing of it is left on the server."""
     desk.session.limits = QueryLimits(seconds=0.5)

@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from penstock.cli.sql.prompt.present_rows import PresentRows
 from penstock.cli.sql.prompt.row_table import RowLines, json_row, row_table
 from penstock.cli.sql.prompt.screen import Screen
 from penstock.client.async_client import AsyncClient
@@ -39,6 +41,8 @@ class QueryView:
         self._limits = limits
         self._is_push = is_push
         self._count = 0
+        #: How many rows a table has in the end.
+        self._present: int | None = None
         self._is_stopped = False
 
     def run(
@@ -64,9 +68,11 @@ class QueryView:
             async with (
                 asyncio.timeout(self._limits.seconds),
                 client() as connected,
-                connected.stream_query(sql, properties) as rows,
+                connected.stream_query(sql, properties, has_deletions=self._is_push) as rows,
             ):
-                if self._is_push or self._screen.is_json:
+                if self._is_push and rows.row_key and self._is_live:
+                    await self._follow(rows, PresentRows(rows.row_key))
+                elif self._is_push or self._screen.is_json:
                     await self._stream(rows)
                 else:
                     await self._table(rows)
@@ -98,8 +104,7 @@ class QueryView:
     async def _stream(self, rows: AsyncRowStream) -> None:
         """Print rows as they arrive, with a line below them that says how it goes."""
         lines = RowLines(rows.columns, self._screen.width if self._screen.is_terminal else None)
-        is_live = self._screen.is_terminal and not self._screen.is_json
-        status = _Status(self._screen) if is_live else None
+        status = _Status(self._screen) if self._is_live else None
         if not self._screen.is_json:
             self._screen.print(lines.heading())
         try:
@@ -112,6 +117,34 @@ class QueryView:
             if status is not None:
                 status.close()
 
+    @property
+    def _is_live(self) -> bool:
+        return self._screen.is_terminal and not self._screen.is_json
+
+    async def _follow(self, rows: AsyncRowStream, present: PresentRows) -> None:
+        """Show the present rows of a table; each change is made in place, a deleted row goes."""
+        status = _Status(self._screen)
+        try:
+            async for batch in _batches(_limited(rows, self._limits.rows)):
+                self._count += len(batch)
+                present.take(batch)
+                status.update(self._count, self._present_table(rows, present))
+        finally:
+            status.close()
+            self._screen.print(self._present_table(rows, present))
+            self._present = len(present)
+
+    def _present_table(self, rows: AsyncRowStream, present: PresentRows) -> RenderableType:
+        screen = self._screen
+        # Frame, heading, the line below, and the prompt.
+        room = max(screen.console.height - 7, 1)
+        shown = present.shown(room)
+        table = row_table(
+            rows.columns, shown, screen.width, is_wrapped=False, is_expanded=screen.is_expanded
+        )
+        left = len(present) - len(shown)
+        return Group(table, Text(f"… and {left:,} more rows", style="dim")) if left else table
+
     def _print_rows(self, lines: RowLines, batch: list[Row]) -> None:
         for row in batch if self._screen.is_json else ():
             self._screen.json(json_row(row))
@@ -123,6 +156,9 @@ class QueryView:
         if self._screen.is_json:
             return
         rows = f"{self._count:,} {'row' if self._count == 1 else 'rows'}"
+        if self._present is not None:
+            changes = f"{self._count:,} {'change' if self._count == 1 else 'changes'}"
+            rows = f"{self._present:,} {'row' if self._present == 1 else 'rows'} after {changes}"
         end = ", query ended" if self._is_stopped else ""
         self._screen.note(f"{rows} ({seconds:.3f} s){end}")
 
@@ -169,7 +205,10 @@ async def _batches(rows: AsyncIterator[Row]) -> AsyncIterator[list[Row]]:
 
 
 class _Status:
-    """The line below the rows of a push query: how many, how fast, and how to end it."""
+    """What changes in place: the rows of a table, and below them a line.
+
+    The line says how many rows came, how fast, and how to end the query.
+    """
 
     def __init__(self, screen: Screen) -> None:
         self._begun = time.monotonic()
@@ -177,11 +216,14 @@ class _Status:
         self._live.start()
         self.update(0)
 
-    def update(self, count: int) -> None:
+    def update(self, count: int, above: RenderableType | None = None) -> None:
+        """Show how it goes, below ``above`` if there is something to show there."""
         seconds = time.monotonic() - self._begun
         rate = count / seconds if seconds > 1 else 0.0
-        text = f"● {count:,} rows  {rate:,.1f}/s  {int(seconds)} s  Ctrl-C ends the query"
-        self._live.update(Text(text, style="dim"))
+        what = "rows" if above is None else "changes"
+        text = f"● {count:,} {what}  {rate:,.1f}/s  {int(seconds)} s  Ctrl-C ends the query"
+        line = Text(text, style="dim")
+        self._live.update(line if above is None else Group(above, line))
 
     def close(self) -> None:
         self._live.stop()

@@ -31,6 +31,7 @@ from penstock.model.sql.types import (
 #: A column that is narrower than this is not worth reading: rows are shown one below the other.
 _MIN_WIDTH = 6
 NULL = "null"
+TOMBSTONE = "<TOMBSTONE>"
 
 
 def plain(value: Any) -> Any:
@@ -53,8 +54,9 @@ def plain(value: Any) -> Any:
 
 
 def json_row(row: Row) -> dict[str, Any]:
-    """Return a row as a JSON object."""
-    return {name: plain(value) for name, value in row.as_dict().items()}
+    """Return a row as a JSON object; one that a table has lost has a mark."""
+    found = {name: plain(value) for name, value in row.as_dict().items()}
+    return found | {"@tombstone": True} if row.is_deleted else found
 
 
 def cell_text(value: Any) -> str:
@@ -125,8 +127,15 @@ def expanded(columns: Sequence[Column], cells: Iterable[Sequence[str]]) -> Rende
     return Group(*blocks)
 
 
+def _cells(row: Row) -> list[str]:
+    """Return the cells of a row; a deleted one has ksqlDB's word where it has no value."""
+    if not row.is_deleted:
+        return [cell_text(value) for value in row]
+    return [TOMBSTONE if value is None else cell_text(value) for value in row]
+
+
 def _styled(cell: str) -> Text:
-    return Text(cell, style="dim italic" if cell == NULL else "not bold")
+    return Text(cell, style="dim italic" if cell in (NULL, TOMBSTONE) else "not bold")
 
 
 class RowLines:
@@ -145,7 +154,7 @@ class RowLines:
         return self._line([Text(column.name) for column in self._columns], "bold underline")
 
     def lines(self, rows: Iterable[Row]) -> list[Text]:
-        return [self._line([_styled(cell_text(value)) for value in row]) for row in rows]
+        return [self._line([_styled(cell) for cell in _cells(row)]) for row in rows]
 
     def _line(self, cells: Sequence[Text], style: str = "") -> Text:
         line = Text(no_wrap=True)
