@@ -24,9 +24,7 @@ from penstock.sql.trial import Trial
 
 DELETE_TOPICS = "deleteTopicList"
 #: Errors of a registry or a cluster that does not answer: running the command again may help.
-PASSING = frozenset(
-    {"registry-unavailable", "broker-unreachable", "kafka-not-ready", "kafka-refused"}
-)
+PASSING = frozenset({"registry-unavailable", "broker-unreachable", "kafka-not-ready"})
 _PAUSE_S = 1.0
 _ATTEMPTS = 60
 
@@ -56,8 +54,6 @@ def apply_command(engine: SqlEngine, command: Command) -> CommandEffect:
     trial = _tried(session, command)
     catalog = replace(trial.catalog, properties=base.properties, variables=base.variables)
     statement = parse_statement(command.statement, session.catalog.variables)
-    if isinstance(statement, admin.AlterSystem):
-        catalog.properties = {**base.properties, statement.name: statement.value}
     deleted = tuple(each for each in trial.outgoing if isinstance(each, DeletedTopic))
     message = _message(statement, trial.results[0], base)
     status = CommandStatus("SUCCESS", message, trial.results[0].query_id)

@@ -31,6 +31,7 @@ from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.engine import SqlEngine
+from penstock.sql.setting_names import layered
 from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class Request:
         return Facts(
             session.catalog,
             session.known_functions(),
-            {**self._node.options.settings, **session.catalog.properties},
+            layered(self._node.options.settings, session.settings),
             self._node,
             self._properties,
         )

@@ -38,7 +38,7 @@ from penstock.sql.results import (
     PullResult,
     StatementResult,
 )
-from penstock.sql.setting_names import check_given
+from penstock.sql.setting_names import check_given, layered
 from penstock.sql.statements.connectors import ConnectorStatements
 from penstock.sql.syntax.masking import blotted
 from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
@@ -171,7 +171,7 @@ class SqlEngine:
         """
         made = copy.copy(self)
         made.catalog = self.catalog.copy()
-        made.catalog.properties.update(properties or {})
+        made.catalog.properties = layered(self.catalog.properties, properties or {})
         made.catalog.variables.update({k.upper(): v for k, v in (variables or {}).items()})
         made.outbox, made._local = [], []
         if self._cluster is None:
@@ -285,6 +285,11 @@ class SqlEngine:
             return execution.run(statement, piece.text)
 
     # What there is
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings in force: ALTER SYSTEM goes over those of the engine, SET over both."""
+        return layered(self.config, self.catalog.system, self.catalog.properties)
 
     @property
     def sources(self) -> dict[str, DataSource]:

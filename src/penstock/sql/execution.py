@@ -45,6 +45,7 @@ from penstock.sql.results import (
     PullResult,
     StatementResult,
 )
+from penstock.sql.setting_names import layered
 from penstock.sql.statements.assertions import (
     DEFAULT_TIMEOUT_MS,
     SCHEMA_TIMEOUT,
@@ -87,7 +88,7 @@ class Execution:
 
     @property
     def settings(self) -> dict[str, str]:
-        return {**self.defaults, **self.catalog.properties}
+        return layered(self.defaults, self.catalog.system, self.catalog.properties)
 
     @property
     def functions(self) -> FunctionRegistry:

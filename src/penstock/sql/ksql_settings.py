@@ -5,9 +5,14 @@ Settings of Kafka Streams and of clients are in ``penstock.config`` and ``sql.se
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+#: Names of internal topics add about fifty characters, and Kafka allows 249.
+_LONGEST_ID = 190
+_ILLEGAL = re.compile(r"[^A-Za-z0-9._-]")
 SERVICE_ID = "ksql.service.id"
 FINAL_IDLE = "ksql.emit.final.idle.ms"
 DEFAULT_SERVICE = "default_"
@@ -216,5 +221,18 @@ def has_no_effect(name: str) -> bool:
 
 
 def application_id(settings: Mapping[str, str], query_id: str) -> str:
-    """Return the application id that a query runs under, which its topics begin with."""
-    return f"_confluent-ksql-{settings.get(SERVICE_ID, DEFAULT_SERVICE)}query_{query_id}"
+    """Return the application id that a query runs under, which its topics begin with.
+
+    Names of topics have letters, digits, dots, dashes and underscores, and no more than 249 of
+    them. A name of SQL in backticks may have others: then a digest takes their place.
+
+    >>> application_id({}, "CSAS_BIG_1")
+    '_confluent-ksql-default_query_CSAS_BIG_1'
+    >>> application_id({}, "CSAS_große Käufe_1")
+    '_confluent-ksql-default_query_CSAS_gro_e_K_ufe_1-9dd7ae5c'
+    """
+    found = f"_confluent-ksql-{settings.get(SERVICE_ID, DEFAULT_SERVICE)}query_{query_id}"
+    if len(found) <= _LONGEST_ID and not _ILLEGAL.search(found):
+        return found
+    digest = hashlib.sha256(found.encode()).hexdigest()[:8]
+    return f"{_ILLEGAL.sub('_', found)[:_LONGEST_ID]}-{digest}"

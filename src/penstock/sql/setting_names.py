@@ -5,14 +5,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 
-from penstock.config import APPLICATION_ID, PREFIXES, SETTINGS, StreamsConfig
+from penstock.config import (
+    APPLICATION_ID,
+    BOOTSTRAP_SERVERS,
+    PREFIXES,
+    SETTINGS,
+    StreamsConfig,
+)
 from penstock.errors import ConfigError
 from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.span import Span
 from penstock.sql.ksql_settings import KSQL_NAMES, NUMBERS, is_ksql_setting
 
 STREAMS_PREFIX = "ksql.streams."
-_KSQL_PREFIX = "ksql."
+KSQL_PREFIX = "ksql."
 #: Kafka Streams' settings for its own tests.
 _INTERNAL = "__"
 #: Whether CREATE FUNCTION may run Python. Only who starts the engine can say so.
@@ -43,6 +49,43 @@ CLIENT_SETTINGS = frozenset({
     "socket.connection.setup.timeout.ms", "transaction.timeout.ms", "transactional.id",
     "value.deserializer", "value.serializer",
 })  # fmt: skip
+
+
+def alias_of(name: str) -> str:
+    """Return the other name of a setting of Kafka Streams: with ksqlDB's prefix, or without.
+
+    >>> alias_of("num.stream.threads"), alias_of("ksql.streams.num.stream.threads")
+    ('ksql.streams.num.stream.threads', 'num.stream.threads')
+    """
+    if name.startswith(STREAMS_PREFIX):
+        return name.removeprefix(STREAMS_PREFIX)
+    return STREAMS_PREFIX + name
+
+
+def layered(*layers: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings in force: a later layer wins, under whichever name it has a setting.
+
+    >>> layered({"ksql.streams.acks": "all", "linger.ms": "5"}, {"acks": "1"})
+    {'linger.ms': '5', 'acks': '1'}
+    """
+    found: dict[str, str] = {}
+    for layer in layers:
+        for name in layer:
+            found.pop(alias_of(name), None)
+        found.update(layer)
+    return found
+
+
+def reaches_running_queries(name: str) -> bool:
+    """Tell whether a setting says how a query is run, and not what it means.
+
+    Only such a setting can change for a query that runs. Which format a statement means, for one,
+    is decided when the query is made.
+    """
+    streams_name = name.removeprefix(STREAMS_PREFIX)
+    if streams_name in (APPLICATION_ID.name, BOOTSTRAP_SERVERS.name):
+        return False
+    return streams_name in SETTINGS or streams_name.startswith(PREFIXES)
 
 
 def check_setting(name: str, value: str | None, span: Span | None) -> None:
@@ -104,7 +147,7 @@ def check_given(settings: Mapping[str, str]) -> None:
         AnalysisError: ``unknown-setting`` or ``bad-setting``.
     """
     for name, value in settings.items():
-        if name.startswith(_KSQL_PREFIX):
+        if name.startswith(KSQL_PREFIX):
             check_setting(name, value, None)
 
 

@@ -23,15 +23,14 @@ from penstock.connect.access import URL as CONNECT_URL
 from penstock.connect.worker_registry import running_project_worker
 from penstock.runtime.states import State
 from penstock.sql import SqlEngine
-from penstock.sql.functions.extensions import load_extensions
 from penstock.sql.queries.push import PushQuery
 from penstock.sql.queries.spark_push import RunningPush
 from penstock.sql.queries.spark_queries import SparkQueries
 from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
+from penstock.sql.starting import cluster_settings, new_engine
 from penstock.sql.statements.connectors import asks_connect
 from penstock.testing.sql.script import ScriptTopics
 
-_SQL_PREFIX = "ksql."
 #: How long all queries must be idle. One idle query is not enough, since queries feed each other.
 _IDLE_S = 1.5
 
@@ -53,11 +52,9 @@ def run_script(
         PenstockError: a statement was refused, or a query ended with this error.
     """
     configure_logging(is_verbose=is_verbose)
-    engine = SqlEngine(settings)
-    if extensions is not None:
-        load_extensions(extensions, engine.functions)
+    engine = new_engine(settings, extensions=extensions)
     engine.catalog.variables.update({name.upper(): value for name, value in variables.items()})
-    kafka = {name: value for name, value in settings.items() if not name.startswith(_SQL_PREFIX)}
+    kafka = cluster_settings(settings)
     given = [] if inputs is None else read_records(inputs, "inputs")
     text = read_text(script)
     with ExitStack() as stack:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from penstock.model.secrets import all_shown
 from penstock.server.entities.facts import Facts, Statuses
 from penstock.server.entities.schemas import field_infos
 from penstock.server.security.masking import masked
@@ -84,7 +85,7 @@ def plan_description(
         "sinks": [] if sink is None else [sink.name],
         "topology": str(topology.describe()),
         "executionPlan": _execution_plan(plan),
-        "overriddenProperties": dict(plan.settings),
+        "overriddenProperties": _overridden(plan),
         "ksqlHostQueryStatus": {},
         "queryType": query_type,
         "queryErrors": [],
@@ -92,6 +93,11 @@ def plan_description(
         "consumerGroupId": None,
         "state": None,
     }
+
+
+def _overridden(plan: QueryPlan) -> dict[str, str]:
+    """Return what SET has changed for a query; the server's own settings are not for everyone."""
+    return all_shown({n: value for n, value in plan.settings if n in plan.own_settings})
 
 
 def _execution_plan(plan: QueryPlan) -> str:

@@ -106,9 +106,10 @@ def _means_the_same(old: Catalog, new: Catalog) -> bool:
         return False
     if any(old.sources[name] is not source for name, source in new.sources.items()):
         return False
-    return (old.types, old.functions, old.properties, old.variables) == (
+    return (old.types, old.functions, old.properties, old.system, old.variables) == (
         new.types,
         new.functions,
         new.properties,
+        new.system,
         new.variables,
     )

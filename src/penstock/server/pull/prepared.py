@@ -240,4 +240,4 @@ def _check_enabled(session: SqlEngine, setting: str, problem: str, sql: str) -> 
 
 
 def _is_on(session: SqlEngine, setting: str) -> bool:
-    return session.catalog.setting(setting, session.config, "true").lower() != "false"
+    return session.settings.get(setting, "true").lower() != "false"

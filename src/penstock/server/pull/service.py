@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.kernel.record_queue import RawRecord
 from penstock.runtime.local.outbox import ProducedRecord
-from penstock.server.errors import BusyError, NotReadyError, ServerError
+from penstock.server.errors import BadRequestError, BusyError, NotReadyError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.positions import from_token
 from penstock.server.pull.answering import (
@@ -119,14 +119,14 @@ class PullService:
 
     def freshness(self, properties: Mapping[str, Any], request: Mapping[str, Any]) -> Freshness:
         """Return what a request and the settings say about the age of an answer."""
-        if not properties and not request and not self._has_defaults:
+        engine = self._host.engine
+        if not (properties or request or self._has_defaults or engine.catalog.system):
             return ANY_AGE
-        settings = {**self._host.engine.config, **properties}
+        settings = {**engine.config, **engine.catalog.system, **properties}
         token = request.get(CONSISTENCY)
-        lag = settings.get(MAX_LAG)
         return Freshness(
             from_token(token)[0] if token else None,
-            None if lag is None else int(lag),
+            _lag(settings.get(MAX_LAG)),
             str(settings.get(TOKENS_ENABLED, "false")).lower() == "true",
         )
 
@@ -240,6 +240,20 @@ class PullService:
                         yield record
         finally:
             reader.close()
+
+
+def _lag(given: Any) -> int | None:
+    """Return the offsets that an answer may be behind.
+
+    Raises:
+        BadRequestError: ``bad-setting``.
+    """
+    try:
+        return None if given is None else int(given)
+    except (TypeError, ValueError):
+        raise BadRequestError(
+            "bad-setting", f"{MAX_LAG} is {given!r}, which is not a whole number", fix="send one"
+        ) from None
 
 
 def _is_fresh(replica: TableReplica, fresh: Freshness) -> bool:

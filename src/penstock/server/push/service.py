@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from penstock.server.errors import ServerError
+from penstock.server.errors import BadRequestError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.positions import from_token, to_token
 from penstock.server.push.catch_up import CatchUp
@@ -62,6 +62,14 @@ class PlannedPush:
     def source(self) -> str:
         """The streams and tables that the query reads, for the metrics."""
         return ",".join(sorted({source.name for source in self.query.plan.sources}))
+
+    @property
+    def row_key(self) -> tuple[str, ...] | None:
+        """The columns that tell rows of a table apart; None for a stream.
+
+        It is empty if the SELECT leaves out a part of the key.
+        """
+        return self.query.row_key
 
     @property
     def schema(self) -> str:
@@ -128,7 +136,8 @@ class PushService:
         query = session.query(sql)
         lowering = session.lowering(query.id)
         rows = row_plan(query.plan, lowering)
-        shared = (sql, str(sorted(properties.items())), str(sorted(variables.items())))
+        given = (properties, variables, session.catalog.system)
+        shared = (sql, *(str(sorted(each.items())) for each in given))
         return PlannedPush(
             query,
             rows,
@@ -255,19 +264,27 @@ class PushService:
 
     def _starts(self, planned: PlannedPush, run: PushRun) -> tuple[Positions, Positions | None]:
         """Return where a query begins; nothing means at the present end."""
-        if planned.token is not None:
-            ends, starts = from_token(planned.token)
-            return (starts, ends) if run.has_state and starts else (ends, None)
-        if planned.is_latest:
+        if planned.token is None and planned.is_latest:
             return {}, None
-        return dict.fromkeys(self.topics.places(planned.topics), 0), None
+        beginning = dict.fromkeys(self.topics.places(planned.topics), 0)
+        if planned.token is None:
+            return beginning, None
+        ends, starts = from_token(planned.token)
+        if not {*ends, *starts} <= beginning.keys():
+            raise BadRequestError(
+                "bad-token",
+                "the token belongs to another query: it names topics that this one does not read",
+                fix="hand back a token of the same query, or leave it out",
+            )
+        # A partition that was added since the token was made is new from its beginning on.
+        ends = beginning | ends
+        return (beginning | starts, ends) if run.has_state and starts else (ends, None)
 
 
 def _setting(session: SqlEngine, name: str, default: str) -> str:
     """Return a setting in force, under its own name or with ksqlDB's prefix for streams."""
-    catalog = session.catalog
-    otherwise = catalog.setting(STREAMS_PREFIX + name, session.config, default)
-    return catalog.setting(name, session.config, otherwise)
+    settings = session.settings
+    return settings.get(name, settings.get(STREAMS_PREFIX + name, default))
 
 
 def _new_id(planned: PlannedPush) -> str:

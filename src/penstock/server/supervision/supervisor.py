@@ -214,12 +214,25 @@ class QuerySupervisor:
         self._begin_all(due, catalog)
 
     def _end_others(self, catalog: Catalog) -> None:
-        """End queries that are gone from the catalog, or have another plan there."""
-        for query_id, watched in list(self._watched.items()):
-            wanted = catalog.queries.get(query_id)
-            if wanted is None or wanted.plan is not watched.query.plan:
+        """End queries that are gone from the catalog, or have another plan there.
+
+        ALTER SYSTEM may give all of them another plan, so they end side by side: each ends after
+        its current batch.
+        """
+        ended = [
+            query_id
+            for query_id, watched in self._watched.items()
+            if query_id not in catalog.queries
+            or catalog.queries[query_id].plan is not watched.query.plan
+        ]
+        if len(ended) > 1:
+            with ThreadPoolExecutor(_AT_ONCE, "penstock-end") as pool:
+                list(pool.map(self._runtime.stop, ended))
+        else:
+            for query_id in ended:
                 self._runtime.stop(query_id)
-                del self._watched[query_id]
+        for query_id in ended:
+            del self._watched[query_id]
 
     def _is_due(self, watched: _Watched) -> bool:
         """Look at one query, and tell whether it is to be started now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -119,7 +119,10 @@ class Catalog:
     types: dict[str, SqlType] = field(default_factory=dict)
     queries: dict[str, PersistentQuery] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    #: What SET says, for the session.
     properties: dict[str, str] = field(default_factory=dict)
+    #: What ALTER SYSTEM says, for all sessions and for all queries, also those that run.
+    system: dict[str, str] = field(default_factory=dict)
     topics: dict[str, int] = field(default_factory=dict)
     #: The ids of paused queries. Some may come back only with the next script.
     paused: set[str] = field(default_factory=set)
@@ -137,6 +140,7 @@ class Catalog:
             queries=dict(self.queries),
             variables=dict(self.variables),
             properties=dict(self.properties),
+            system=dict(self.system),
             topics=dict(self.topics),
             paused=set(self.paused),
             functions=dict(self.functions),
@@ -177,7 +181,3 @@ class Catalog:
 
     def queries_writing(self, name: str) -> list[PersistentQuery]:
         return [query for query in self.queries.values() if query.sink == name]
-
-    def setting(self, name: str, defaults: Mapping[str, str], otherwise: str) -> str:
-        """Gives a setting: of the session, else of the engine, else as given here."""
-        return self.properties.get(name, defaults.get(name, otherwise))

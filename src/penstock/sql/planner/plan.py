@@ -40,7 +40,10 @@ class QueryPlan:
     limit: int | None = None
     #: How many rows a push query leaves out before the first one it gives.
     offset: int = 0
+    #: What was in force when the query was made, and what ALTER SYSTEM has changed since.
     settings: tuple[tuple[str, str], ...] = ()
+    #: The settings that SET put in force for this query: ALTER SYSTEM does not change them.
+    own_settings: frozenset[str] = frozenset()
     sql: str = ""
     replaces: bool = False
     is_insert: bool = False

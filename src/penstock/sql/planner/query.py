@@ -160,7 +160,10 @@ class Planner:
 
     def _plan(self, query_id: str, result: Projected, sink: DataSource | None) -> QueryPlan:
         settings = tuple(sorted((name, str(value)) for name, value in self.settings.items()))
-        return QueryPlan(query_id, result.stage.step, result.columns, sink, settings=settings)
+        return QueryPlan(
+            query_id, result.stage.step, result.columns, sink,
+            settings=settings, own_settings=frozenset(self.catalog.properties),
+        )  # fmt: skip
 
     def _check_kind(self, statement: CreateAsSelect, result: Projected) -> None:
         is_table = result.stage.step.is_table

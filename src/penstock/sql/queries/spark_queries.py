@@ -10,14 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 
 from penstock.config import (
     APPLICATION_ID,
     BOOTSTRAP_SERVERS,
-    PREFIXES,
     PROCESSING_LOG,
-    SETTINGS,
     SLOT_POOL,
     StreamsConfig,
 )
@@ -43,7 +41,7 @@ from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
 from penstock.sql.queries.spark_push import RunningPush
 from penstock.sql.results import OutgoingRecord
-from penstock.sql.setting_names import STREAMS_PREFIX
+from penstock.sql.setting_names import STREAMS_PREFIX, reaches_running_queries
 from penstock.sql.statements.assertions import TopicShape
 from penstock.topology.topology import Topology
 from penstock.topology.upgrades.settle import check
@@ -62,12 +60,11 @@ _AT_ONCE = 8
 
 
 def settings_of(plan: QueryPlan) -> dict[str, str]:
-    """Gives the settings of Kafka Streams among those that SET put in force for a query."""
-    named = {name.removeprefix(STREAMS_PREFIX): value for name, value in plan.settings}
+    """Return the settings of Kafka Streams among those that are in force for a query."""
     return {
-        name: value
-        for name, value in named.items()
-        if (name in SETTINGS and name not in _FIXED) or name.startswith(PREFIXES)
+        name.removeprefix(STREAMS_PREFIX): value
+        for name, value in plan.settings
+        if reaches_running_queries(name)
     }
 
 
@@ -81,8 +78,19 @@ def topic_config(source: DataSource) -> dict[str, str]:
     return config
 
 
-#: What the engine decides for all queries.
-_FIXED = (APPLICATION_ID.name, BOOTSTRAP_SERVERS.name)
+def not_written(topic: str, error: KafkaError) -> StreamsError:
+    """Return the error for a row that Kafka did not take."""
+    if error.code() in (KafkaError._MSG_TIMED_OUT, KafkaError._ALL_BROKERS_DOWN):
+        return StreamsError(
+            "broker-unreachable",
+            f"the row was not written to {topic!r}: {error.str()}",
+            fix="see whether Kafka answers, then insert the row again",
+        )
+    return StreamsError(
+        "row-not-written",
+        f"Kafka refused the row for {topic!r}: {error.str()} ({error.name()})",
+        fix="the row is larger than the topic takes, or the user may not write there",
+    )
 
 
 class SparkQueries:
@@ -176,7 +184,11 @@ class SparkQueries:
         )
 
     def send(self, record: OutgoingRecord) -> None:
-        """Write a record of INSERT VALUES to its topic; without a time it gets the present one."""
+        """Write a record of INSERT VALUES to its topic; without a time it gets the present one.
+
+        Raises:
+            StreamsError: ``row-not-written``, or ``broker-unreachable`` if Kafka does not answer.
+        """
         self.make_topics()
         given = record.timestamp
         time_ms = int(time.time() * 1000) if given is None else sendable_time(given)
@@ -187,14 +199,21 @@ class SparkQueries:
                 given,
                 time_ms,
             )
-        self._producer.produce(
-            record.topic,
-            key=record.key,
-            value=record.value,
-            headers=list(record.headers),
-            timestamp=time_ms,
-        )
-        self._producer.flush()
+        failed: list[KafkaError] = []
+        try:
+            self._producer.produce(
+                record.topic,
+                key=record.key,
+                value=record.value,
+                headers=list(record.headers),
+                timestamp=time_ms,
+                on_delivery=lambda error, _: failed.append(error) if error is not None else None,
+            )
+            self._producer.flush()
+        except KafkaException as failure:
+            failed.append(failure.args[0])
+        if failed:
+            raise not_written(record.topic, failed[0])
 
     # Life
 

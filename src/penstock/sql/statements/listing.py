@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.config import APPLICATION_ID, StreamsConfig
+from penstock.model.secrets import shown
 from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast import administration as admin
 from penstock.sql.catalog.catalog import Catalog, DataSource
@@ -107,7 +108,7 @@ class Listing:
             ", ".join(source.topic for source in plan.sources),
             "" if sink is None else sink.topic,
             "" if sink is None else sink.schema.describe(is_table=sink.is_table),
-            ", ".join(f"{name}={value}" for name, value in plan.settings),
+            ", ".join(f"{name}={shown(name, value)}" for name, value in plan.settings),
         )
 
     def _functions(self, sql: str) -> TableResult:
