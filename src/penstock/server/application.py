@@ -53,8 +53,9 @@ class SqlApplication:
     ) -> None:
         self._services = services
         routes = InfoRoutes(node).routes()
+        self._statements = StatementRoutes(node)
         if not is_headless:
-            routes += StatementRoutes(node).routes()
+            routes += self._statements.routes()
             routes += [route for service in services for route in service.routes()]
         self._app = Starlette(
             routes=routes, exception_handlers={HTTPException: _missing, Exception: _failed}
@@ -74,6 +75,7 @@ class SqlApplication:
             service.end_feeds()
 
     def close(self) -> None:
+        self._statements.close()
         for service in self._services:
             service.close()
 

@@ -8,12 +8,14 @@ from penstock.model.sql.errors import AnalysisError, SqlError
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import command_id_of
 from penstock.server.commands.log import Entry
+from penstock.server.connectors import is_about_connectors
 from penstock.server.errors import NotReadyError
 from penstock.server.resolving import with_columns
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node
 from penstock.sql.engine import SqlEngine
+from penstock.sql.syntax.masking import blotted
 from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
 from penstock.sql.trial import Trial
 
@@ -42,6 +44,8 @@ def file_commands(script: str, engine: SqlEngine) -> list[Command]:
     commands: list[Command] = []
     for piece in split_statements(script):
         statement = _parsed(piece, script, session)
+        if is_about_connectors(statement):
+            raise _connector_in_file(statement, piece, script)
         if not isinstance(statement, (*_SESSION, *_ALLOWED)):
             raise _not_for_files(statement, script)
         trial = _placed(piece, script, session)
@@ -79,6 +83,21 @@ def _placed(piece: StatementText, script: str, session: SqlEngine) -> Trial:
         return session.trial(piece.placed_in(script))
     except SqlError as error:
         raise error.pointing_into(script) from None
+
+
+def _connector_in_file(statement: Node, piece: StatementText, script: str) -> SqlError:
+    """Refuse a statement about connectors by its name, as ksqlDB's headless mode does.
+
+    Every server of a service runs the file at each start, and connectors are kept by Kafka Connect.
+    """
+    words = " ".join(piece.text.split("(")[0].split()).removesuffix(" WITH").removesuffix(";")
+    return AnalysisError(
+        "connector-in-a-file",
+        f"{words} cannot stand in a file that a server runs: connectors belong to Kafka Connect",
+        fix="take it out of the file, and run it once in an interactive server (penstock sql), with"
+        " penstock sql run, or with the REST interface of Kafka Connect",
+        span=statement.span,
+    ).with_source(blotted(script))
 
 
 def _not_for_files(statement: Node, script: str) -> SqlError:

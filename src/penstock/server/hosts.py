@@ -15,6 +15,8 @@ _log = logging.getLogger("penstock.server")
 #: A host that was not heard of for so long is not alive.
 _ALIVE_S = 10.0
 _SEND_S = 1.0
+#: Hosts that are remembered: whoever may ask can name as many as he likes.
+_MOST_HOSTS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,21 @@ class Hosts:
         if self._topic is not None:
             self._topic.close()
 
-    def hear(self, host: str, statuses: Mapping[str, str]) -> None:
-        """Take the word of a host."""
+    def hear(self, host: str, statuses: Mapping[str, str] | None = None) -> None:
+        """Take the word of a host.
+
+        Args:
+            host: Host and port.
+            statuses: What its queries do; None if it only said that it is alive.
+        """
         with self._lock:
+            known = self._known.pop(host, None)
+            if statuses is None:
+                statuses = {} if known is None else known.statuses
             self._known[host] = HostReport(host, self._clock(), dict(statuses))
+            while len(self._known) > _MOST_HOSTS:
+                # The one that was not heard of for the longest time.
+                del self._known[next(iter(self._known))]
 
     def reports(self) -> dict[str, tuple[HostReport, bool]]:
         """Return the last word of every other host, and whether it is alive."""

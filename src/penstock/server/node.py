@@ -21,17 +21,16 @@ from penstock.server.commands.runner import CommandRunner, RunnerState
 from penstock.server.commands.status import CommandStatus
 from penstock.server.entities.facts import PartitionOffsets, Statuses
 from penstock.server.entities.listings import Entity
-from penstock.server.errors import BadRequestError, NotReadyError, ShutDownError
+from penstock.server.errors import NotReadyError, ShutDownError
 from penstock.server.host import TransientQueries
 from penstock.server.hosts import Hosts
 from penstock.server.options import NodeOptions
 from penstock.server.request import Request
+from penstock.server.request_properties import DENYLIST, checked_properties
 from penstock.server.supervision.supervisor import QueryFailure, QuerySupervisor
 from penstock.serving.credentials import Access
 from penstock.serving.metric import Metric
 from penstock.sql.engine import SqlEngine
-from penstock.sql.ksql_settings import application_id
-from penstock.sql.setting_names import check_changeable, check_setting
 
 if TYPE_CHECKING:
     from penstock.runtime.spark.driver.streams import KafkaStreams
@@ -39,7 +38,10 @@ if TYPE_CHECKING:
     from penstock.sql.queries.spark_queries import SparkQueries
 
 _log = logging.getLogger("penstock.server")
-DENYLIST = "ksql.properties.overrides.denylist"
+#: What the name of a query's first topic ends in.
+_BATCHES = "-penstock-batches"
+#: How often the event loop looks for a command that a request waits for.
+_LOOK_S = 0.01
 
 
 class ServerNode:
@@ -78,6 +80,8 @@ class ServerNode:
         #: Further metrics, such as those of pull and push queries.
         self.metric_sources: list[Callable[[], Iterable[Metric]]] = []
         self._own: set[str] = set()
+        #: Queries that ended before this node started.
+        self._ended: set[str] = set()
         self._effects: dict[str, CommandEffect] = {}
         self._denied = frozenset(filter(None, options.settings.get(DENYLIST, "").split(",")))
         self.is_terminated = threading.Event()
@@ -95,9 +99,20 @@ class ServerNode:
             )
         self.supervisor.follow(self._engine.catalog)
         self.supervisor.start()
-        self.hosts.start(self.own_statuses)
         self._forget_orphans()
         return self
+
+    def announce(self, host: str | None = None) -> None:
+        """Begin to tell the other nodes what this one does.
+
+        Args:
+            host: Host and port under which others know this node, once it is known on which port
+                it answers; None keeps the one of the options.
+        """
+        if host is not None:
+            self.options = replace(self.options, host=host)
+            self.hosts.host = host
+        self.hosts.start(self.own_statuses)
 
     def close(self) -> None:
         """End the queries after their current batches; the service's other nodes go on."""
@@ -160,19 +175,7 @@ class ServerNode:
 
     def checked(self, properties: Mapping[str, Any]) -> dict[str, str]:
         """Return the settings of a request as text."""
-        given = {}
-        for name, value in properties.items():
-            if name in self._denied:
-                raise BadRequestError(
-                    "fixed-setting", f"{name} cannot be changed: {DENYLIST} names it"
-                )
-            if value is None:
-                continue
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            check_changeable(name, None)
-            check_setting(name, text, None)
-            given[name] = text
-        return given
+        return checked_properties(properties, self._denied)
 
     def running(self, query_id: str) -> KafkaStreams | None:
         return self.supervisor.application(query_id)
@@ -183,8 +186,14 @@ class ServerNode:
             self.runner.wait_for(sequence, self.options.catch_up_s)
 
     async def caught_up(self, sequence: int | None) -> None:
-        if sequence is not None and self.runner.sequence < sequence:
-            await asyncio.to_thread(self.wait_for, sequence)
+        """Wait for a command without a thread: clients may wait for numbers that never come."""
+        if sequence is None:
+            return
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.options.catch_up_s
+        while self.runner.sequence < sequence and loop.time() < deadline:
+            await asyncio.sleep(_LOOK_S)
+        self.runner.wait_for(sequence, 0.0)
 
     # Commands
 
@@ -218,6 +227,8 @@ class ServerNode:
         """Run one command of the topic, whichever node wrote it."""
         effect = apply_command(self._engine, command)
         self._engine.catalog = replace(effect.catalog, ended=[])
+        if self.runner.state is RunnerState.STARTING:
+            self._ended.update(effect.ended)
         if self.runner.state is RunnerState.RUNNING:
             self.supervisor.follow(self._engine.catalog)
         if command.token in self._own:
@@ -241,21 +252,16 @@ class ServerNode:
                 self.cluster.admin.delete_topics([deleted.topic], missing_ok=True)
 
     def _forget_orphans(self) -> None:
-        """Delete what terminated queries have left, if their node died before it could."""
+        """Delete what terminated queries have left, if their node died before it could.
+
+        Only queries that commands have ended count. Others with the same service id may belong to a
+        script that runs with ``penstock sql run``, or to the file of another server.
+        """
         if self.cluster is None or self.runner.state is not RunnerState.RUNNING:
             return
-        prefix = application_id(self._engine.config, "")
-        ending = "-penstock-batches"
-        found = [
-            name.removeprefix(prefix).removesuffix(ending)
-            for name in self.cluster.admin.topics()
-            if name.startswith(prefix) and name.endswith(ending)
-        ]
-        # A query is on the command topic before it has topics. So what is not in the catalog after
-        # all commands from before this moment were run, has ended.
-        self.runner.catch_up()
-        for query_id in found:
-            if query_id not in self._engine.catalog.queries:
+        topics = self.cluster.admin.topics()
+        for query_id in sorted(self._ended - self._engine.catalog.queries.keys()):
+            if f"{self.application_id(query_id)}{_BATCHES}" in topics:
                 _log.info("deleting what query %s has left", query_id)
                 self.supervisor.forget(query_id)
 

@@ -34,6 +34,8 @@ def from_token(text: str) -> tuple[Positions, Positions]:
         BadRequestError: ``bad-token``.
     """
     try:
+        if not isinstance(text, str):
+            raise ValueError("it is not a text")
         token = msgspec.json.decode(urlsafe_b64decode(text), type=_Token)
         if token.v != _VERSION:
             raise ValueError(f"its version is {token.v}")
@@ -54,4 +56,12 @@ def _nested(positions: Mapping[Place, int]) -> dict[str, dict[str, int]]:
 
 
 def _flat(nested: Mapping[str, Mapping[str, int]]) -> Positions:
-    return {(t, int(p)): offset for t, of_topic in nested.items() for p, offset in of_topic.items()}
+    found = {
+        (topic, int(partition)): offset
+        for topic, of_topic in nested.items()
+        for partition, offset in of_topic.items()
+    }
+    # Kafka's clients know negative offsets as other places, such as the end.
+    if any(partition < 0 or offset < 0 for (_, partition), offset in found.items()):
+        raise ValueError("it has a negative number")
+    return found

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.config import STATE_DIR
 from penstock.server.host import QueryHost
 from penstock.server.pull.replicas import Replicas
 from penstock.server.pull.service import PullService
-from penstock.server.push.service import PushService
+from penstock.server.push.service import (
+    MAX_PUSH_QUERIES,
+    PushService,
+    TooManyPushQueriesError,
+)
 from penstock.server.query_meter import GROUP, QueryMeter
 from penstock.server.reading import KafkaTopics, Topics
 from penstock.serving.metric import Metric
@@ -39,8 +44,31 @@ class QueryServices:
         self.replicas = Replicas(self.topics, folder or Path(host.config[STATE_DIR]))
         self.pull = PullService(host, self.topics, self.replicas)
         self.push = PushService(host, self.topics, self.meter)
+        self._prints = 0
         #: For what may wait: planning, scans, opening and closing.
         self.threads = ThreadPoolExecutor(_THREADS, "penstock-query")
+
+    @contextmanager
+    def print_place(self) -> Iterator[None]:
+        """Take the place of one PRINT; only on the event loop.
+
+        Each has a consumer and a thread, so there are as many as there may be push queries.
+
+        Raises:
+            TooManyPushQueriesError: ``too-many-prints``.
+        """
+        most = int(self.host.engine.config.get(MAX_PUSH_QUERIES, "100"))
+        if self._prints >= most:
+            raise TooManyPushQueriesError(
+                "too-many-prints",
+                f"{self._prints} PRINTs run, and {MAX_PUSH_QUERIES} is {most}",
+                fix=f"end one of them, or raise {MAX_PUSH_QUERIES} in the server's settings",
+            )
+        self._prints += 1
+        try:
+            yield
+        finally:
+            self._prints -= 1
 
     def start(self) -> None:
         """Delete what servers that were killed have left on this disk."""

@@ -29,18 +29,14 @@ from penstock.server.supervision.supervisor import QuerySupervisor
 from penstock.serving.http_server import HttpServer
 from penstock.serving.options import ServerOptions
 from penstock.sql.engine import SqlEngine
-from penstock.sql.functions.extensions import load_extensions
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.ksql_settings import DEFAULT_SERVICE, SERVICE_ID
-from penstock.sql.setting_names import STREAMS_PREFIX
+from penstock.sql.starting import LISTENERS, cluster_settings, new_engine
 
 _log = logging.getLogger("penstock.server")
-_KSQL_PREFIX = "ksql."
 _SERVER_PREFIX = "penstock.server."
 DEFAULT_LISTEN = "127.0.0.1:8088"
-LISTENERS = "listeners"
 ADVERTISED = "ksql.advertised.listener"
-EXTENSIONS = "ksql.extension.dir"
 RESPONSE_MS = "ksql.server.command.response.timeout.ms"
 #: Statements are longer than questions about stores.
 _MOST_BYTES = 1_048_576
@@ -72,9 +68,7 @@ class SqlServer:
     ) -> None:
         given = {name: str(value) for name, value in settings.items()}
         self._options = server_options(given)
-        engine = SqlEngine(_for_engine(given), functions=functions, registry=registry)
-        if given.get(EXTENSIONS):
-            load_extensions(Path(given[EXTENSIONS]).expanduser(), engine.functions)
+        engine = new_engine(given, functions=functions, registry=registry)
         self._is_headless = queries_file is not None
         cluster = engine.connect(_for_queries(given), keeps_paused=False)
         config = StreamsConfig({**_for_queries(given), **_own_id(given), **_servers(cluster)})
@@ -114,8 +108,9 @@ class SqlServer:
             self._http = serve(
                 self.node, self._options, services, is_headless=self._is_headless
             ).start()
+            self.node.announce(with_port(self.node.host, self._http.port))
         except BaseException:
-            self.node.close()
+            self.close()
             raise
         return self
 
@@ -170,27 +165,24 @@ def _address(url: str | None) -> str | None:
 
 
 def _host(given: Mapping[str, str], options: ServerOptions) -> str:
-    return _address(given.get(ADVERTISED)) or f"{options.host}:{options.port}"
+    name = f"[{options.host}]" if ":" in options.host else options.host
+    return _address(given.get(ADVERTISED)) or f"{name}:{options.port}"
 
 
-def _for_engine(given: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in given.items() if not name.startswith(_SERVER_PREFIX)}
+def with_port(host: str, port: int) -> str:
+    """Return an address with the port that the server has got, if any free one was asked for.
+
+    >>> with_port("127.0.0.1:0", 40123), with_port("sql.example:8088", 40123)
+    ('127.0.0.1:40123', 'sql.example:8088')
+    """
+    name, _, given = host.rpartition(":")
+    return f"{name}:{port}" if given == "0" else host
 
 
 def _for_queries(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of queries; those of the server itself must not reach Spark's workers."""
-    plain = {
-        name: value
-        for name, value in given.items()
-        if not name.startswith((_KSQL_PREFIX, _SERVER_PREFIX)) and name != LISTENERS
-    }
-    prefixed = {
-        name.removeprefix(STREAMS_PREFIX): value
-        for name, value in given.items()
-        if name.startswith(STREAMS_PREFIX)
-    }
-    without = {APPLICATION_ID.name, APPLICATION_SERVER.name}
-    return {n: value for n, value in {**plain, **prefixed}.items() if n not in without}
+    """Return the settings of queries; ``application.server`` would be the server's own address."""
+    found = cluster_settings(given)
+    return {name: value for name, value in found.items() if name != APPLICATION_SERVER.name}
 
 
 def _own_id(given: Mapping[str, str]) -> dict[str, str]:

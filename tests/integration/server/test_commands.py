@@ -80,10 +80,15 @@ def test_servers_know_each_other(start: Start, service: str, tmp_path: Path) -> 
     (listed,) = second.ksql("SHOW STREAMS;", commandSequenceNumber=status["commandSequenceNumber"])
     assert [each["topic"] for each in listed["streams"]] == [f"{service}x"]
 
-    def hosts() -> set[str]:
-        return set(second.client.get("/clusterStatus").json()["clusterStatus"])
-
-    wait_for(lambda: "one:1" in hosts(), "the other server is not heard of")
+    # Any free port was asked for; the others are told which one it is.
+    both = {"one:1", two.url.removeprefix("http://")}
+    for rest in (first, second):
+        wait_for(
+            lambda rest=rest: (
+                set(rest.client.get("/clusterStatus").json()["clusterStatus"]) == both
+            ),
+            "the other server is not heard of",
+        )
 
 
 def test_bad_record_degrades_and_restoring_repairs(

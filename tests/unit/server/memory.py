@@ -9,11 +9,13 @@ from typing import Any
 
 from penstock.runtime.states import State
 from penstock.server.commands.log import Entry, OvertakenError
+from penstock.server.hosts import Hosts
 from penstock.server.node import ServerNode
 from penstock.server.options import NodeOptions
 from penstock.server.supervision.supervisor import QuerySupervisor
 from penstock.sql import SqlEngine
 from penstock.sql.catalog.catalog import PersistentQuery
+from penstock.sql.queries.spark_queries import settings_of
 from penstock.topology.topology import Topology
 
 
@@ -104,12 +106,15 @@ class Runtime:
     def __init__(self) -> None:
         self.applications: dict[str, Any] = {}
         self.started: list[str] = []
+        #: What each query was last started with.
+        self.settings: dict[str, dict[str, str]] = {}
         self.forgotten: list[str] = []
         #: What keeps a query from its start, by id.
         self.obstacles: dict[str, Exception] = {}
 
     def start(self, query: PersistentQuery, topology: Topology) -> None:
         self.started.append(query.id)
+        self.settings[query.id] = settings_of(query.plan)
         if query.id in self.obstacles:
             raise self.obstacles[query.id]
         self.applications[query.id] = Application()
@@ -132,6 +137,7 @@ def new_node(
     host: str = "localhost:8088",
     backup: Path | None = None,
     log: MemoryLog | None = None,
+    hosts: Hosts | None = None,
 ) -> tuple[ServerNode, Runtime]:
     """Return a node that has not been started, and what pretends to run its queries."""
     runtime = Runtime()
@@ -139,4 +145,4 @@ def new_node(
     options = NodeOptions(settings=settings, host=host, backup_file=backup, start_s=10.0)
     supervisor = QuerySupervisor(runtime, settings)
     log = log or MemoryLog(topic or MemoryTopic())
-    return ServerNode(options, SqlEngine(settings), supervisor, log), runtime
+    return ServerNode(options, SqlEngine(settings), supervisor, log, hosts=hosts), runtime

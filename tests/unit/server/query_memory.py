@@ -17,6 +17,7 @@ from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
 from penstock.server.querying import QueryServices
 from penstock.server.reading import Place, Positions
+from penstock.server.request_properties import checked_properties
 from penstock.server.rest.query_routes import QueryRoutes
 from penstock.sql.engine import SqlEngine
 from penstock.sql.results import OutgoingRecord
@@ -122,7 +123,7 @@ class MemoryHost:
         self.waited: list[int | None] = []
 
     def session(self, properties: Mapping[str, Any], variables: Mapping[str, str]) -> SqlEngine:
-        return self.engine.session({k: str(v) for k, v in properties.items()}, variables)
+        return self.engine.session(checked_properties(properties, ()), variables)
 
     def running(self, query_id: str) -> None:
         return None

@@ -63,3 +63,31 @@ def test_file_without_a_query_is_refused() -> None:
     with pytest.raises(SqlError) as refused:
         file_commands("SET 'auto.offset.reset' = 'earliest';", SqlEngine())
     assert refused.value.code == "no-queries"
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        (
+            "CREATE SOURCE CONNECTOR jdbc WITH ('connector.class'='a.B', 'password'='hush');",
+            "CREATE SOURCE CONNECTOR jdbc",
+        ),
+        (
+            "CREATE  SINK\nCONNECTOR `x` WITH ('connector.class'='a.B');",
+            "CREATE SINK CONNECTOR `x`",
+        ),
+        ("DROP CONNECTOR jdbc;", "DROP CONNECTOR jdbc"),
+        ("SHOW CONNECTORS;", "SHOW CONNECTORS"),
+        ("DESCRIBE CONNECTOR jdbc;", "DESCRIBE CONNECTOR jdbc"),
+    ],
+)
+def test_connectors_in_a_file_are_refused_by_name(statement: str, words: str) -> None:
+    """ksqlDB's headless mode has no connectors; the error says where they belong."""
+    script = SCRIPT + statement
+    with pytest.raises(SqlError) as refused:
+        file_commands(script, SqlEngine())
+    assert refused.value.code == "connector-in-a-file"
+    assert refused.value.message.startswith(f"{words} cannot")
+    assert "penstock sql run" in (refused.value.fix or "")
+    assert refused.value.line == SCRIPT.count("\n") + 1
+    assert "hush" not in str(refused.value)

@@ -10,6 +10,7 @@ import threading
 
 from penstock.server.host_topic import hosts_topic
 from penstock.server.hosts import Hosts
+from tests.unit.server.memory import new_node
 from tests.unit.server.test_node import wait_until
 
 
@@ -90,3 +91,29 @@ def test_rubbish_is_left_alone() -> None:
 def test_topic_is_named_after_the_service() -> None:
     """Services on one cluster do not hear each other."""
     assert hosts_topic("shop_") == "_penstock-sql-shop_-hosts"
+
+
+def test_node_is_known_by_the_port_that_it_got() -> None:
+    """A server that takes any free port learns it when it listens, and only then tells others."""
+    wire = Wire()
+    other = Hosts("b:2", wire.end())
+    node, _ = new_node(host="127.0.0.1:0", hosts=Hosts("127.0.0.1:0", wire.end()))
+    other.start(dict)
+    with node:
+        node.announce("127.0.0.1:4711")
+        assert node.host == "127.0.0.1:4711"
+        wait_until(lambda: set(other.reports()) == {"127.0.0.1:4711"})
+        wait_until(lambda: set(node.hosts.reports()) == {"b:2"})
+    other.close()
+
+
+def test_hosts_are_not_remembered_without_end() -> None:
+    """Whoever may ask can name hosts; a beat without a word about queries keeps the last one."""
+    hosts = Hosts("a:1")
+    hosts.hear("b:2", {"Q": "RUNNING"})
+    hosts.hear("b:2")
+    assert hosts.statuses("Q") == {"b:2": "RUNNING"}
+    for number in range(1_000):
+        hosts.hear(f"h:{number}")
+    assert len(hosts.reports()) == 256
+    assert "h:999" in hosts.reports()

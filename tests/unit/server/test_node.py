@@ -6,10 +6,14 @@ Exercises ``server.applying``, ``server.request``, ``server.options``, ``server.
 
 from __future__ import annotations
 
+import asyncio
+import re
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -59,7 +63,8 @@ def node(nodes: Nodes) -> ServerNode:
 def essence(catalog: Catalog) -> Any:
     """Return what two nodes must agree on."""
     queries = {q.id: (q.sql, q.state, q.sink, q.sources) for q in catalog.queries.values()}
-    return catalog.sources, catalog.types, queries, catalog.paused, catalog.properties
+    settings = {q.id: q.plan.settings for q in catalog.queries.values()}
+    return catalog.sources, catalog.types, queries, settings, catalog.paused, catalog.system
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -143,6 +148,143 @@ def test_second_node_has_the_same_catalog(nodes: Nodes) -> None:
     assert essence(two.engine.catalog) == essence(one.engine.catalog)
     assert two.engine.catalog.queries[first].state == "PAUSED"
     assert dict(two.engine.catalog.queries[first].plan.settings)["auto.offset.reset"] == "earliest"
+
+
+THREADS = "num.stream.threads"
+
+
+@pytest.mark.parametrize("name", [THREADS, f"ksql.streams.{THREADS}"])
+def test_altered_system_reaches_running_queries(nodes: Nodes, name: str) -> None:
+    """They are started again with the new setting, and keep their state; new ones have it, too."""
+    topic = MemoryTopic()
+    node, runtime = nodes(topic)
+    node.execute(STREAM + "CREATE STREAM a AS SELECT * FROM s; CREATE STREAM b AS SELECT * FROM s;")
+    first, second = node.engine.queries
+    wait_until(lambda: set(runtime.started) == {first, second})
+    (entity,) = node.execute(f"ALTER SYSTEM '{name}' = '3';")
+    assert entity["commandStatus"]["message"] == f"System property {name} was set to 3."
+    wait_until(lambda: len(runtime.started) == 4)
+    assert [runtime.settings[each][THREADS] for each in (first, second)] == ["3", "3"]
+    assert runtime.forgotten == []
+    node.execute("CREATE STREAM c AS SELECT * FROM s;")
+    wait_until(lambda: len(runtime.settings) == 3)
+    assert {each[THREADS] for each in runtime.settings.values()} == {"3"}
+    after, again = nodes(topic, host="localhost:8089")
+    wait_until(lambda: len(again.settings) == 3)
+    assert {each[THREADS] for each in again.settings.values()} == {"3"}
+    assert essence(after.engine.catalog) == essence(node.engine.catalog)
+
+
+def test_altered_system_leaves_a_query_s_own_setting_alone(nodes: Nodes) -> None:
+    """SET says it for one query, so the query is not even started again."""
+    node, runtime = nodes(None, {f"ksql.streams.{THREADS}": "1"})
+    node.execute(STREAM + f"SET '{THREADS}' = '2'; CREATE STREAM a AS SELECT * FROM s;")
+    node.execute("CREATE STREAM b AS SELECT * FROM s;")
+    own, other = node.engine.queries
+    wait_until(lambda: len(runtime.started) == 2)
+    assert [runtime.settings[each][THREADS] for each in (own, other)] == ["2", "1"]
+    node.execute(f"ALTER SYSTEM 'ksql.streams.{THREADS}' = '3';")
+    wait_until(lambda: runtime.settings[other][THREADS] == "3")
+    assert runtime.started.count(own) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER SYSTEM 'ksql.persistence.default.format.value' = 'JSON';",
+        "ALTER SYSTEM 'commit.interval.ms' = '100';",
+    ],
+)
+def test_altered_system_restarts_nothing_without_need(nodes: Nodes, statement: str) -> None:
+    """What a query means is decided when it is made; the value that it has is no change."""
+    node = nodes(None, {"commit.interval.ms": "100"})[0]
+    node.execute(STREAM + "CREATE STREAM a AS SELECT * FROM s;")
+    (query,) = node.engine.queries.values()
+    node.execute(statement)
+    assert node.engine.queries[query.id].plan is query.plan
+
+
+def test_guarantee_cannot_change_while_queries_run(node: ServerNode) -> None:
+    """As in ksqlDB: what they have written was written under the old one."""
+    alter = "ALTER SYSTEM 'processing.guarantee' = 'at_least_once';"
+    node.execute("CREATE STREAM a AS SELECT * FROM s;")
+    with pytest.raises(BadStatementError) as refused:
+        node.execute(alter)
+    assert refused.value.code == "queries-running"
+    node.execute("DROP STREAM a;")
+    node.execute(alter)
+
+
+def test_altered_system_is_listed(node: ServerNode) -> None:
+    """SHOW PROPERTIES has the value that is in force."""
+    node.execute("ALTER SYSTEM 'ksql.streams.num.stream.threads' = '3';")
+    (listed,) = node.execute("SHOW PROPERTIES;")
+    found = {each["name"]: each["value"] for each in listed["properties"]}
+    assert found["ksql.streams.num.stream.threads"] == "3"
+
+
+def test_descriptions_have_only_the_settings_of_the_query(nodes: Nodes) -> None:
+    """Passwords of the server are in force for every query, and are shown to nobody."""
+    node = nodes(None, {"sasl.password": "hunter2", "linger.ms": "5"})[0]
+    node.execute(
+        STREAM + "SET 'auto.offset.reset' = 'earliest'; SET 'ssl.key.password' = 'swordfish';"
+        "CREATE STREAM a AS SELECT * FROM s;"
+    )
+    (query_id,) = node.engine.queries
+    (explained,) = node.execute(f"EXPLAIN {query_id};")
+    assert explained["queryDescription"]["overriddenProperties"] == {
+        "auto.offset.reset": "earliest", "ssl.key.password": "[hidden]",
+    }  # fmt: skip
+    (listed,) = node.execute("SHOW QUERIES EXTENDED;")
+    assert "hunter2" not in str(listed)
+    assert "swordfish" not in str(listed)
+
+
+def test_requests_that_wait_hold_nobody_up(node: ServerNode) -> None:
+    """Clients may wait for commands that never come, as many as they like."""
+    node.options = replace(node.options, catch_up_s=120.0)
+
+    async def test() -> None:
+        waiting = [asyncio.ensure_future(node.caught_up(10_000)) for _ in range(100)]
+        await asyncio.sleep(0)
+        (listed,) = await asyncio.wait_for(asyncio.to_thread(node.execute, "SHOW STREAMS;"), 60)
+        assert len(listed["streams"]) == 1
+        assert not any(each.done() for each in waiting)
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+    asyncio.run(test())
+
+
+def test_state_of_others_is_left_alone_at_the_start(nodes: Nodes) -> None:
+    """What a killed node could not delete is deleted. A script has the same names, and keeps it."""
+    topic = MemoryTopic()
+    first = nodes(topic)[0]
+    first.execute(
+        STREAM + "CREATE STREAM a AS SELECT * FROM s; CREATE STREAM b AS SELECT * FROM s;"
+    )
+    ended, running = first.engine.queries
+    first.execute("DROP STREAM a;")
+    ids = (ended, running, "CSAS_SCRIPT_0")
+    topics = {f"{first.application_id(each)}-penstock-batches": None for each in ids}
+    made, runtime = new_node(topic, host="localhost:8089")
+    admin = SimpleNamespace(topics=lambda: topics)
+    made.cluster = cast(Any, SimpleNamespace(admin=admin, close=lambda: None))
+    with made:
+        wait_until(lambda: bool(runtime.forgotten))
+        assert runtime.forgotten == [ended]
+        assert set(runtime.started) <= {running}
+
+
+@pytest.mark.parametrize("name", ["große Käufe", "日本", "a" * 300, "a/b", "..", "'"])
+def test_queries_of_odd_names_have_topics_that_kafka_takes(node: ServerNode, name: str) -> None:
+    """The name is the user's; what Kafka gets of it is legal, and never that of another query."""
+    node.execute(f"CREATE STREAM `{name}` WITH (KAFKA_TOPIC='t') AS SELECT * FROM s;")
+    node.execute(f"CREATE STREAM `{name}!` WITH (KAFKA_TOPIC='t') AS SELECT * FROM s;")
+    found = [node.application_id(each) for each in node.engine.queries]
+    assert len(set(found)) == 2
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]{1,200}", each) for each in found)
 
 
 def test_nodes_that_race_have_the_same_catalog(nodes: Nodes) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from penstock.errors import ConfigError
 from penstock.server.composition import SERVICES
-from penstock.server.sql_server import _for_engine, _for_queries, server_options
+from penstock.server.sql_server import _for_queries, _host, server_options, with_port
+from penstock.sql.starting import new_engine
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,27 @@ def test_server_listens_where_it_is_told(given: dict[str, str], wanted: tuple[st
     """On loopback unless told otherwise; ksqlDB's own setting works."""
     options = server_options(given)
     assert (options.host, options.port) == wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"penstock.server.listen": "127.0.0.1:0"}, "127.0.0.1:4711"),
+        ({"penstock.server.listen": "[::1]:0"}, "[::1]:4711"),
+        ({"penstock.server.listen": "127.0.0.1:9000"}, "127.0.0.1:9000"),
+        (
+            {"penstock.server.listen": "127.0.0.1:0", "ksql.advertised.listener": "http://h:0"},
+            "h:4711",
+        ),
+        (
+            {"penstock.server.listen": "127.0.0.1:0", "ksql.advertised.listener": "http://h:80"},
+            "h:80",
+        ),
+    ],
+)
+def test_server_tells_others_the_port_that_it_got(given: dict[str, str], wanted: str) -> None:
+    """Port 0 takes any free one; others cannot reach port 0."""
+    assert with_port(_host(given, server_options(given)), 4711) == wanted
 
 
 def test_open_server_is_refused() -> None:
@@ -62,7 +84,7 @@ def test_queries_get_settings_of_kafka_streams_and_spark_only() -> None:
     assert _for_queries(given) == {
         "bootstrap.servers": "b:1", "commit.interval.ms": "5", "spark.master": "l",
     }  # fmt: skip
-    assert "penstock.server.tokens" not in _for_engine(given)
+    assert "penstock.server.tokens" not in new_engine(given).config
 
 
 def test_services_are_callables() -> None:

@@ -19,6 +19,9 @@ from penstock.server.rest.openapi import openapi_document
 from penstock.server.rest.replies import answering, body_of, json_reply
 from penstock.serving.prometheus import CONTENT_TYPE, to_prometheus
 
+#: No host has a longer name.
+_MOST_NAME = 300
+
 
 class InfoRoutes:
     """Answers questions about the server; none of them changes anything."""
@@ -125,7 +128,9 @@ class InfoRoutes:
         if not isinstance(host, str | dict):
             raise BadRequestError("bad-body", "hostInfo is missing")
         name = host if isinstance(host, str) else f"{host.get('host')}:{host.get('port')}"
-        self._node.hosts.hear(name, {})
+        if len(name) > _MOST_NAME:
+            raise BadRequestError("bad-body", "hostInfo is too long")
+        self._node.hosts.hear(name)
         return {"isOk": True}
 
     async def lag(self, request: Request) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 import orjson
+from confluent_kafka import KafkaException
 from starlette.types import Receive, Scope, Send
 
 from penstock.config import StreamsConfig
@@ -244,6 +245,10 @@ class _Exchange:
             self._failure = (self._sent, error)
         except ConnectionError:
             self._failure = (self._sent, ServerError("gone", "the client has left"))
+        except Exception as error:  # noqa: BLE001 - a row must never be lost in silence
+            _log.error("a row could not be read", exc_info=error)
+            text = f"the row could not be read: {type(error).__name__}"
+            self._failure = (self._sent, ServerError("insert-failed", text))
         finally:
             self._is_read = True
             self._wakes.set()
@@ -254,6 +259,11 @@ class _Exchange:
             self._sender.send(self._rows.record(line), lambda error: self._hear(number, error))
         except ServerError as error:
             self._failure = (number, error)
+            return False
+        except KafkaException as error:
+            # Such as a row that is larger than Kafka takes.
+            text = f"Kafka refused the row: {error.args[0].str()}"
+            self._failure = (number, BadRequestError("insert-failed", text))
             return False
         except (PenstockError, BufferError) as error:
             self._failure = (number, ServerError("insert-failed", str(error)))

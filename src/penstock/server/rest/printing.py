@@ -39,6 +39,10 @@ class PrintAnswer:
         self._stop = threading.Event()
 
     async def send(self, receive: Receive, send: Send) -> None:
+        with self._services.print_place():
+            await self._printed(receive, send)
+
+    async def _printed(self, receive: Receive, send: Send) -> None:
         # Its thread waits for records, so it is not one of those that queries share.
         threads = ThreadPoolExecutor(1, "penstock-print")
         lines = ThreadedRows(threads, self._lines, together=1)

@@ -10,6 +10,7 @@ from starlette.types import Receive
 
 from penstock.errors import PenstockError
 from penstock.model.sql.errors import SqlError
+from penstock.server.applying import PASSING
 from penstock.server.errors import BadRequestError, BadStatementError, ServerError
 from penstock.server.security.masking import masked
 
@@ -48,6 +49,8 @@ class QueryRequest(msgspec.Struct, rename="camel"):
         return self.request_properties or {}
 
 
+#: Codes of settings that a request may not have.
+_SETTINGS = ("unknown-setting", "bad-setting", "fixed-setting")
 _decode = msgspec.json.Decoder(QueryRequest).decode
 
 
@@ -95,8 +98,14 @@ def refusal_of(error: BaseException, sql: str | None) -> BaseException:
     """Return an error as clients get it: ksqlDB's code, our text, and the statement."""
     if isinstance(error, ServerError):
         return error
+    if isinstance(error, PenstockError) and error.code in PASSING:
+        return ServerError(error.code, error.message, error.fix, statement=sql and masked(sql))
+    if isinstance(error, SqlError) and error.code in _SETTINGS:
+        # The properties of the request are wrong, and not its statement.
+        return BadRequestError(error.code, error.message, error.fix)
     if isinstance(error, SqlError) and sql is not None:
-        return BadStatementError(error.code, str(error), error.fix, statement=masked(sql))
+        # The text has the place and the fix already.
+        return BadStatementError(error.code, str(error), statement=masked(sql))
     if isinstance(error, PenstockError) and sql is not None:
         return BadStatementError(error.code, error.message, error.fix, statement=masked(sql))
     return error

@@ -29,6 +29,7 @@ from penstock.server.rest.replies import error_reply
 from penstock.server.rest.row_forms import (
     DELIMITED,
     EVENTS,
+    ChangesForm,
     DelimitedForm,
     FormFactory,
     form_for,
@@ -170,7 +171,7 @@ class _Endpoint:
             fresh = services.pull.freshness(request.settings, request.request)
             await PullAnswer(services, asked, fresh, factory).send(receive, send)
         elif isinstance(asked, PrintTopic):
-            if self._is_stream and factory is not DelimitedForm:
+            if self._is_stream and factory not in (DelimitedForm, ChangesForm):
                 # PRINT has lines of text, and no other form.
                 raise NotAcceptableError("not-acceptable", f"PRINT answers with {DELIMITED} only")
             await PrintAnswer(services, asked).send(receive, send)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import orjson
 from starlette.requests import Request
@@ -21,7 +22,10 @@ from penstock.server.rest.replies import answering, body_of
 from penstock.serving.credentials import Access
 from penstock.sql.setting_names import check_changeable, check_setting
 
+T = TypeVar("T")
 _TERMINATE = "TERMINATE CLUSTER;"
+#: Statements at a time; those that change something wait for each other anyway.
+_THREADS = 16
 
 
 class StatementRoutes:
@@ -29,6 +33,16 @@ class StatementRoutes:
 
     def __init__(self, node: ServerNode) -> None:
         self._node = node
+        # Not the threads that all of the process shares: statements that wait for Kafka must not
+        # keep the health check from its answer.
+        self._threads = ThreadPoolExecutor(_THREADS, "penstock-statement")
+
+    def close(self) -> None:
+        """Take no more statements; those that are under way end by themselves."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def routes(self) -> list[BaseRoute]:
         return [
@@ -48,12 +62,11 @@ class StatementRoutes:
         if not isinstance(sequence, int | None) or isinstance(sequence, bool):
             raise BadRequestError("bad-body", "commandSequenceNumber is not a whole number")
         await self._node.caught_up(sequence)
-        return await asyncio.to_thread(
-            self._node.execute,
-            sql,
-            mapping(body, "streamsProperties"),
-            mapping(body, "sessionVariables"),
-            access=access_of(request),
+        properties = mapping(body, "streamsProperties")
+        variables = mapping(body, "sessionVariables")
+        access = access_of(request)
+        return await self._run(
+            lambda: self._node.execute(sql, properties, variables, access=access)
         )
 
     async def terminate(self, request: Request) -> Any:
@@ -68,7 +81,7 @@ class StatementRoutes:
                 re.compile(text)
             except re.error:
                 raise BadRequestError("bad-pattern", f"Invalid pattern: {text}") from None
-        return [await asyncio.to_thread(self._terminate, patterns)]
+        return [await self._run(lambda: self._terminate(patterns))]
 
     def _terminate(self, patterns: list[str]) -> Any:
         def prepare(number: int) -> Command:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Mapping
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -16,6 +18,10 @@ from penstock.serving.options import ServerOptions
 _OPEN_PATHS = ("/chc/live", "/chc/ready")
 #: Its body never ends; the route reads it row by row.
 _STREAMED_PATHS = ("/inserts-stream",)
+
+#: How much of a refused body is read, and for how long.
+_DRAINED_BYTES = 16 * 1_048_576
+_DRAINED_S = 5.0
 
 Refusal = tuple[int, int, str, Mapping[str, str]]
 
@@ -45,6 +51,8 @@ class SqlGuard:
             await send({"type": "websocket.close", "code": 1008})
         else:
             status, code, message, more = refusal
+            if scope["path"] not in _STREAMED_PATHS:
+                await drained(receive)
             body = {"@type": "generic_error", "error_code": code, "message": message}
             await json_reply(body, status, more)(scope, receive, send)
 
@@ -80,6 +88,23 @@ class SqlGuard:
         return None
 
 
+async def drained(receive: Receive) -> None:
+    """Read what is left of a body and throw it away, before a refusal is sent.
+
+    A server that answers and closes while the client still sends makes the client's system drop
+    the answer: the client sees a broken connection in place of 413. What is longer than
+    ``_DRAINED_BYTES``, or takes longer than ``_DRAINED_S``, is not waited for.
+    """
+    seen = 0
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_DRAINED_S):
+            while seen <= _DRAINED_BYTES:
+                message = await receive()
+                seen += len(message.get("body", b""))
+                if message["type"] != "http.request" or not message.get("more_body"):
+                    return
+
+
 class BodyLimit:
     """Refuses a body that turns out too large, for senders that do not say how large it is."""
 
@@ -97,6 +122,8 @@ class BodyLimit:
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self._most:
+                if message.get("more_body"):
+                    await drained(receive)
                 raise TooLargeError("too-large", f"the body has more than {self._most} bytes")
             return message
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import orjson
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from penstock.serving.credentials import Access
+from penstock.sql.results import OutgoingRecord
 from tests.unit.server.query_memory import Call, QueryWorld
 
 STREAM = """
@@ -111,6 +113,32 @@ def test_what_kafka_refuses_is_told(orders: QueryWorld) -> None:
     _, acks = exchanged(orders, TARGET + b'{"id": "a"}\n')
     assert acks[0]["status"] == "error"
     assert "too large" in acks[0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "word"),
+    [
+        (KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "too large")), "too large"),
+        (BufferError("the queue is full"), "queue is full"),
+        (RuntimeError("nobody expected it"), "RuntimeError"),
+    ],
+)
+def test_row_that_cannot_be_sent_is_told(
+    orders: QueryWorld, monkeypatch: pytest.MonkeyPatch, raised: Exception, word: str
+) -> None:
+    """Rows before it are acknowledged; a row that is lost is never passed over in silence."""
+    send = orders.sender.send
+
+    def failing(record: OutgoingRecord, done: Callable[[Any], None]) -> None:
+        if record.key == b"b":
+            raise raised
+        send(record, done)
+
+    monkeypatch.setattr(orders.sender, "send", failing)
+    _, acks = exchanged(orders, TARGET + b'{"id": "a"}\n{"id": "b"}\n{"id": "c"}\n')
+    assert acks[0] == {"status": "ok", "seq": 0}
+    assert (acks[1]["status"], acks[1]["seq"], len(acks)) == ("error", 1, 2)
+    assert word in acks[1]["message"]
 
 
 @pytest.mark.parametrize(

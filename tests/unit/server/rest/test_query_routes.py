@@ -8,14 +8,17 @@ from __future__ import annotations
 import asyncio
 from base64 import b64decode
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 import pytest
 
+from penstock.server.positions import to_token
 from penstock.server.push.service import TOKENS_ENABLED
-from penstock.server.rest.row_forms import DELIMITED, EVENTS, V1_PROTOBUF
+from penstock.server.rest.replies import V1_JSON
+from penstock.server.rest.row_forms import CHANGES, DELIMITED, EVENTS, V1_PROTOBUF
 from tests.unit.server.query_memory import Call, QueryWorld, query, stream
 
 TABLE = """
@@ -23,6 +26,9 @@ TABLE = """
         WITH (KAFKA_TOPIC='users', PARTITIONS=1, VALUE_FORMAT='JSON');
     CREATE STREAM orders (id VARCHAR KEY, amount INT)
         WITH (KAFKA_TOPIC='orders', PARTITIONS=1, VALUE_FORMAT='JSON');
+"""
+DAILY = """
+    COUNT(*) AS n FROM orders WINDOW TUMBLING (SIZE 1 DAY) GROUP BY id EMIT CHANGES LIMIT 0;
 """
 ANN = "SELECT * FROM users WHERE id = 'ann';"
 
@@ -128,6 +134,21 @@ def test_an_answer_can_end_with_a_consistency_token(users: QueryWorld) -> None:
         (query(ANN, streamsProperties={"ksql.query.pull.max.allowed.offset.lag": "-1"}), 50300),
         (query("SELECT * FROM users;", requestProperties={
             "request.ksql.query.pull.consistency.token": "?"}), 40000),
+        (query("SELECT * FROM users;", requestProperties={
+            "request.ksql.query.pull.consistency.token": 5}), 40000),
+        (query("SELECT * FROM users EMIT CHANGES;", requestProperties={
+            "request.ksql.query.push.continuation.token": ["x"]}), 40000),
+        (query(ANN, streamsProperties={"ksql.query.pull.max.allowed.offset.lag": "soon"}), 40000),
+        (query(ANN, streamsProperties={"ksql.query.pull.max.allowed.offset.lag": {}}), 40000),
+        (query("SELECT * FROM users EMIT CHANGES;", streamsProperties={
+            "auto.offset.reset": "nonsense"}), 40000),
+        (query("SELECT * FROM users EMIT CHANGES;", streamsProperties={
+            "auto.offset.reset": ["earliest"]}), 40000),
+        (query(ANN, streamsProperties={"ksql.unheard.of": 1}), 40000),
+        (query(ANN, streamsProperties={"": 1}), 40000),
+        (query(ANN, streamsProperties=[]), 40000),
+        (query(ANN, sessionVariables="x"), 40000),
+        (query(ANN, commandSequenceNumber=1.5), 40000),
     ],
 )  # fmt: skip
 def test_errors_have_ksqldbs_codes(users: QueryWorld, path: str, body: bytes, code: int) -> None:
@@ -139,6 +160,15 @@ def test_errors_have_ksqldbs_codes(users: QueryWorld, path: str, body: bytes, co
     if code == 40001:
         assert error["@type"] == "statement_error"
         assert error["statementText"]
+
+
+@pytest.mark.parametrize("path", ["/query", "/query-stream"])
+def test_a_refused_query_says_once_how_to_repair_it(users: QueryWorld, path: str) -> None:
+    """The text of the error has the place and the fix; neither is told a second time."""
+    _, text = ask(users, path, query("SELECT * FROM user;"))
+    message = orjson.loads(text)["message"]
+    assert message.count("fix:") == 1
+    assert message.count("USERS") == 1
 
 
 def test_a_form_that_there_is_not_is_refused(users: QueryWorld) -> None:
@@ -192,6 +222,49 @@ def test_deleted_rows_have_a_mark(users: QueryWorld) -> None:
         assert b'{"row":{"columns":["ann",null],"tombstone":true}}' in await call.text()
 
     run(test)
+
+
+@pytest.mark.parametrize(
+    ("accept", "wanted"),
+    [
+        (V1_JSON, b'{"row":{"columns":["ann",null],"tombstone":true}}'),
+        (V1_PROTOBUF, b'{"row":{"columns":["ann",null],"tombstone":true}}'),
+        (CHANGES, b'{"tombstone":["ann",null]}\n'),
+        (f"{CHANGES}, {DELIMITED}", b'{"tombstone":["ann",null]}\n'),
+        (EVENTS, b'event: delete\ndata: ["ann",null]\n'),
+    ],
+)
+def test_forms_that_have_a_word_for_deleted_rows(
+    users: QueryWorld, accept: str, wanted: bytes
+) -> None:
+    """ksqlDB's versioned forms have one, and so have Penstock's own."""
+
+    async def test() -> None:
+        sql = "SELECT * FROM users EMIT CHANGES LIMIT 1;"
+        call = Call(users, "/query-stream", stream(sql), {"accept": accept})
+        await call.until(b"queryId")
+        users.topics.add("users", b"ann", None)
+        assert wanted in await call.text()
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("sql", "key"),
+    [
+        ("SELECT * FROM users EMIT CHANGES LIMIT 0;", ["ID"]),
+        ("SELECT age, id AS name FROM users EMIT CHANGES LIMIT 0;", ["NAME"]),
+        ("SELECT age FROM users EMIT CHANGES LIMIT 0;", []),
+        ("SELECT id, COUNT(*) AS n FROM orders GROUP BY id EMIT CHANGES LIMIT 0;", ["ID"]),
+        (f"SELECT id, WINDOWSTART AS w, {DAILY}", ["ID", "W"]),
+        (f"SELECT id, {DAILY}", []),
+        ("SELECT * FROM orders EMIT CHANGES LIMIT 0;", None),
+    ],
+)
+def test_changes_name_the_key(users: QueryWorld, sql: str, key: list[str] | None) -> None:
+    """A client that keeps the rows of a table must know which column tells them apart."""
+    _, body = ask(users, "/query-stream", stream(sql), CHANGES)
+    assert orjson.loads(body.splitlines()[0]).get("keyColumns") == key
 
 
 def test_close_query_ends_an_answer(users: QueryWorld) -> None:
@@ -285,6 +358,49 @@ def test_print_shows_the_records_of_a_topic(users: QueryWorld) -> None:
     first, line = text.decode().splitlines()
     assert first == "topic: users, partitions: 1"
     assert line == ('rowtime: 1970/01/01 00:00:00.000 Z, key: ann, value: {"AGE":30}, partition: 0')
+
+
+def test_prints_have_a_limit(tmp_path: Path) -> None:
+    """Each has a thread and a consumer of its own."""
+    world = QueryWorld(tmp_path, {"ksql.max.push.queries": "1"})
+    world.execute(TABLE)
+
+    async def test() -> None:
+        body = stream("PRINT users;")
+        first = Call(world, "/query-stream", body, {"accept": DELIMITED})
+        await first.until(b"topic: users")
+        second = Call(world, "/query-stream", body, {"accept": DELIMITED})
+        assert (await second.json())["error_code"] == 40003
+        assert second.status == 429
+        first.leave()
+        await asyncio.wait_for(first.task, 60)
+        world.topics.add("users", b"ann", b"{}")
+        body = stream("PRINT users FROM BEGINNING LIMIT 1;")
+        third = Call(world, "/query-stream", body, {"accept": DELIMITED})
+        assert b"ann" in await third.text()
+
+    try:
+        run(test)
+    finally:
+        world.close()
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        to_token({("secrets", 0): 0}),
+        to_token({("orders", 7): 0}),
+        to_token({("orders", 0): 0}, {("secrets", 0): 0}),
+        to_token({("orders", 0): -2}),
+    ],
+)
+def test_token_of_another_query_is_refused(users: QueryWorld, token: str) -> None:
+    """Otherwise a token could name any topic of the cluster, and have it read."""
+    users.topics.create("secrets")
+    given = {"request.ksql.query.push.continuation.token": token}
+    sql = "SELECT * FROM orders EMIT CHANGES LIMIT 1;"
+    status, text = ask(users, "/query", query(sql, requestProperties=given))
+    assert (status, orjson.loads(text)["error_code"]) == (400, 40000)
 
 
 def test_queries_are_counted_by_kind_and_table(users: QueryWorld) -> None:
