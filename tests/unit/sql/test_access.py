@@ -105,6 +105,14 @@ def test_a_key_that_is_null_is_refused() -> None:
         access("SELECT * FROM users WHERE id IN ('ann', NULL);")
 
 
+def test_text_for_a_key_that_is_a_number_is_refused() -> None:
+    """IN reads text as a number, but then all rows would have to be read for one key."""
+    with pytest.raises(AnalysisError, match="INTEGER and a key of VISITS") as refused:
+        access("SELECT * FROM visits WHERE id IN ('10', 8);")
+    assert refused.value.code == "wrong-key-type"
+    assert keys("SELECT * FROM visits WHERE id IN (10, 8);") == [(10,), (8,)]
+
+
 def test_numbers_and_windows_are_not_read_in_ranges() -> None:
     """The bytes of negative numbers come behind those of positive ones."""
     assert isinstance(access("SELECT * FROM visits WHERE id > 3;").way, Scan)

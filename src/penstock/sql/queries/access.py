@@ -267,8 +267,15 @@ class _Finder:
                     fix="leave NULL out",
                     span=item.span,
                 )
-            constant = self._evaluate(item)
-            value = None if constant is None else key_value(*constant, self._types[column.name])
+            constant, type_ = self._evaluate(item), self._types[column.name]
+            if constant is not None and constant[0] == STRING and is_numeric(type_):
+                raise AnalysisError(
+                    "wrong-key-type",
+                    f"{column.name} is {type_} and a key of {self._source.name}, and this is text",
+                    fix="write the number without quotes",
+                    span=item.span,
+                )
+            value = None if constant is None else key_value(*constant, type_)
             if value is None:
                 return column.name, None
             values.append(Constant(value, item))
