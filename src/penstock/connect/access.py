@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ class ConnectAccess:
     """The Kafka Connect that the settings of an engine choose, found when it is first asked for.
 
     With ``ksql.connect.url`` it is that one. Without it, a worker is started beside the engine,
-    for the cluster that the engine is connected to.
+    for the cluster that the engine is connected to. Threads may share it.
 
     Args:
         settings: All settings of the engine.
@@ -38,6 +39,8 @@ class ConnectAccess:
         self._settings = settings
         self._cluster = cluster
         self._worker: EmbeddedWorker | None = None
+        #: Requests come side by side, and there must be one worker for all of them.
+        self._making = threading.Lock()
 
     def client(self) -> Connect:
         """Return a client, and start the worker if there is none to ask.
@@ -72,9 +75,10 @@ class ConnectAccess:
 
     def close(self) -> None:
         """Stop the worker, if one was started. Its connectors go on with the next one."""
-        if self._worker is not None:
-            self._worker.stop()
-            self._worker = None
+        with self._making:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.stop()
 
     @property
     def _service_id(self) -> str:
@@ -87,15 +91,16 @@ class ConnectAccess:
                 "there is no Kafka Connect to ask",
                 fix=f"set {URL}, or connect to Kafka: then a worker is started beside the engine",
             )
-        if self._worker is None:
-            file = self._settings.get(WORKER_CONFIG)
-            self._worker = EmbeddedWorker(
-                self._cluster,
-                self._service_id,
-                plugins=self._plugin_folders(),
-                properties=read_worker_config(file) if file else None,
-            )
-        return self._worker
+        with self._making:
+            if self._worker is None:
+                file = self._settings.get(WORKER_CONFIG)
+                self._worker = EmbeddedWorker(
+                    self._cluster,
+                    self._service_id,
+                    plugins=self._plugin_folders(),
+                    properties=read_worker_config(file) if file else None,
+                )
+            return self._worker
 
     def _plugin_folders(self) -> tuple[Path, ...]:
         given = self._settings.get(PLUGIN_PATH)

@@ -1,6 +1,9 @@
 """What a worker is started with: ``worker_config``, ``worker_folder`` and ``connect.access``."""
 
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +119,26 @@ def test_connectors_of_an_earlier_run_go_on(monkeypatch: pytest.MonkeyPatch) -> 
     elsewhere = ConnectAccess({"ksql.connect.url": "http://h:1"}, CLUSTER)
     elsewhere.resume(lambda: {"_penstock-connect-default-configs": None})
     assert len(launched) == 1
+
+
+def test_requests_side_by_side_have_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers would run every connector twice, and only one of them would be stopped."""
+    made: list[EmbeddedWorker] = []
+    both = threading.Barrier(2)
+
+    class SlowlyMade(EmbeddedWorker):
+        def __init__(self, *args: Any, **named: Any) -> None:
+            with suppress(threading.BrokenBarrierError):
+                both.wait(0.1)
+            super().__init__(*args, **named)
+            made.append(self)
+
+    monkeypatch.setattr("penstock.connect.access.EmbeddedWorker", SlowlyMade)
+    access = ConnectAccess({}, CLUSTER)
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda _: access._own_worker(), range(2)))
+    assert found == [made[0], made[0]]
+    assert len(made) == 1
 
 
 def test_a_worker_that_was_not_started_has_no_folder() -> None:

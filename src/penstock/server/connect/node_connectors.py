@@ -14,13 +14,14 @@ from penstock.errors import PenstockError
 from penstock.server.connect.connector_entities import connector_entity
 from penstock.server.entities.facts import Facts
 from penstock.server.entities.sources import source_description
-from penstock.server.errors import BadStatementError, NotFoundError
+from penstock.server.errors import BadStatementError, NotFoundError, ServerError
 from penstock.server.node import ServerNode
 from penstock.sql.ast.node import Node
 from penstock.sql.connector_results import ConnectorStatement
 
 _log = logging.getLogger("penstock.server")
-_NOT_FOUND = 404
+#: What an answer of Connect is here. No answer, or none in time, is not the caller's fault.
+_KINDS: dict[int | None, type[ServerError]] = {None: ServerError, 404: NotFoundError}
 
 
 class NodeConnectors:
@@ -45,7 +46,7 @@ class NodeConnectors:
             engine = self._node.engine
             result = engine.run_connector(cast("ConnectorStatement", statement), sql)
         except ConnectError as error:
-            kind = NotFoundError if error.status == _NOT_FOUND else BadStatementError
+            kind = _KINDS.get(error.status, BadStatementError)
             raise kind(error.code, error.message, error.fix, statement=sql) from error
         return connector_entity(result, lambda name: _described(name, facts))
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from penstock.connect.errors import ConnectError
 from penstock.server.connect.connector_entities import connector_entity
 from penstock.server.connect.node_connectors import NodeConnectors
-from penstock.server.errors import BadStatementError, NotFoundError
+from penstock.server.errors import BadStatementError, NotFoundError, ServerError
 from penstock.server.node import ServerNode
 from penstock.sql.results import StatementResult
 from tests.unit.connect.fake_connect import SOURCE, MemoryConnect
@@ -90,6 +91,21 @@ def test_refusals_have_the_status_of_connect(node: ServerNode) -> None:
         node.execute(CREATE.replace("'file' = '/a',", ""))
     assert wrong.value.code == "connector-invalid"
     assert "hush" not in str(wrong.value)
+
+
+def test_a_connect_that_does_not_answer_is_not_the_callers_fault(
+    node: ServerNode, connect: MemoryConnect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same statement may work in a minute, so the status is 500 and not 400."""
+
+    def gone() -> list[str]:
+        raise ConnectError("connect-unreachable", "nobody answers")
+
+    monkeypatch.setattr(connect, "connectors", gone)
+    with pytest.raises(ServerError) as refused:
+        node.execute("SHOW CONNECTORS;")
+    assert (refused.value.status, refused.value.code) == (500, "connect-unreachable")
+    assert refused.value.statement == "SHOW CONNECTORS;"
 
 
 def test_a_part_of_the_server_without_routes(node: ServerNode) -> None:
