@@ -1,6 +1,7 @@
-"""Fixtures and settings of all tests: Hypothesis profiles, and whether Java is installed."""
+"""Settings and fixtures of all tests: Hypothesis profiles, who runs which file, Java."""
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,6 +26,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Share whole files out so that the workers need the machine for different things."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    # Only the process that shares them out has the package loaded.
+    from tests.workers import FromBothEnds  # noqa: PLC0415
+
+    return FromBothEnds(config, log)
 
 
 @pytest.fixture(scope="session")
