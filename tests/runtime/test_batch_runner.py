@@ -42,7 +42,7 @@ class Planner:
 
     def next(self) -> BatchPlan | None:
         self.is_asked.set()
-        assert self.may_go_on.wait(10)
+        assert self.may_go_on.wait(60)
         return self._plans.pop() if self._plans else None
 
     def advance(self, reached: Mapping[TopicPartition, int]) -> None:
@@ -137,7 +137,7 @@ class Driver:
             self.error = error
 
     def join(self) -> None:
-        self._thread.join(10)
+        self._thread.join(60)
         assert not self._thread.is_alive()
 
 
@@ -152,7 +152,7 @@ def test_a_batch_that_is_planned_while_the_application_closes_does_not_begin(
 ) -> None:
     """Closing does not wait for it, and nothing of it is asked for."""
     driver = Driver(staged, done)
-    assert driver.planner.is_asked.wait(10)
+    assert driver.planner.is_asked.wait(60)
     assert driver.runner.stop(10)
     driver.planner.may_go_on.set()
     driver.join()
@@ -166,12 +166,12 @@ def test_a_batch_that_is_under_way_is_waited_for(staged: StagedApplication) -> N
 
     def slow(task: SlotTask) -> Outcome:
         is_running.set()
-        assert may_end.wait(10)
+        assert may_end.wait(60)
         return done(task)
 
     driver = Driver(staged, slow)
     driver.planner.may_go_on.set()
-    assert is_running.wait(10)
+    assert is_running.wait(60)
     threading.Timer(0.2, may_end.set).start()
     assert driver.runner.stop(10)
     driver.join()
@@ -185,12 +185,12 @@ def test_a_batch_that_takes_too_long_is_cancelled(staged: StagedApplication) -> 
 
     def stuck(task: SlotTask) -> Outcome:
         is_running.set()
-        assert may_end.wait(10)
+        assert may_end.wait(60)
         return Outcome(slot=0, error=StreamsError("spark-job", "cancelled"))
 
     driver = Driver(staged, stuck)
     driver.planner.may_go_on.set()
-    assert is_running.wait(10)
+    assert is_running.wait(60)
     assert not driver.runner.stop(0.1)
     may_end.set()
     driver.join()

@@ -61,7 +61,7 @@ class Server:
                 return
 
     def join(self) -> None:
-        self._thread.join(10)
+        self._thread.join(60)
         assert not self._thread.is_alive()
 
 
@@ -100,11 +100,11 @@ def test_a_server_that_does_not_know_the_secret_is_not_asked() -> None:
 def test_a_server_that_falls_silent_is_lost_after_a_while() -> None:
     """A paused process keeps its connections open."""
     over = threading.Event()
-    with serving(lambda connection: over.wait(10) and None) as server:
+    with serving(lambda connection: over.wait(60) and None) as server:
         began = time.monotonic()
         with pytest.raises(ServerLostError, match="has not answered"):
             ask(server.endpoint, SECRET, ("run",), silence_s=0.3)
-        assert 0.3 <= time.monotonic() - began < 5
+        assert 0.3 <= time.monotonic() - began < 15
         over.set()
 
 
@@ -115,7 +115,7 @@ def test_a_server_that_does_not_even_shake_hands_is_lost_after_a_while() -> None
         began = time.monotonic()
         with pytest.raises(ServerLostError):
             ask(endpoint, SECRET, ("ping",), silence_s=0.3)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
 
 
 def test_a_server_that_is_at_work_may_take_as_long_as_it_wants() -> None:

@@ -112,7 +112,7 @@ def test_the_owner_of_the_batch_log_leads(group: Group, member: GroupMember) -> 
     """The log has one partition, so one member of the group does."""
     assert code_of(member) == "not-leading"
     group.assign(LOG)
-    assert member.leads.wait(10)
+    assert member.leads.wait(60)
     assert member.has_joined.is_set()
     assert code_of(member) is None
     assert member.metadata() == b"generation 1"
@@ -124,7 +124,7 @@ def test_a_member_without_a_share_has_joined_and_does_not_lead(
 ) -> None:
     """An instance that waits must not look as if it had not started."""
     group.assign([])
-    assert member.has_joined.wait(10)
+    assert member.has_joined.wait(60)
     assert not member.leads.is_set()
     assert group.paused == []
 
@@ -132,10 +132,10 @@ def test_a_member_without_a_share_has_joined_and_does_not_lead(
 def test_a_member_that_loses_the_log_no_longer_leads(group: Group, member: GroupMember) -> None:
     """The group may have given it to another one while this one was paused."""
     group.assign(LOG)
-    assert member.leads.wait(10)
+    assert member.leads.wait(60)
     group.revoke([])
     group.revoke(LOG)
-    assert happens(lambda: code_of(member) == "not-leading", within_s=10)
+    assert happens(lambda: code_of(member) == "not-leading", within_s=60)
 
 
 def test_who_acts_commits_as_nobody_until_the_group_has_chosen_it(
@@ -143,14 +143,14 @@ def test_who_acts_commits_as_nobody_until_the_group_has_chosen_it(
 ) -> None:
     """The group is busy with the dead leader, and would refuse an old generation."""
     group.assign([])
-    assert member.has_joined.wait(10)
-    assert happens(lambda: member.metadata() == b"generation 1", within_s=10)
+    assert member.has_joined.wait(60)
+    assert happens(lambda: member.metadata() == b"generation 1", within_s=60)
     assert member.act(needs_group=False)
     assert code_of(member) is None
     assert member.metadata() == b"generation 0"
     group.assign(LOG)
-    assert member.leads.wait(10)
-    assert happens(lambda: member.metadata() == b"generation 2", within_s=10)
+    assert member.leads.wait(60)
+    assert happens(lambda: member.metadata() == b"generation 2", within_s=60)
 
 
 def test_only_a_member_of_the_group_acts_without_transactions(
@@ -164,11 +164,11 @@ def test_only_a_member_of_the_group_acts_without_transactions(
 
 def test_a_member_that_declines_comes_back_later(group: Group, member: GroupMember) -> None:
     group.assign(LOG)
-    assert member.leads.wait(10)
+    assert member.leads.wait(60)
     member.decline(0.2)
-    assert happens(lambda: group.left == 1 and not member.leads.is_set(), within_s=10)
+    assert happens(lambda: group.left == 1 and not member.leads.is_set(), within_s=60)
     assert group.subscriptions == 1
-    assert happens(lambda: group.subscriptions == 2, within_s=10)
+    assert happens(lambda: group.subscriptions == 2, within_s=60)
 
 
 def test_changes_are_told(group: Group) -> None:
@@ -176,9 +176,9 @@ def test_changes_are_told(group: Group) -> None:
     changes = threading.Semaphore(0)
     member = GroupMember({}, "app-batches", changes.release)
     group.assign(LOG)
-    assert changes.acquire(timeout=10)
+    assert changes.acquire(timeout=60)
     group.revoke(LOG)
-    assert changes.acquire(timeout=10)
+    assert changes.acquire(timeout=60)
     member.close()
 
 
@@ -201,13 +201,17 @@ def test_a_refused_commit_is_the_callers_error(group: Group, member: GroupMember
 
 
 @pytest.mark.parametrize("leave", [True, False])
-def test_a_member_leaves_or_falls_silent(group: Group, member: GroupMember, *, leave: bool) -> None:
+def test_a_member_leaves_or_falls_silent(
+    group: Group, member: GroupMember, monkeypatch: pytest.MonkeyPatch, *, leave: bool
+) -> None:
     """A static member that comes back soon keeps its place."""
+    # Whoever waits for the thread in vain would take so long.
+    monkeypatch.setattr(module, "_CLOSE_S", 60.0)
     group.assign(LOG)
-    assert member.leads.wait(10)
+    assert member.leads.wait(60)
     began = time.monotonic()
     member.close(leave=leave)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert group.is_closed is leave
     assert not member.leads.is_set()
 
@@ -236,7 +240,7 @@ def test_members_of_a_pool_poll_seldom_if_nobody_waits_for_their_commits(
     config = StreamsConfig({"application.id": "app", "bootstrap.servers": "x:1", **given})
     member = join_group(config, "app-batches", _no)
     try:
-        assert happens(lambda: group.poll_s > 0, within_s=10.0)
+        assert happens(lambda: group.poll_s > 0, within_s=60)
         assert (group.poll_s > 0.1) == is_quiet
         assert group.settings["group.id"] == "app"
         assert group.settings["session.timeout.ms"] == 15_000
@@ -249,9 +253,9 @@ def test_a_member_that_keeps_its_share_has_the_new_generation_at_once(
 ) -> None:
     """Offsets that are committed with an old generation are refused."""
     group.assign(LOG)
-    assert happens(lambda: member.metadata() == b"generation 1", within_s=10.0)
+    assert happens(lambda: member.metadata() == b"generation 1", within_s=60)
     seen: list[bytes] = []
     member._changed = lambda: seen.append(member.metadata())
     group.assign([])
-    assert happens(lambda: bool(seen), within_s=10.0)
+    assert happens(lambda: bool(seen), within_s=60)
     assert seen == [b"generation 2"]

@@ -69,7 +69,7 @@ class Server:
                 self.asked.append(question)
             send(connection, (OK, self.endpoint) if is_ping else self.answer)
 
-    def is_killed(self, within_s: float = 10.0) -> bool:
+    def is_killed(self, within_s: float = 60.0) -> bool:
         return happens(lambda: not self.process.is_alive, within_s)
 
     def close(self) -> None:

@@ -22,4 +22,4 @@ def test_a_server_outlives_its_worker_and_ends_with_the_executor(
         shown = Path(f"/proc/{started.process.pid}/comm").read_text().strip()
         assert name is None or shown == name[:15]
         started.executor.kill()
-        assert happens(lambda: not started.process.is_alive, within_s=3.0)
+        assert happens(lambda: not started.process.is_alive, within_s=60)

@@ -31,7 +31,7 @@ class Runner:
     def run(self) -> None:
         if self._failure is not None:
             raise self._failure
-        assert self.is_over.wait(10)
+        assert self.is_over.wait(60)
 
 
 class ApplicationRun:
@@ -60,7 +60,7 @@ class ApplicationRun:
 
     def lead(self, spark: Any) -> Runner:
         self.is_leading.set()
-        assert self.may_begin.wait(10)
+        assert self.may_begin.wait(60)
         self.steps.append("led")
         self.runner = Runner(self._failures.pop(0) if self._failures else None)
         return self.runner
@@ -119,12 +119,12 @@ def test_an_application_that_is_closed_while_it_begins_to_lead_ends_at_once(
     streams = streams_of(run)
     starting = threading.Thread(target=streams.start)
     starting.start()
-    assert run.is_leading.wait(10)
+    assert run.is_leading.wait(60)
     assert streams.close("10s")
     assert streams.state is ps.State.NOT_RUNNING
     run.may_begin.set()
-    starting.join(10)
-    assert happens(lambda: run.steps == ["prepared", "stopped", "led", "ended"], within_s=10)
+    starting.join(60)
+    assert happens(lambda: run.steps == ["prepared", "stopped", "led", "ended"], within_s=60)
 
 
 def test_an_instance_that_does_not_lead_has_started_and_waits(streams_of: Start) -> None:
@@ -136,7 +136,7 @@ def test_an_instance_that_does_not_lead_has_started_and_waits(streams_of: Start)
     assert streams.state is ps.State.RUNNING
     assert streams.waiting_for == "another instance leads the application"
     run.may_lead.set()
-    assert run.is_leading.wait(10)
+    assert run.is_leading.wait(60)
     assert streams.close("10s")
     assert run.steps == ["prepared", "stood by", "led", "stopped"]
 
@@ -150,7 +150,7 @@ class SilentKafka(ApplicationRun):
 
     def prepare(self) -> None:
         if self.answers:
-            assert self.answers[0].wait(20)
+            assert self.answers[0].wait(60)
             self.answers.pop(0)
             raise StreamsError("broker-unreachable", "no answer from 127.0.0.1:1")
         super().prepare()
@@ -168,11 +168,11 @@ def test_an_application_says_that_it_waits_for_its_first_broker(
     starting.start()
     silent, refused = run.answers
     quiet = "no answer yet from Kafka at 127.0.0.1:1"
-    assert happens(lambda: streams.waiting_for == quiet, within_s=10)
+    assert happens(lambda: streams.waiting_for == quiet, within_s=60)
     silent.set()
-    assert happens(lambda: streams.waiting_for == "no answer from 127.0.0.1:1", within_s=10)
+    assert happens(lambda: streams.waiting_for == "no answer from 127.0.0.1:1", within_s=60)
     refused.set()
-    starting.join(20)
+    starting.join(60)
     assert streams.waiting_for is None
     assert streams.close("10s")
 
@@ -193,7 +193,7 @@ def test_an_instance_that_was_fenced_begins_anew(streams_of: Start) -> None:
     states: list[ps.State] = []
     streams.set_state_listener(lambda new, old: states.append(new))
     streams.start()
-    assert happens(lambda: states.count(ps.State.RUNNING) == 2, within_s=10)
+    assert happens(lambda: states.count(ps.State.RUNNING) == 2, within_s=60)
     assert streams.close("10s")
     assert run.steps == ["prepared", "led", "ended", "prepared", "led", "stopped"]
     assert states[:4] == [ps.State.REBALANCING, ps.State.RUNNING] * 2
@@ -229,7 +229,7 @@ def test_the_driver_says_once_that_a_handler_is_not_asked_for_global_stores(
     topology = builder.build()
     streams = ps.KafkaStreams(topology, {**settings, "bootstrap.servers": "127.0.0.1:1"})
     streams.start()
-    assert happens(lambda: run.steps.count("led") == 2, within_s=10)
+    assert happens(lambda: run.steps.count("led") == 2, within_s=60)
     assert streams.close("10s")
     kafka = MemoryKafka()
     kafka.create("world")
@@ -262,7 +262,7 @@ def test_an_error_of_the_program_ends_the_application(streams_of: Start) -> None
 def test_a_handler_may_have_the_batches_begin_again(streams_of: Start) -> None:
     """The cause may have been a service that is back by now."""
     streams, run = failing(streams_of, ps.ExceptionResponse.REPLACE_THREAD)
-    assert happens(lambda: run.steps.count("led") == 2, within_s=10)
+    assert happens(lambda: run.steps.count("led") == 2, within_s=60)
     assert streams.close("10s")
     assert streams.error is None
     assert run.steps == ["prepared", "led", "ended", "prepared", "led", "stopped"]

@@ -115,7 +115,7 @@ def test_a_feed_begins_where_it_was_asked_to(
             enough.set()
 
     feed = ChangeFeed({}, info(StoreKind.KEY_VALUE), since, listen, lambda settings: consumer)
-    assert enough.wait(5)
+    assert enough.wait(60)
     feed.close()
     count = len(arrived)
     assert feed.start == start

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,14 @@ from penstock.serving.question import (
 from penstock.state.spec import StoreKind
 
 KEY_VALUE = (StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that a server does by itself, also on a machine that is busy."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 def store_info(
@@ -118,7 +126,9 @@ class MemoryApplication:
         self.is_ready = True
         self.reads = 0
         self.rows_read = 0
-        self.read_s = 0.0
+        #: Every read waits for it.
+        self.may_read = threading.Event()
+        self.may_read.set()
         self.failure: Exception | None = None
         self.threads: set[str] = set()
 
@@ -166,7 +176,7 @@ class MemoryApplication:
         self.threads.add(threading.current_thread().name)
         if self.failure is not None:
             raise self.failure
-        time.sleep(self.read_s)
+        assert self.may_read.wait(60)
         if store not in self.cluster.infos:
             raise UnknownStoreError("unknown-store", f"no store {store!r}")
         info = self.cluster.infos[store]

