@@ -215,6 +215,9 @@ public class ReadBack {
         settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
         settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, "1");
         settings.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
+        // Kafka Streams stays in its group when it is closed: whoever comes next waits for the session, 45 s.
+        settings.put(StreamsConfig.consumerPrefix("internal.leave.group.on.close"), true);
+        settings.put(StreamsConfig.consumerPrefix("session.timeout.ms"), "6000");
         return settings;
     }
 
