@@ -61,7 +61,7 @@ demo: setup ## Count words live, with a private Kafka broker and Spark
 
 .PHONY: test
 test: setup ## Run the whole default test suite
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
 
 .PHONY: lint
 lint: setup ## Check format, lint, types and layers

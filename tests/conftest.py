@@ -10,10 +10,11 @@ from penstock.kafka.errors import JavaError
 from penstock.kafka.java import find_java
 
 # No deadline anywhere: how long one example takes depends on the machine, not on the code.
-settings.register_profile("default", max_examples=50, deadline=None)
+# Every run looks at other examples; "thorough" is for a change of what a property is about.
+settings.register_profile("default", max_examples=30, deadline=None)
 settings.register_profile(
     "ci",
-    max_examples=100,
+    max_examples=50,
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -47,6 +47,7 @@ from penstock.sql.expressions.over_rows import array_over_rows, mask_over_rows, 
 from penstock.sql.functions.library import built_in_functions
 from penstock.sql.statements.insert_values import value_of
 from penstock.sql.syntax.parser import parse_expression
+from tests.properties.runs import SOME
 from tests.properties.sql_strategies import Some, compound, literals, tuples
 
 # SQL
@@ -149,6 +150,7 @@ def test_sql_over_columns_equals_row_by_row(node: Any, table: list[tuple[Any, ..
         "SPLIT(S, 'a')", "1 + 1", "D = D", "I <> J", "L >= I",
     ],
 )  # fmt: skip
+@SOME
 @given(table=tables)
 def test_what_arrow_computes_equals_row_by_row(text: str, table: list[tuple[Any, ...]]) -> None:
     """These have kernels; a change that loses one of them shows here."""

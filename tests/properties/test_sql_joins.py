@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.sql import SqlEngine
+from tests.properties.runs import SOME
 
 Row = dict[str, Any]
 Rows = dict[Any, Row]
@@ -142,6 +143,7 @@ QUERIES: list[tuple[str, Callable[[dict[str, Rows]], Iterable[Any]]]] = [
 
 @pytest.mark.parametrize("over_columns", [False, True], ids=["records", "columns"])
 @pytest.mark.parametrize(("query", "expected"), QUERIES, ids=[f.__name__ for _, f in QUERIES])
+@SOME
 @given(steps=changes)
 def test_the_last_rows_are_those_of_a_recomputation(
     query: str, expected: Callable[..., Iterable[Any]], *, over_columns: bool, steps: list[Any]

@@ -59,7 +59,7 @@ def url() -> Iterator[str]:
 
 @WITHOUT_FEEDS.parametrize()
 @settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
