@@ -123,6 +123,10 @@ class StreamsConfig(Mapping[str, Any]):
     def topic_prefix(name: str) -> str:
         return f"topic.{name}"
 
+    @staticmethod
+    def client_tag_prefix(name: str) -> str:
+        return f"client.tag.{name}"
+
 
 @cache
 def _warn_of_older_name(older: str, newer: str) -> None:

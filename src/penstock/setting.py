@@ -135,6 +135,18 @@ def texts(value: Any) -> tuple[str, ...]:
     return found
 
 
+def few_texts(most: int) -> Callable[[Any], tuple[str, ...]]:
+    """Read at most so many texts; none at all from an empty text."""
+
+    def parse(value: Any) -> tuple[str, ...]:
+        found = () if value == "" else texts(value)
+        if len(found) > most:
+            raise ValueError(f"at most {most} texts are allowed")
+        return found
+
+    return parse
+
+
 def pairs(value: Any) -> tuple[tuple[str, str], ...]:
     """Read a dictionary of texts, or ``name:text,name:text``."""
     if not isinstance(value, Mapping):

@@ -32,6 +32,8 @@ DIFFERS = {
     "metrics.recording.level": "TRACE adds nothing.",
     "num.standby.replicas": "Java: so many copies, spread over all instances.",
     "num.stream.threads": "Java: threads of one instance. Here: slots over the whole cluster.",
+    "rack.aware.assignment.tags": "Java: tags of instances (client.tag.zone). Here: tags of"
+    " executors, from the environment of their hosts (PENSTOCK_CLIENT_TAG_ZONE).",
     "session.timeout.ms": "Java: 45 s, for every thread.",
     "state.cleanup.delay.ms": "It counts for slots that moved.",
     "task.timeout.ms": "Java: a task; here: the batch.",

@@ -1,4 +1,4 @@
-"""The Spark cluster of a run: a standalone master and two workers, each worker its own host."""
+"""The Spark cluster of a run: a standalone master and workers, each worker its own host."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,11 +49,13 @@ class Standalone:
 
     nest: Nest
     workers: list[Worker] = field(default_factory=list)
+    #: For each worker: the environment that its host adds, with its tags for instance.
+    environments: Sequence[Mapping[str, str]] = ({}, {})
 
     def __post_init__(self) -> None:
         self._master_host = self.nest.host("master")
         self._port = free_port()
-        for number in (1, 2):
+        for number in range(1, len(self.environments) + 1):
             # Every address 127.x.y.z is the machine itself, and no interface has to be made.
             host = self.nest.host(f"worker-{number}", f"127.0.0.{number + 1}")
             self.workers.append(Worker(number, host))
@@ -84,7 +87,8 @@ class Standalone:
         command += ["--host", worker.host.address, "--webui-port", "0"]
         command += ["--cores", "1", "--memory", "2g"]
         folder = {"SPARK_WORKER_DIR": f"{worker.host.tmp}/work"}
-        worker.process = worker.host.start("worker", command, {**_DAEMON, **folder})
+        own = self.environments[worker.number - 1]
+        worker.process = worker.host.start("worker", command, {**_DAEMON, **folder, **own})
         worker.is_away = False
 
     def supervise(self) -> list[str]:

@@ -2,6 +2,8 @@
 
 A count runs on two hosts with one slot each. One of the hosts goes away for good. The time to the
 next commit of the lost slot and the records that it read back are told, without and with a standby.
+
+``--zones a,a,b`` starts one host in each of these zones, and tells where slots and copies are.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 from penstock.kafka.admin import Admin
+from penstock.runtime.spark.worker.processes.process_tree import Process
 from tests.cluster.brokers import Brokers
 from tests.cluster.hosts import Host, Nest, signal_all
 from tests.cluster.processes import look, sweep
@@ -50,6 +53,47 @@ class Lost:
 
 def lose_a_host(keys: int, standbys: int) -> Lost:
     """Run the application, take a host away, and see how long its slot is missed."""
+    with _started(keys, standbys) as (run, cluster), run.fed():
+        before = run.told()["restored"]
+        worker = max(cluster.workers, key=_slots_on)
+        cluster.kill(worker)
+        _kill_host(cluster.nest.mark, worker.host.address)
+        began, at = time.monotonic(), run.committed()
+        # All partitions of the lost slot: whichever they are, every partition must move on.
+        run.wait(lambda: all(run.committed()[p] > at[p] + 5 for p in at), "no commit", 300)
+        took = time.monotonic() - began
+        time.sleep(2)
+        return Lost(standbys, keys, took, run.told()["restored"] - before)
+
+
+def zones_of_slots(zones: Sequence[str]) -> dict[str, tuple[set[str], set[str]]]:
+    """Return for each slot the zones in which it runs, and those in which it has copies.
+
+    Args:
+        zones: one host is started for each.
+    """
+    variables = [{"PENSTOCK_CLIENT_TAG_ZONE": zone} for zone in zones]
+    listed = {"rack.aware.assignment.tags": "zone"}
+    with _started(1_000, 1, variables, listed) as (_, cluster):
+        found: dict[str, tuple[set[str], set[str]]] = {}
+        for worker, zone in zip(cluster.workers, zones, strict=True):
+            for file in worker.host.folder.glob("tmp/penstock-*/*.json"):
+                _, *standby, slot = file.stem.split("-")
+                if not Process(*json.loads(file.read_text())[0]).is_alive:
+                    # The slot has moved away from here.
+                    continue
+                found.setdefault(slot, (set(), set()))[bool(standby)].add(zone)
+        return found
+
+
+@contextmanager
+def _started(
+    keys: int,
+    standbys: int,
+    environments: Sequence[Mapping[str, str]] = ({}, {}),
+    more: Mapping[str, Any] | None = None,
+) -> Iterator[tuple[_Run, Standalone]]:
+    """Start an application that has counted its input and whose standbys have caught up."""
     folder = Path(tempfile.mkdtemp(prefix="penstock-cluster-")).resolve()
     nest = Nest(folder)
     try:
@@ -58,7 +102,7 @@ def lose_a_host(keys: int, standbys: int) -> Lost:
         admin = Admin({"bootstrap.servers": brokers.bootstrap_servers, "log_level": 0})
         admin.create_topic("in", partitions=PARTITIONS)
         _fill(brokers.bootstrap_servers, keys)
-        cluster = Standalone(nest)
+        cluster = Standalone(nest, environments=environments)
         cluster.start_all()
         settings: dict[str, Any] = {
             "application.id": _APPLICATION,
@@ -67,6 +111,7 @@ def lose_a_host(keys: int, standbys: int) -> Lost:
             "num.stream.threads": 2,
             "num.standby.replicas": standbys,
             "spark.master": cluster.url,
+            **(more or {}),
         }
         host = nest.host("driver")
         command = [sys.executable, "-m", "tests.cluster.standby_app", json.dumps(settings)]
@@ -74,17 +119,7 @@ def lose_a_host(keys: int, standbys: int) -> Lost:
         run = _Run(admin, host, brokers.bootstrap_servers)
         run.wait(lambda: run.lag() == 0, "the input is not processed", 300)
         run.wait(lambda: run.has_standbys(standbys), "the standbys do not catch up", 300)
-        with run.fed():
-            before = run.told()["restored"]
-            worker = max(cluster.workers, key=_slots_on)
-            cluster.kill(worker)
-            _kill_host(nest.mark, worker.host.address)
-            began, at = time.monotonic(), run.committed()
-            # All partitions of the lost slot: whichever they are, every partition must move on.
-            run.wait(lambda: all(run.committed()[p] > at[p] + 5 for p in at), "no commit", 300)
-            took = time.monotonic() - began
-        time.sleep(2)
-        return Lost(standbys, keys, took, run.told()["restored"] - before)
+        yield run, cluster
     finally:
         sweep(nest.mark)
         shutil.rmtree(folder, ignore_errors=True)
@@ -179,7 +214,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.cluster.standby", description=__doc__)
     parser.add_argument("--keys", type=int, default=1_000_000)
     parser.add_argument("--standbys", type=int, action="append")
+    parser.add_argument("--zones", type=lambda given: given.split(","))
     given = parser.parse_args(arguments)
+    if given.zones:
+        for slot, (own, copies) in sorted(zones_of_slots(given.zones).items()):
+            print(f"slot {slot}: in zone {', '.join(own)}, copies in {', '.join(copies)}")
+        return 0
     for standbys in given.standbys or [0, 1]:
         print(lose_a_host(given.keys, standbys).text(), flush=True)
     return 0

@@ -15,8 +15,9 @@ from penstock.model.task_id import TaskId
 from penstock.processor.listeners import SuspendReason
 from penstock.runtime.local.memory_clients import MemoryClients
 from penstock.runtime.spark.driver import standbys as module
+from penstock.runtime.spark.driver.copy_places import ExecutorId
 from penstock.runtime.spark.driver.placement import Placement
-from penstock.runtime.spark.driver.standbys import ExecutorId, Standbys
+from penstock.runtime.spark.driver.standbys import Standbys
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint
 from penstock.runtime.spark.replica.replica import CopyLag, Replica
 from penstock.runtime.spark.standby.standby import adopt, standby_folder, tasks_of
@@ -177,13 +178,15 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Servers:
     return Servers(monkeypatch)
 
 
-def _standbys(servers: Servers, owners: dict[int, ExecutorId], wanted: int = 1) -> Kept:
+def _standbys(
+    servers: Servers, owners: dict[int, ExecutorId], wanted: int = 1, **given: Any
+) -> Kept:
     placement = Placement(cast(Any, None))
     for slot, executor in owners.items():
         placement.endpoints[slot] = Endpoint(f"o-{slot}", executor.host, 1, executor.name)
     made = Kept(
         cast(Any, None), cast(Any, _Named()), None, b"", placement, wanted,
-        lambda: len(owners), lambda context: list(servers.there),
+        lambda: len(owners), lambda context: list(servers.there), **given,
     )  # fmt: skip
     made.servers = servers
     return made
@@ -291,6 +294,100 @@ def test_a_slot_that_is_to_move_is_warmed_up_where_there_is_least_to_do(servers:
     standbys.warm_up(1, most=1)
     standbys._look()
     assert [slot for slot, _ in standbys._copies] == [1]
+    standbys.close()
+
+
+# Tags
+
+
+class Zones:
+    """The tags of executors, as their hosts have them; None: it has not answered yet."""
+
+    def __init__(self, **zones: str | None) -> None:
+        self.zones = zones
+
+    def of(self, there: list[ExecutorId]) -> dict[str, dict[str, str]]:
+        found = ((each.name, self.zones.get(each.name, "")) for each in there)
+        return {name: {"zone": zone} if zone else {} for name, zone in found if zone is not None}
+
+
+def _zoned(servers: Servers, owners: dict[int, ExecutorId], zones: Zones) -> Kept:
+    made = _standbys(servers, owners, listed_tags=["zone"])
+    made._tags = cast(Any, zones)
+    return made
+
+
+def test_a_copy_goes_to_another_rack(servers: Servers) -> None:
+    standbys = _zoned(servers, {0: A}, Zones(a="north", b="north", c="south"))
+    standbys._look()
+    assert list(standbys._copies) == [(0, C)]
+    standbys.close()
+
+
+def test_a_copy_waits_until_the_tags_are_known(servers: Servers) -> None:
+    """Else it would be made twice."""
+    zones = Zones(a="north", b="north", c=None)
+    servers.there = [A, C]
+    standbys = _zoned(servers, {0: A}, zones)
+    standbys._look()
+    assert not standbys._copies
+    zones.zones["c"] = "south"
+    standbys._look()
+    assert list(standbys._copies) == [(0, C)]
+    standbys.close()
+
+
+def test_a_copy_moves_to_another_rack_once_it_has_caught_up_there(servers: Servers) -> None:
+    """Until then the slot keeps the copy that it has."""
+    servers.there = [A, B]
+    standbys = _zoned(servers, {0: A}, Zones(a="north", b="north", c="south"))
+    standbys._look()
+    servers.lags[0, "b"] = 0
+    servers.there = [A, B, C]
+    standbys._look()
+    standbys._look()
+    assert list(standbys._copies) == [(0, B), (0, C)]
+    assert servers.ended == []
+    servers.lags[0, "c"] = 7
+    standbys._look()
+    assert list(standbys._copies) == [(0, C)]
+    assert servers.ended == [(0, "b")]
+    standbys._look()
+    assert list(standbys._copies) == [(0, C)]
+    standbys.close()
+
+
+def test_only_so_many_copies_move_at_a_time(servers: Servers) -> None:
+    servers.there = [A, B]
+    zones = Zones(a="north", b="north", c="south")
+    standbys = _zoned(servers, dict.fromkeys(range(3), A), zones)
+    standbys._look()
+    servers.there = [A, B, C]
+    standbys._look()
+    assert [slot for slot, executor in standbys._copies if executor == C] == [0, 1]
+    standbys.close()
+
+
+def test_a_slot_that_is_to_move_keeps_away_from_its_copies(servers: Servers) -> None:
+    """After the move the copy would have to move as well."""
+    standbys = _zoned(servers, {0: A, 1: A}, Zones(a="north", b="south", c="north"))
+    standbys._look()
+    assert standbys._copies_of(0) == [B]
+    standbys.warm_up(0, most=1)
+    assert standbys._warm_ups == {0: C}
+    standbys.close()
+
+
+def test_what_is_missing_for_racks_is_told_once(
+    servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
+    servers.there = [A, B]
+    standbys = _zoned(servers, {0: A, 1: B}, Zones(a="north", b="north"))
+    for _ in range(4):
+        standbys._look()
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(told) == 1
+    assert "2 different values of tag 'zone' are needed, executors have 'north'" in told[0]
     standbys.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.setting import Setting, anything, at_least, one_of, optional_text
+from penstock.setting import Setting, anything, at_least, few_texts, one_of, optional_text
 
 _SPARK_PLACES = "Spark places the work; the group only decides which driver leads."
 
@@ -45,12 +45,12 @@ RACK_AWARE_STRATEGY = Setting(
     "How racks count in the assignment of tasks.",
     unused=_SPARK_PLACES,
 )
-RACK_AWARE_TAGS = Setting(
+RACK_AWARE_TAGS: Setting[tuple[str, ...]] = Setting(
     "rack.aware.assignment.tags",
-    anything,
-    "",
-    "Client tags over which standby copies are spread.",
-    unused=_SPARK_PLACES,
+    few_texts(5),
+    (),
+    "Tags such as zone, of which a slot and its standby copies get different values, before"
+    " different hosts. At most 5.",
 )
 RACK_AWARE_NON_OVERLAP_COST = Setting(
     "rack.aware.assignment.non_overlap_cost",

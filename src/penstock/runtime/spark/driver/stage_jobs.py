@@ -13,6 +13,7 @@ from penstock.config import (
     ACCEPTABLE_RECOVERY_LAG,
     MAX_WARMUP_REPLICAS,
     NUM_STANDBY_REPLICAS,
+    RACK_AWARE_TAGS,
     StreamsConfig,
 )
 from penstock.processor.listeners import StandbyUpdateListener
@@ -94,6 +95,8 @@ class OwnJobs:
         return Standbys(
             self._context, self._application, self._broadcast, self._secret, self._placement,
             self._config[NUM_STANDBY_REPLICAS], lambda: self._slots, listener=self._listener,
+            listed_tags=self._config[RACK_AWARE_TAGS],
+            most_extra=self._config[MAX_WARMUP_REPLICAS],
         )  # fmt: skip
 
     @property

@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyspark import SparkContext
 
 from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener, SuspendReason
+from penstock.runtime.spark.driver.copy_places import CopyPlaces, ExecutorId
+from penstock.runtime.spark.driver.executor_tags import ExecutorTags, run_on
 from penstock.runtime.spark.driver.placement import Placement, placed
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint
@@ -25,13 +27,6 @@ log = logging.getLogger(__name__)
 _LOOK_S = 3.0
 _ANSWER_S = 5.0
 _CLOSE_S = 10.0
-
-
-class ExecutorId(NamedTuple):
-    """An executor, as Spark's scheduler and its command line name it."""
-
-    host: str
-    name: str
 
 
 @dataclass(slots=True)
@@ -52,6 +47,8 @@ class Standbys:
         wanted: how many copies of each slot there should be.
         slots: returns the number of slots.
         executors: returns the executors that are there now.
+        listed_tags: the tags of executors over which copies are spread, before hosts.
+        most_extra: how many copies at a time may be made anew in a better place.
     """
 
     def __init__(
@@ -66,8 +63,15 @@ class Standbys:
         executors: Callable[[SparkContext], list[ExecutorId]] | None = None,
         *,
         listener: StandbyUpdateListener | None = None,
+        listed_tags: Sequence[str] = (),
+        most_extra: int = 2,
     ) -> None:
         self.listener = listener
+        self._listed_tags = tuple(listed_tags)
+        self._most_extra = most_extra
+        group = f"penstock-standby-{application.key}"
+        asking = run_on(context, group, f"{application.id}: tags of executors")
+        self._tags = ExecutorTags(asking, self._listed_tags)
         self._context = context
         self._application = application
         self._broadcast = broadcast
@@ -77,8 +81,14 @@ class Standbys:
         self._slots = slots
         self._executors = executors or executors_of
         self._used_slots = slots()
+        #: The executors as of the last look.
+        self._places = CopyPlaces(self._listed_tags)
         #: By slot: where a copy is warmed up, because the slot is to move there.
         self._warm_ups: dict[int, ExecutorId] = {}
+        #: By slot: a copy that ends when another one, in a better place, has caught up.
+        self._exchanges: dict[int, tuple[ExecutorId, ExecutorId]] = {}
+        #: What the copies lack to be apart: as of the last look, and as was last told.
+        self._shortage = self._told_shortage = ""
         self._copies: dict[tuple[int, ExecutorId], _Copies] = {}
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-standbys", daemon=True)
@@ -100,7 +110,8 @@ class Standbys:
     def warm_up(self, slot: int, most: int) -> None:
         """Keep an extra copy of a slot that is to move, unless there are so many already.
 
-        The copy goes to the executor with the fewest slots.
+        The copy goes to the executor with the fewest slots. Among those, it goes where the slot's
+        other copies are not.
         """
         if slot in self._warm_ups or len(self._warm_ups) >= most:
             return
@@ -109,7 +120,10 @@ class Standbys:
         own = endpoints[slot].executor if slot in endpoints else None
         there = [each for each in self._executors(self._context) if each.name != own]
         if there:
-            self._warm_ups[slot] = min(there, key=lambda each: (load[each.name], each))
+            cost, copies = self._places.cost, self._copies_of(slot)
+            self._warm_ups[slot] = min(
+                there, key=lambda each: (load[each.name], cost([each, *copies]), each)
+            )
 
     def close(self) -> None:
         """End all standbys."""
@@ -135,9 +149,13 @@ class Standbys:
             self._used_slots = slots
         there = self._executors(self._context)
         self._ask(there)
+        tags = self._tags.of(there)
+        places = self._places = CopyPlaces(self._listed_tags, tags)
+        known = [each for each in there if each.name in tags]
         for slot in range(slots):
-            self._keep(slot, slots, there)
+            self._keep(slot, slots, there, known, places)
         self._hint()
+        self._warn(slots, there, places)
 
     def _ask(self, there: list[ExecutorId]) -> None:
         """Ask every standby how far it is; forget those that are gone or not needed any more."""
@@ -160,32 +178,85 @@ class Standbys:
             copies.lag = sum(each.lag for each in lags) if is_current else None
             self._tell(copies, lags)
 
-    def _keep(self, slot: int, slots: int, there: list[ExecutorId]) -> None:
-        owner = self._placement.endpoints.get(slot)
+    def _keep(
+        self,
+        slot: int,
+        slots: int,
+        there: list[ExecutorId],
+        known: list[ExecutorId],
+        places: CopyPlaces,
+    ) -> None:
+        """Start the copies of a slot that are missing, and move those that stand badly.
+
+        Args:
+            known: the executors whose tags are known, which may get copies.
+        """
+        owner = self._owner(slot)
         if owner is None:
             return
-        have = [executor for number, executor in self._copies if number == slot]
+        have = self._copies_of(slot)
         target = self._warm_ups.get(slot)
-        if target is not None and (target not in there or target.name == owner.executor):
+        if target is not None and (target not in there or target.name == owner.name):
             # The slot has arrived, or the executor is gone.
             target = None
             del self._warm_ups[slot]
         if target is not None and target not in have:
             self._start(slot, slots, target)
-        for executor in self._choice(ExecutorId(owner.host, owner.executor), there, have):
+        if owner.name not in places.tags:
+            # A copy that is started before the owner's tags are known might have to move.
+            return
+        load = Counter(executor for _, executor in self._copies)
+        for executor in places.new_copies(owner, known, have, load, self._wanted):
             if self._closing.is_set():
                 return
             self._start(slot, slots, executor)
+        if target is None and len(have) >= self._wanted:
+            self._exchange(slot, slots, places.better_copy(owner, known, have, load))
 
-    def _choice(
-        self, owner: ExecutorId, there: list[ExecutorId], have: list[ExecutorId]
-    ) -> list[ExecutorId]:
-        """Return where new copies go: to another host if there is one, and evenly."""
-        free = [each for each in there if each.name != owner.name and each not in have]
-        load = Counter(executor for _, executor in self._copies)
-        used = {owner.host, *(each.host for each in have)}
-        free.sort(key=lambda each: (each.host in used, load[each], each))
-        return free[: max(self._wanted - len(have), 0)]
+    def _exchange(
+        self, slot: int, slots: int, better: tuple[ExecutorId, ExecutorId] | None
+    ) -> None:
+        """Make a copy anew in a better place; the old one ends when the new one has caught up."""
+        have = self._copies_of(slot)
+        under_way = self._exchanges.get(slot)
+        if under_way is not None:
+            old, new = under_way
+            copies = self._copies.get((slot, new))
+            if copies is None or old not in have:
+                # The slot has moved, or an executor is gone: what is missing is started anew.
+                del self._exchanges[slot]
+            elif copies.lag is not None:
+                del self._exchanges[slot]
+                log.info("the copy of slot %d moves from %s to %s", slot, old.host, new.host)
+                self._end(slot, old, SuspendReason.MIGRATED)
+            return
+        is_surplus = len(have) > self._wanted
+        if better is None or is_surplus or len(self._exchanges) >= self._most_extra:
+            return
+        self._start(slot, slots, better[1])
+        if (slot, better[1]) in self._copies:
+            self._exchanges[slot] = better
+
+    def _owner(self, slot: int) -> ExecutorId | None:
+        endpoint = self._placement.endpoints.get(slot)
+        return None if endpoint is None else ExecutorId(endpoint.host, endpoint.executor)
+
+    def _copies_of(self, slot: int) -> list[ExecutorId]:
+        return [executor for number, executor in self._copies if number == slot]
+
+    def _warn(self, slots: int, there: list[ExecutorId], places: CopyPlaces) -> None:
+        """Say once what is missing to keep copies apart, when that is so for a second look."""
+        found = {
+            places.shortage(owner, there, self._copies_of(slot), self._wanted)
+            for slot in range(slots)
+            if (owner := self._owner(slot)) is not None and owner.name in places.tags
+        }
+        before, self._shortage = self._shortage, "; ".join(sorted(found - {""}))
+        is_settled = self._shortage == before and not self._exchanges
+        if is_settled and self._shortage != self._told_shortage:
+            self._told_shortage = self._shortage
+            if self._shortage:
+                log.warning("copies of slots are not kept apart as wanted: %s", self._shortage)
 
     def _start(self, slot: int, slots: int, executor: ExecutorId) -> None:
         application = self._application
