@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 import pytest
 
 from penstock.runtime.spark.driver.instances import beacon as module
-from penstock.runtime.spark.driver.instances.beacon import Beacon, Life, Watch
+from penstock.runtime.spark.driver.instances.beacon import (
+    Beacon,
+    Life,
+    Watch,
+    is_loopback,
+    this_machine,
+)
 from tests.runtime.slot_processes import happens
 
 
@@ -65,3 +72,96 @@ def test_a_paused_instance_is_silent_not_gone(monkeypatch: pytest.MonkeyPatch) -
         assert happens(lambda: watch.life is Life.SILENT, within_s=60)
         watch.close()
         opened.close()
+
+
+def test_a_refused_connection_to_a_machine_that_was_never_reached_proves_nothing() -> None:
+    """It may be a firewall that refuses."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
+    watch = Watch("one", *address, lambda: None, is_near=False)
+    assert happens(lambda: watch.life is Life.SILENT, within_s=5)
+    watch.close()
+
+
+def test_an_instance_of_another_machine_that_was_reached_and_refuses_is_gone() -> None:
+    beacon = Beacon("127.0.0.1", "one", lambda: True)
+    watch = Watch("one", beacon.host, beacon.port, lambda: None, is_near=False)
+    assert happens(lambda: watch.life is Life.LEADS, within_s=5)
+    beacon.close()
+    assert happens(lambda: watch.life is Life.GONE, within_s=5)
+    watch.close()
+
+
+def test_a_connection_that_is_closed_without_a_word_proves_nothing() -> None:
+    """Proxies accept connections for processes that they cannot reach."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        watch = Watch("one", *server.getsockname(), lambda: None)
+        server.accept()[0].close()
+        assert happens(lambda: watch.life is Life.SILENT, within_s=5)
+        watch.close()
+
+
+def test_a_beacon_outlives_a_failure_to_accept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has too many files open for a moment is not gone for ever."""
+    monkeypatch.setattr(module, "_BEAT_S", 0.01)
+    failing = FailingSocket(socket.create_server(("127.0.0.1", 0)), failures=3)
+    monkeypatch.setattr(module, "listen", lambda host: failing)
+    beacon = Beacon("127.0.0.1", "one", lambda: True)
+    watch = Watch("one", beacon.host, beacon.port, lambda: None)
+    assert happens(lambda: watch.life is Life.LEADS, within_s=10)
+    assert failing.failures == 0
+    watch.close()
+    beacon.close()
+
+
+class FailingSocket:
+    def __init__(self, real: socket.socket, failures: int) -> None:
+        self._real, self.failures = real, failures
+
+    def accept(self) -> Any:
+        if self.failures:
+            self.failures -= 1
+            raise OSError(24, "Too many open files")
+        return self._real.accept()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+@pytest.mark.parametrize(
+    ("host", "leads_back"),
+    [
+        ("127.0.0.1", True), ("127.0.1.1", True), ("::1", True), ("[::1]", True),
+        ("localhost", True), ("0.0.0.0", True), ("10.1.2.3", False), ("kafka-1", False),
+    ],
+)  # fmt: skip
+def test_some_addresses_lead_back_to_whoever_uses_them(host: str, leads_back: bool) -> None:
+    assert is_loopback(host) is leads_back
+
+
+def test_a_machine_has_a_name_of_its_own() -> None:
+    assert this_machine() == this_machine() != ""
+
+
+def test_many_connections_do_not_cost_a_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody who reaches the port may connect."""
+    monkeypatch.setattr(module, "_MOST_WATCHERS", 3)
+    monkeypatch.setattr(module, "_BEAT_S", 0.01)
+    beacon = Beacon("127.0.0.1", "one", lambda: True)
+    address = beacon.host, beacon.port
+    opened = [socket.create_connection(address, timeout=5) for _ in range(10)]
+    heard = [_first_byte(each) for each in opened]
+    assert heard.count(b"{") == 3
+    for each in opened:
+        each.close()
+    watch = Watch("one", *address, lambda: None)
+    assert happens(lambda: watch.life is Life.LEADS, within_s=10)
+    watch.close()
+    beacon.close()
+
+
+def _first_byte(opened: socket.socket) -> bytes:
+    try:
+        return opened.recv(1)
+    except ConnectionError:
+        return b""

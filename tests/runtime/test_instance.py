@@ -11,7 +11,7 @@ import pytest
 
 from penstock.config import StreamsConfig
 from penstock.runtime.spark.driver.instances import instance as module
-from penstock.runtime.spark.driver.instances.beacon import Beacon, Life
+from penstock.runtime.spark.driver.instances.beacon import Beacon, Life, this_machine
 from penstock.runtime.spark.driver.instances.instance import Instance, instance_host
 from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord, LogState
 from tests.runtime.slot_processes import happens
@@ -67,8 +67,14 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     return made
 
 
-def new(leads: bool = False, **given: Any) -> Instance:
-    return Instance(CONFIG, "127.0.0.1", leads=lambda: leads, changed=lambda: None, **given)
+def new(leads: bool = False, config: StreamsConfig = CONFIG, **given: Any) -> Instance:
+    return Instance(config, "127.0.0.1", leads=lambda: leads, changed=lambda: None, **given)
+
+
+def record_of(name: str, beacon: Beacon, **given: Any) -> InstanceRecord:
+    """Describe an instance of this machine, unless the test says otherwise."""
+    about = {"machine": this_machine(), "server": "", "started_ms": 0, "pid": 1, **given}
+    return InstanceRecord(id=name, host=beacon.host, port=beacon.port, **about)
 
 
 def led_by(log: Log, instance: str, generation: int = 1) -> None:
@@ -110,10 +116,7 @@ def test_the_oldest_instance_takes_over(log: Log) -> None:
     time.sleep(0.01)
     second = new()
     gone = Beacon("127.0.0.1", "gone", lambda: True)
-    record = InstanceRecord(
-        id="gone", pid=1, host=gone.host, port=gone.port, server="", started_ms=0
-    )
-    log.write("instance/gone", record.to_json())
+    log.write("instance/gone", record_of("gone", gone).to_json())
     led_by(log, "gone")
     assert happens(lambda: first.life_of_leader() is Life.LEADS, within_s=60)
     gone.close()
@@ -148,10 +151,7 @@ def test_the_leader_removes_records_of_the_dead(log: Log, monkeypatch: pytest.Mo
     """A process that was killed could not do it itself."""
     monkeypatch.setattr(module, "_SWEEP_S", 0.05)
     dead = Beacon("127.0.0.1", "dead", lambda: False)
-    record = InstanceRecord(
-        id="dead", pid=1, host=dead.host, port=dead.port, server="", started_ms=0
-    )
-    log.write("instance/dead", record.to_json())
+    log.write("instance/dead", record_of("dead", dead).to_json())
     dead.close()
     leader = new(leads=True)
     assert happens(lambda: set(log.state.instances) == {leader.id}, within_s=60)
@@ -172,8 +172,101 @@ def test_a_cut_of_an_older_generation_is_not_taken(log: Log) -> None:
         ({}, "127.0.0.1"),
         ({"spark.master": "local[4]"}, "127.0.0.1"),
         ({"spark.driver.host": "driver.example"}, "driver.example"),
+        ({"application.server": "127.0.0.1:8080"}, "127.0.0.1"),
+        ({"application.server": "0.0.0.0:8080"}, "127.0.0.1"),
+        ({"application.server": "10.1.2.3:8080"}, "10.1.2.3"),
+        ({"application.server": "10.1.2.3:8080", "spark.driver.host": "10.1.2.4"}, "10.1.2.4"),
     ],
 )
 def test_an_instance_is_found_where_the_driver_is(settings: dict[str, str], host: str) -> None:
-    """On one machine nobody else has to reach it."""
+    """Or where its HTTP server is, if other machines can reach that."""
     assert instance_host(settings) == host
+
+
+# Other machines
+
+
+def test_a_leader_on_another_machine_is_not_looked_for_on_this_one(log: Log) -> None:
+    """127.0.0.1 is another machine's there; to find nothing here does not mean that it is gone."""
+    follower, elsewhere = new(), Beacon("127.0.0.1", "far", lambda: True)
+    elsewhere.close()
+    log.write("instance/far", record_of("far", elsewhere, machine="other").to_json())
+    led_by(log, "far")
+    assert not happens(lambda: follower.life_of_leader() is not Life.SILENT, within_s=1)
+    assert not follower.is_next()
+    follower.close()
+
+
+def test_records_of_other_machines_are_kept_until_they_were_out_of_reach_for_long(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal may come from a firewall. Without an end, every restarted pod would stay listed."""
+    monkeypatch.setattr(module, "_SWEEP_S", 0.05)
+    monkeypatch.setattr(module, "_FORGET_LOOKS", 10)
+    monkeypatch.setattr(module, "is_loopback", lambda host: False)
+    lost, here = Beacon("127.0.0.1", "lost", lambda: False), Beacon("127.0.0.1", "x", lambda: False)
+    lost.close()
+    log.write("instance/lost", record_of("lost", lost, machine="other").to_json())
+    log.write("instance/reached", record_of("reached", here, machine="other").to_json())
+    leader = new(leads=True)
+    assert not happens(lambda: "lost" not in log.state.instances, within_s=0.3)
+    assert happens(lambda: "lost" not in log.state.instances, within_s=10)
+    assert "reached" in log.state.instances
+    leader.close()
+    here.close()
+
+
+def test_nobody_can_look_for_a_loopback_address_of_another_machine(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So its record stays for a day."""
+    monkeypatch.setattr(module, "_SWEEP_S", 0.02)
+    monkeypatch.setattr(module, "_FORGET_LOOKS", 0)
+    lost = Beacon("127.0.0.1", "lost", lambda: False)
+    lost.close()
+    log.write("instance/lost", record_of("lost", lost, machine="other").to_json())
+    leader = new(leads=True)
+    assert not happens(lambda: "lost" not in log.state.instances, within_s=0.5)
+    leader.close()
+
+
+def test_an_instance_that_was_taken_for_gone_registers_again(log: Log) -> None:
+    """Its network may have been away for a while."""
+    instance = new()
+    log.write(f"instance/{instance.id}", instance.record.to_json())
+    log.write(f"instance/{instance.id}", None)
+    assert log.state.instances == {instance.id: instance.record}
+    instance.close()
+    assert log.state.instances == {}
+
+
+# Tags
+
+
+def test_an_instance_shows_its_tags(log: Log) -> None:
+    instance = new(config=tagged("a"))
+    assert log.state.instances[instance.id].tags == {"zone": "a"}
+    instance.close()
+
+
+@pytest.mark.parametrize(("other", "is_told"), [("a", True), ("b", False), (None, True)])
+def test_a_leader_whose_copies_are_all_in_its_own_rack_says_so_once(
+    log: Log,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    other: str | None,
+    is_told: bool,
+) -> None:
+    leader, follower = new(config=tagged("a")), new(config=tagged(other))
+    for _ in range(2):
+        leader._warn_of_tags([follower.record])
+    told = [each.getMessage() for each in caplog.records if "zone='a'" in each.getMessage()]
+    assert len(told) == is_told
+    for each in (leader, follower):
+        each.close()
+
+
+def tagged(zone: str | None) -> StreamsConfig:
+    tags = {} if zone is None else {StreamsConfig.client_tag_prefix("zone"): zone}
+    listed = {"rack.aware.assignment.tags": "zone", "num.standby.replicas": 1}
+    return StreamsConfig({**CONFIG, **listed, **tags})

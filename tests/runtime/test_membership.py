@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from penstock.config import StreamsConfig
 from penstock.errors import StreamsError
 from penstock.runtime.spark.driver.instances import membership as module
-from penstock.runtime.spark.driver.instances.membership import GroupMember, join_group
+from penstock.runtime.spark.driver.instances.membership import GroupMember, away_s, join_group
 from tests.runtime.slot_processes import happens
 
 LOG = [TopicPartition("app-batches", 0)]
@@ -25,7 +26,7 @@ class Group:
 
     def __init__(self) -> None:
         self.settings: dict[str, Any] = {}
-        self.events: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.events: SimpleQueue[Callable[[], Any]] = SimpleQueue()
         self.threads: set[str] = set()
         self.committed: list[tuple[str, int, int]] = []
         self.refusal: KafkaException | None = None
@@ -48,13 +49,16 @@ class Group:
     def revoke(self, parts: list[TopicPartition]) -> None:
         self.events.put(lambda: self._on["on_revoke"](self, parts))
 
-    def poll(self, timeout: float) -> None:
+    def poll(self, timeout: float) -> Any:
         self.poll_s = timeout
         self.threads.add(threading.current_thread().name)
         try:
-            self.events.get(timeout=0.01)()
+            return self.events.get(timeout=0.01)()
         except Empty:
-            return
+            return None
+
+    def fail(self, error: KafkaError) -> None:
+        self.events.put(lambda: SimpleNamespace(error=lambda: error))
 
     def consumer_group_metadata(self) -> bytes:
         return b"generation %d" % self.generation
@@ -259,3 +263,32 @@ def test_a_member_that_keeps_its_share_has_the_new_generation_at_once(
     group.assign([])
     assert happens(lambda: bool(seen), within_s=60)
     assert seen == [b"generation 2"]
+
+
+def test_a_member_that_is_shut_out_says_so(group: Group, member: GroupMember) -> None:
+    """Another process has its group.instance.id: waiting for its turn would never end."""
+    group.assign(LOG)
+    assert member.leads.wait(10)
+    fenced = KafkaError(KafkaError.FENCED_INSTANCE_ID, "fenced by newer instance", fatal=True)
+    group.fail(fenced)
+    assert happens(lambda: code_of(member) == "instance-id-in-use", within_s=10)
+    assert not member.is_leading
+    with pytest.raises(StreamsError, match="fenced by newer instance"):
+        member.raise_failure()
+
+
+def test_an_error_that_passes_leaves_the_member_in_the_group(
+    group: Group, member: GroupMember
+) -> None:
+    group.fail(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+    group.assign(LOG)
+    assert member.leads.wait(10)
+    assert code_of(member) is None
+
+
+def test_a_static_member_stays_away_until_its_session_has_ended() -> None:
+    """The group keeps its share for it, and would hand it the lead again and again."""
+    settings = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1"}
+    named = StreamsConfig({**settings, "group.instance.id": "one"})
+    assert away_s(named, 3) > 15.0
+    assert away_s(StreamsConfig(settings), 3) == pytest.approx(12.0)

@@ -110,7 +110,8 @@ class Instance:
     #: ``application.server`` of that process: host and port. None: it answers no HTTP.
     address: str | None = None
     is_leader: bool = False
-    rack: str | None = None
+    #: Its ``client.tag.*`` settings, by name without the prefix.
+    tags: Mapping[str, str] = field(default_factory=dict)
     #: By store: the partitions that it owns.
     owned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     #: By store: the partitions of which it has a copy that may be behind.

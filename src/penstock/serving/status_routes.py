@@ -173,7 +173,7 @@ def instance_model(instance: Instance) -> InstanceModel:
         id=instance.id,
         address=instance.address,
         is_leader=instance.is_leader,
-        rack=instance.rack,
+        tags=dict(instance.tags),
         owned={store: list(parts) for store, parts in instance.owned.items()},
         copies={store: list(parts) for store, parts in instance.copies.items()},
     )

@@ -32,6 +32,8 @@ T = TypeVar("T")
 _FORWARDED = b"penstock-forwarded-by"
 _PAGE = msgspec.json.Decoder(PageModel)
 _HTTP_OK, _HTTP_BUSY = 200, 503
+#: How long another instance may take for one key, if there is one more to ask.
+_PEER_S = 2.0
 
 
 class Asked(NamedTuple):
@@ -104,16 +106,24 @@ class StoreReader:
     ) -> Answer | PeerResponse:
         """Ask the places of a partition one after the other, until one answers."""
         failure: NotAvailableError | None = None
-        for place in self._places(asked, partition):
+        found = self._places(asked, partition)
+        for number, place in enumerate(found, 1):
             try:
                 if place is None:
                     return await self._here(asked, partition, question)
-                response = await self._forward(place, asked.path, asked.query, asked)
+                # An instance that is paused takes a question and says nothing.
+                patience_s = _PEER_S if number < len(found) else None
+                async with asyncio.timeout(patience_s):
+                    response = await self._forward(place, asked.path, asked.query, asked)
                 if response.status != _HTTP_BUSY:
                     return response
                 failure = _busy(asked.info.name, partition, response)
             except NotAvailableError as error:
                 failure = error
+            except TimeoutError:
+                if number == len(found):
+                    raise
+                failure = moving(asked.info.name, partition)
         raise failure or moving(asked.info.name, partition)
 
     async def page(

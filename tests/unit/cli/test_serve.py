@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from penstock.cli import run as run_command
 from penstock.cli import serve as command
 from penstock.cli.main import app
 from penstock.runtime.spark.driver import query_instance
+from penstock.runtime.spark.exchange.stage_request import Restore
 
 PROGRAM = """
 import penstock as ps
@@ -79,3 +82,23 @@ def test_without_a_broker_it_says_what_is_missing(program: str) -> None:
     ended = CliRunner().invoke(app, ["serve", program, "--application-id", "other"])
     assert ended.exit_code == 1
     assert "--bootstrap" in ended.output
+
+
+def test_a_bar_shows_how_far_the_copies_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts what this start has to read, not what is on disk already."""
+    shown = StringIO()
+    monkeypatch.setattr(command, "_LOOK_S", 0.3)
+    monkeypatch.setattr(command, "err", lambda: Console(file=shown, force_terminal=True, width=100))
+    command._show_progress(Behind(), threading.Event())
+    assert "reading changelogs" in shown.getvalue()
+    assert "30/40" in shown.getvalue()
+
+
+class Behind(Instance):
+    """Of 100 records 60 were on disk; 30 of the others have been read."""
+
+    def __init__(self) -> None:
+        self._waits = iter(["copies are catching up"] * 3)
+
+    def restoring(self) -> list[Any]:
+        return [Restore("counts", "t", 0, start=60, end=100, position=90, records=30)]

@@ -14,6 +14,7 @@ from penstock.runtime.spark.exchange import batch_log as module
 from penstock.runtime.spark.exchange.batch_log import (
     BatchLog,
     BatchPlan,
+    InstanceRecord,
     LogState,
     Marker,
     offset_rows,
@@ -186,3 +187,44 @@ def test_a_plan_is_written_before_it_runs_only_without_transactions(
     log.begin(plan)
     assert log.state.plan == plan
     assert producer.seen.plan == (None if exactly_once else plan)
+
+
+def instance(name: str, **given: Any) -> InstanceRecord:
+    return InstanceRecord(id=name, pid=1, host="h", port=2, server="", started_ms=3, **given)
+
+
+def test_an_instance_of_a_newer_version_may_say_more_of_itself() -> None:
+    """During an upgrade both versions read each other's records."""
+    record = instance("one", tags={"zone": "a"}, machine="m")
+    newer = {**json.loads(record.to_json()), "mood": "fine"}
+    assert InstanceRecord.from_json(json.dumps(newer).encode()) == record
+
+
+def test_an_instance_of_an_older_version_has_no_tags() -> None:
+    told = json.loads(instance("one").to_json())
+    older = {name: of for name, of in told.items() if name not in ("tags", "machine")}
+    assert InstanceRecord.from_json(json.dumps(older).encode()) == instance("one")
+
+
+def test_a_shut_down_counts_for_those_that_were_there() -> None:
+    """Whatever the clocks of their machines say: one that starts later runs."""
+    state = LogState()
+    state.apply("instance/one", instance("one").to_json())
+    state.apply("shut-down", b"4102444800000")
+    state.apply("instance/two", instance("two").to_json())
+    assert state.shut_down == {"one"}
+
+
+def test_the_log_remembers_that_there_were_transactions(producer: Producer) -> None:
+    """An instance without them has to end those of a driver that had them."""
+    log_of(exactly_once=True).take_generation(1, "first")
+    assert producer.seen.had_transactions
+    later = log_of(exactly_once=False)
+    later.state = producer.seen
+    later.take_generation(1, "second")
+    assert producer.seen.had_transactions
+
+
+def test_a_log_without_transactions_says_so(producer: Producer) -> None:
+    log_of(exactly_once=False).take_generation(1, "first")
+    assert not producer.seen.had_transactions

@@ -122,3 +122,15 @@ def test_a_consumer_that_fails_for_good_is_closed_and_said_so(
     assert followed.consumer.is_closed
     assert followed.follower.state.instances == {"one": ONE}
     assert "app-batches is no longer followed" in caplog.text
+
+
+def test_a_record_that_cannot_be_read_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Else one instance of another version would make all others blind for each other."""
+    followed = Followed(monkeypatch)
+    with caplog.at_level(logging.WARNING, logger=log_follower.__name__):
+        followed.send(Message("cut", b"{}"), Message("instance/one", ONE.to_json()))
+    assert followed.follower.state.instances == {"one": ONE}
+    assert "'cut'" in caplog.text
+    followed.follower.close()

@@ -13,6 +13,7 @@ from penstock.errors import ConfigError, StreamsError, UnknownStoreError
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.application_run import without_secrets
 from penstock.runtime.spark.driver.instances.beacon import Life
+from penstock.runtime.spark.driver.instances.pulse import Pulse
 from penstock.runtime.spark.driver.observing.serving import ServedStreams, start_server
 from penstock.runtime.spark.driver.stores import slot_answers
 from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord
@@ -287,3 +288,13 @@ def test_no_server_without_application_server_and_none_by_accident() -> None:
 def test_secrets_of_the_server_do_not_travel_to_workers() -> None:
     config = StreamsConfig({"application.id": "a", "penstock.server.tokens": "hunter2"})
     assert without_secrets(config) == {"application.id": "a"}
+
+
+def test_an_instance_that_was_paused_claims_nothing() -> None:
+    """Another one may lead since; the question may have waited for as long as the pause."""
+    made = Served()
+    times = iter([0.0, 100.0, 100.0])
+    made.served._pulse = Pulse(lambda: next(times))
+    assert made.served.location("counts", 2).owner is None
+    with pytest.raises(NotAvailableError):
+        made.served.read("counts", 1, KeyQuestion("a"))

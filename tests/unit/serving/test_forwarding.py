@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 
 pytest.importorskip("granian", reason="needs penstock-streams[server]")
 
+from penstock.serving import store_reader
 from penstock.serving.application import Instance, Row
 from penstock.serving.credentials import Credentials
 from penstock.serving.options import ServerOptions
@@ -164,3 +166,19 @@ def test_credentials_go_along_with_a_forwarded_question() -> None:
         assert (status, body["value"]) == (200, 1)
     finally:
         running.stop()
+
+
+def test_a_paused_owner_does_not_keep_a_copy_from_answering(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes the connection and says nothing, because its system does that for it."""
+    monkeypatch.setattr(store_reader, "_PEER_S", 0.2)
+    cluster, key = running.cluster, KEYS[0]
+    place = "counts", cluster.partition("counts", key)
+    cluster.owners[place], cluster.copies[place] = "two", ["three"]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        cluster.instances["two"] = Instance(id="two", address=address)
+        status, body, headers = running.clients["one"].get(f"/stores/counts/{key}?stale=true")
+    assert (status, body["value"]) == (200, 0)
+    assert (headers["penstock-instance"], headers["penstock-source"]) == ("three", "standby")

@@ -84,7 +84,7 @@ class InstanceModel(Struct, frozen=True):
     id: str
     address: str | None
     is_leader: bool
-    rack: str | None
+    tags: dict[str, str]
     owned: dict[str, list[int]]
     copies: dict[str, list[int]]
 

@@ -11,7 +11,6 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from penstock.config import (
     APPLICATION_ID,
     AUTO_OFFSET_RESET,
     DEFAULT_API_TIMEOUT_MS,
-    HEARTBEAT_INTERVAL_MS,
     MAX_BATCH_RECORDS,
     MAX_TASK_IDLE_MS,
     PROCESSING_GUARANTEE,
@@ -36,7 +34,6 @@ from penstock.errors import StreamsError, TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
-from penstock.kafka.clients import new_producer
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener
@@ -45,9 +42,11 @@ from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, un
 from penstock.runtime.spark.driver.batch_runner import BatchRunner, Progress
 from penstock.runtime.spark.driver.changes.leftovers import topics_with_leftovers
 from penstock.runtime.spark.driver.changes.renumbering import renumbered, topology_fingerprint
+from penstock.runtime.spark.driver.failures import fenced
 from penstock.runtime.spark.driver.instances.beacon import Life
+from penstock.runtime.spark.driver.instances.fencing import fence_slots, warn_of_other_guarantee
 from penstock.runtime.spark.driver.instances.instance import Instance, instance_host
-from penstock.runtime.spark.driver.instances.membership import GroupMember, join_group
+from penstock.runtime.spark.driver.instances.membership import GroupMember, away_s, join_group
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.pickling import fresh_path
@@ -103,7 +102,6 @@ class ApplicationRun:
         self._lock = StateLock(self.application_dir)
         self._places: Placement | None = None
         self._pool: SlotPool | None = None
-        self._began_ms = time.time_ns() // 1_000_000
         #: The stores whose changelogs were there before this start.
         self._kept: frozenset[str] | None = None
         self._changed = threading.Condition()
@@ -197,9 +195,10 @@ class ApplicationRun:
         assert instance is not None
         needs_group = self._config[PROCESSING_GUARANTEE] != "exactly_once_v2"
         while not closing.is_set():
+            member.raise_failure()
             life = instance.life_of_leader()
             if member.leads.is_set() and life is Life.LEADS:
-                member.decline(self._away_s(len(instance.instances)))
+                member.decline(away_s(self._config, len(instance.instances)))
             elif member.leads.is_set() and life is not Life.UNKNOWN:
                 return True
             elif instance.is_next() and member.act(needs_group=needs_group):
@@ -210,14 +209,6 @@ class ApplicationRun:
             with self._changed:
                 self._changed.wait(0.1)
         return False
-
-    def _away_s(self, instances: int) -> float:
-        """How long this instance stays out of the group, so that the one that acts gets the lead.
-
-        The group chooses anew for each one that leaves. That takes until the last member has sent
-        its heartbeat, and the group may choose all others before the right one.
-        """
-        return (self._config[HEARTBEAT_INTERVAL_MS] / 1000 + 1.0) * max(instances, 2)
 
     def stand_by(self) -> None:
         """While another instance leads: let the slots go, and keep copies of the stores."""
@@ -243,9 +234,12 @@ class ApplicationRun:
         self._ended = None
         if self._config[SLOT_POOL]:
             self._pool = slot_pool(spark.sparkContext, self._config[SLOT_POOL], self._secret)
+        exactly_once = self._is_exactly_once
         if self.instance is not None:
             self.instance.end_copies(is_promoted=True)
-        exactly_once = self._is_exactly_once
+            # An open transaction of a slot that is paused or dead hides the end of the log.
+            before = self._application(plan, 0, "", exactly_once=exactly_once)
+            fence_slots(before, self.instance.log)
         batch_log = self._log = BatchLog(
             batches_topic(self.application_id),
             consumer_settings(self._config, "restore"),
@@ -261,6 +255,7 @@ class ApplicationRun:
         # Only after the generation is written: a slot that begins later reads it and stops.
         self.fence()
         state = batch_log.read()
+        warn_of_other_guarantee(self.application, state)
         self._settle(state, plan)
         committed = self._known_offsets(state, plan)
         for topic in self._topics_made_anew(state, plan):
@@ -285,7 +280,7 @@ class ApplicationRun:
         return self.runner
 
     def _check_shut_down(self, state: LogState) -> None:
-        if state.shut_down_ms > self._began_ms:
+        if self.instance is not None and self.instance.id in state.shut_down:
             raise StreamsError(
                 "application-shut-down",
                 "the uncaught exception handler of another instance has ended the application",
@@ -298,20 +293,17 @@ class ApplicationRun:
             self._log.note_shut_down(time.time_ns() // 1_000_000)
 
     def fence(self) -> None:
-        """Abort the open transactions of all slots that the batch log has ever named."""
+        """Abort the open transactions of all slots that the batch log has ever named.
+
+        Raises:
+            StreamsError: ``fenced``, if another instance leads: its transactions are not ours.
+        """
         application, batch_log = self.application, self._log
         assert application is not None
         assert batch_log is not None
-        if not application.exactly_once:
-            return
-        settings = dict(application.producer)
-
-        def fence(number: int) -> None:
-            name = f"{self.application_id}-slot-{number}"
-            new_producer({**settings, "transactional.id": name}).init_transactions(30.0)
-
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(fence, range(batch_log.state.slots)))
+        if self.instance is not None and self.instance.log.generation > application.generation:
+            raise fenced(self.instance.log.generation)
+        fence_slots(application, batch_log.state)
 
     def _notify(self) -> None:
         with self._changed:

@@ -31,7 +31,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.logs import log_about
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
-from penstock.runtime.spark.driver.failures import Remedy, explained, has_limit, remedy
+from penstock.runtime.spark.driver.failures import Remedy, explained, fenced, has_limit, remedy
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
@@ -219,15 +219,12 @@ class BatchRunner:
     def _recover(self) -> None:
         """Before a batch runs again: end what slots have open, and see that this driver leads."""
         self._member.check()
-        self._log.renew()
+        # First: if another driver leads, its own producers must not be fenced.
         self._fence()
+        self._log.renew()
         before, state = self._log.state, self._log.read()
         if (state.generation, state.run_id) != (before.generation, before.run_id):
-            raise StreamsError(
-                "fenced",
-                f"another driver has taken generation {state.generation} of the application",
-                fix="nothing to do if another instance was started",
-            )
+            raise fenced(state.generation)
         state.plan, state.complete = before.plan, before.complete
 
     # One batch

@@ -60,6 +60,15 @@ def has_limit(error: BaseException) -> bool:
     return getattr(error, "code", "") not in _WITHOUT_LIMIT
 
 
+def fenced(generation: int) -> StreamsError:
+    """Return the error of a driver whose place another one has taken."""
+    return StreamsError(
+        "fenced",
+        f"another driver has taken generation {generation} of the application",
+        fix="nothing to do if another instance was started",
+    )
+
+
 def is_setup(error: BaseException) -> bool:
     """Whether the failure, met at the very start, is more likely a wrong login."""
     return getattr(error, "code", "") in _SETUP

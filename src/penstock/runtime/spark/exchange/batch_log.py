@@ -12,7 +12,7 @@ import contextlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -159,13 +159,19 @@ class InstanceRecord:
     may_lead: bool = True
     #: Whether it keeps copies of all stores while it does not lead.
     has_copies: bool = False
+    #: Its ``client.tag.*`` settings, by name without the prefix.
+    tags: Mapping[str, str] = field(default_factory=dict)
+    #: Which machine ``host`` was written on: a loopback address means nothing on another one.
+    machine: str = ""
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
 
     @staticmethod
     def from_json(data: bytes) -> InstanceRecord:
-        return InstanceRecord(**json.loads(data))
+        known = {each.name for each in fields(InstanceRecord)}
+        # An instance of a newer version may say more about itself.
+        return InstanceRecord(**{k: of for k, of in json.loads(data).items() if k in known})
 
 
 @dataclass(slots=True)
@@ -180,12 +186,14 @@ class LogState:
     fingerprint: str | None = None
     #: What the stores of the plan mean, in the form that ``PlanFingerprint`` writes.
     plan_fingerprint: bytes | None = None
-    #: When an exception handler last asked to shut down all instances, in milliseconds since 1970.
-    shut_down_ms: int = 0
+    #: The instances that were registered when an exception handler last asked to shut down all.
+    shut_down: frozenset[str] = frozenset()
     #: The newest generation, the run that took it, and the most slots that any generation had.
     generation: int = 0
     run_id: str = ""
     slots: int = 0
+    #: Whether any generation had transactions.
+    had_transactions: bool = False
     #: The instance that leads with the newest generation.
     leader: str = ""
     #: By id: every instance that has registered and has not left.
@@ -261,6 +269,7 @@ class LogState:
             self.generation, self.run_id = read["generation"], read["run"]
             self.slots = max(self.slots, read["slots"])
             self.leader = read.get("instance", "")
+            self.had_transactions = self.had_transactions or read.get("exactly_once", False)
         elif key == CUT_KEY:
             cut = Cut.from_json(data)
             # A driver that was replaced may still write a cut. It must not win over a newer one.
@@ -269,7 +278,8 @@ class LogState:
         elif key.startswith("instance/"):
             self.instances[key.removeprefix("instance/")] = InstanceRecord.from_json(data)
         elif key == "shut-down":
-            self.shut_down_ms = int(data)
+            # The order in the log decides, not the clocks of several machines.
+            self.shut_down = frozenset(self.instances)
         elif key == "topic-ids":
             self.topic_ids = json.loads(data)
         elif key.startswith("sink/"):
@@ -296,7 +306,7 @@ class BatchLog:
         self._timeout_s = timeout_s
         settings = dict(producer)
         if exactly_once:
-            settings["transactional.id"] = f"{topic}-leader"
+            settings["transactional.id"] = leader_producer(topic)
         self._settings = settings
         self._producer = new_producer(settings)
         if exactly_once:
@@ -322,6 +332,7 @@ class BatchLog:
         state.generation, state.run_id = state.generation + 1, run_id
         state.leader = instance
         state.slots = max(state.slots, slots)
+        state.had_transactions = state.had_transactions or self._exactly_once
         self._write_generation()
         return state.generation
 
@@ -338,6 +349,7 @@ class BatchLog:
             "run": state.run_id,
             "slots": state.slots,
             "instance": state.leader,
+            "exactly_once": state.had_transactions,
         }
         self._write(GENERATION_KEY, json.dumps(told).encode())
 
@@ -380,7 +392,7 @@ class BatchLog:
             self.state.topic_ids = dict(ids)
 
     def note_shut_down(self, time_ms: int) -> None:
-        """Write that all instances that run at this time must shut down."""
+        """Write that all instances that have registered before must shut down."""
         self._write("shut-down", str(time_ms).encode())
 
     def set_topology(
@@ -440,6 +452,11 @@ class LogNotes:
         """Wait at most ``timeout_s`` for the delivery of queued records."""
         if self._producer is not None:
             self._producer.flush(timeout_s)
+
+
+def leader_producer(topic: str) -> str:
+    """Return the transactional id with which the driver that leads writes to a batch log."""
+    return f"{topic}-leader"
 
 
 def marker_key(task: TaskId, stage: int) -> str:

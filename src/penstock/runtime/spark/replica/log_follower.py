@@ -72,9 +72,16 @@ class LogFollower:
         for message in messages:
             error = message.error()
             if error is None:
-                self.state.apply(bytes(message.key() or b"").decode(), message.value())
+                self._apply(bytes(message.key() or b"").decode(), message.value())
                 records += 1
             elif error.code() == KafkaError._PARTITION_EOF:
                 self.is_current.set()
         if records or messages:
             self._changed()
+
+    def _apply(self, key: str, value: bytes | str | None) -> None:
+        """Take a record; one that cannot be read must not make this instance blind for others."""
+        try:
+            self.state.apply(key, value)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            log.warning("record %r of %s cannot be read: %r", key, self._topic, error)

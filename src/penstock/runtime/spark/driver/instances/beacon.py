@@ -9,13 +9,17 @@ waited for.
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import json
 import logging
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from enum import Enum
+from functools import cache
+from pathlib import Path
 
 from penstock.runtime.spark.exchange.channel import listen
 
@@ -26,6 +30,8 @@ _CONNECT_S = 2.0
 #: An instance that has not shown itself for so long may be paused.
 _SILENCE_S = 3.0
 _LEADS, _FOLLOWS = b"L", b"F"
+#: How many instances can watch one at the same time.
+_MOST_WATCHERS = 100
 
 
 class Beacon:
@@ -39,6 +45,7 @@ class Beacon:
         self._instance = instance
         self._leads = leads
         self._closing = threading.Event()
+        self._free = threading.Semaphore(_MOST_WATCHERS)
         self._socket = listen(host)
         self.host, self.port = host, self._socket.getsockname()[1]
         threading.Thread(target=self._accept, name="penstock-beacon", daemon=True).start()
@@ -55,16 +62,25 @@ class Beacon:
             try:
                 opened, _ = self._socket.accept()
             except OSError:
-                return
+                # Closed; or the process has too many files open, which may pass.
+                self._closing.wait(_BEAT_S)
+                continue
+            if not self._free.acquire(blocking=False):
+                # Each connection costs a thread, and anybody may connect.
+                opened.close()
+                continue
             threading.Thread(target=self._show, args=(opened,), daemon=True).start()
 
     def _show(self, opened: socket.socket) -> None:
-        with opened, contextlib.suppress(OSError):
-            opened.settimeout(_SILENCE_S)
-            opened.sendall(json.dumps({"instance": self._instance}).encode() + b"\n")
-            while not self._closing.is_set():
-                opened.sendall(_LEADS if self._leads() else _FOLLOWS)
-                self._closing.wait(_BEAT_S)
+        try:
+            with opened, contextlib.suppress(OSError):
+                opened.settimeout(_SILENCE_S)
+                opened.sendall(json.dumps({"instance": self._instance}).encode() + b"\n")
+                while not self._closing.is_set():
+                    opened.sendall(_LEADS if self._leads() else _FOLLOWS)
+                    self._closing.wait(_BEAT_S)
+        finally:
+            self._free.release()
 
 
 class Life(Enum):
@@ -82,11 +98,25 @@ class Watch:
 
     Args:
         changed: called from another thread when ``life`` has changed.
+        is_near: whether the instance is on this machine. A refused connection to another machine
+            may be the word of a firewall. It proves something only if the instance was reached
+            before.
     """
 
-    def __init__(self, instance: str, host: str, port: int, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        instance: str,
+        host: str,
+        port: int,
+        changed: Callable[[], None],
+        *,
+        is_near: bool = True,
+    ) -> None:
         self.instance = instance
         self.life = Life.UNKNOWN
+        #: Since when that is so, by the monotonic clock.
+        self.since = time.monotonic()
+        self._is_proof = is_near
         self._address = host, port
         self._changed = changed
         self._closing = threading.Event()
@@ -102,7 +132,7 @@ class Watch:
                     self._look(opened)
             except ConnectionRefusedError:
                 # Nothing listens there any more: the process has ended.
-                self._see(Life.GONE)
+                self._see(Life.GONE if self._is_proof else Life.SILENT)
             except OSError:
                 # No route, or no answer: it may be alive, and only not to be reached from here.
                 self._see(Life.SILENT)
@@ -113,9 +143,13 @@ class Watch:
 
     def _look(self, opened: socket.socket) -> None:
         opened.settimeout(_SILENCE_S)
-        if self._name(opened) != self.instance:
-            self._see(Life.GONE)
+        line = self._line(opened)
+        if _name_in(line) != self.instance:
+            # Without a word it may have been a proxy that accepts connections for others.
+            self._see(Life.GONE if line else Life.SILENT)
+            self._closing.wait(_BEAT_S)
             return
+        self._is_proof = True
         while not self._closing.is_set():
             seen = opened.recv(64)
             if not seen:
@@ -123,7 +157,7 @@ class Watch:
             self._see(Life.LEADS if seen[-1:] == _LEADS else Life.FOLLOWS)
 
     @staticmethod
-    def _name(opened: socket.socket) -> str:
+    def _line(opened: socket.socket) -> bytes:
         line = b""
         deadline = time.monotonic() + _SILENCE_S
         while not line.endswith(b"\n") and time.monotonic() < deadline and len(line) < 1000:
@@ -131,12 +165,37 @@ class Watch:
             if not read:
                 break
             line += read
-        try:
-            return str(json.loads(line)["instance"])
-        except (ValueError, KeyError, TypeError):
-            return ""
+        return line
 
     def _see(self, life: Life) -> None:
         if life is not self.life:
+            self.since = time.monotonic()
             self.life = life
             self._changed()
+
+
+def _name_in(line: bytes) -> str:
+    try:
+        return str(json.loads(line)["instance"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+@cache
+def this_machine() -> str:
+    """Return a name of the machine, or of the container: what shares its loopback addresses."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}-{Path('/proc/self/ns/net').stat().st_ino}"
+    except OSError:
+        return f"{socket.gethostname()}-{uuid.getnode():x}"
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address leads back to the machine that uses it."""
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+        # To connect to 0.0.0.0 is to connect to oneself.
+        return address.is_loopback or address.is_unspecified
+    except ValueError:
+        return host.lower() == "localhost"

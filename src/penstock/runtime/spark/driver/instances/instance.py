@@ -9,15 +9,28 @@ import socket
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.config import APPLICATION_ID, APPLICATION_SERVER, NUM_STANDBY_REPLICAS, StreamsConfig
+from penstock.config import (
+    APPLICATION_ID,
+    APPLICATION_SERVER,
+    NUM_STANDBY_REPLICAS,
+    RACK_AWARE_TAGS,
+    StreamsConfig,
+)
 from penstock.kafka.client_config import consumer_settings, producer_settings
 from penstock.processor.listeners import StandbyUpdateListener
-from penstock.runtime.spark.driver.instances.beacon import Beacon, Life, Watch
+from penstock.runtime.spark.driver.instances.beacon import (
+    Beacon,
+    Life,
+    Watch,
+    is_loopback,
+    this_machine,
+)
 from penstock.runtime.spark.driver.topics import batches_topic
-from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord, LogNotes
+from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord, LogNotes, LogState
 from penstock.runtime.spark.exchange.stage_request import Application
 from penstock.runtime.spark.replica.following import ReplicaThread
 from penstock.runtime.spark.replica.log_follower import LogFollower
@@ -31,6 +44,12 @@ _TURN_S = 1.5
 #: How long a new instance looks for a leader before it believes that there is none.
 _LOOK_S = 3.0
 _SWEEP_S = 10.0
+#: The record of an instance that cannot be reached is removed after so many looks: two minutes.
+#: They are counted, because time also passes while this process is paused.
+_FORGET_LOOKS = 12
+#: The same for one that has only an address of its own machine, which nobody else can look for: a
+#: day.
+_FORGET_LONELY_LOOKS = 8640
 _FLUSH_S = 5.0
 _CONNECT_S = 1.0
 
@@ -65,6 +84,11 @@ class Instance:
         self._lock = threading.Lock()
         self._copies: ReplicaThread | None = None
         self._closing = threading.Event()
+        #: Whether this instance has seen its own record in the log.
+        self._is_listed = False
+        #: By instance: how many looks in a row could not reach it.
+        self._lost: Counter[str] = Counter()
+        self._told_tags = ""
         topic = batches_topic(config[APPLICATION_ID])
         self._notes = LogNotes(topic, producer_settings(config))
         self._beacon = Beacon(host, self.id, leads)
@@ -77,6 +101,8 @@ class Instance:
             started_ms=time.time_ns() // 1_000_000,
             may_lead=may_lead,
             has_copies=self._keeps_copies,
+            tags={k: str(of) for k, of in config.with_prefix("client.tag.").items()},
+            machine=this_machine(),
         )
         self._notes.put(f"instance/{self.id}", self.record.to_json())
         self._notes.flush(_FLUSH_S)
@@ -109,6 +135,11 @@ class Instance:
         return self._log.state.leader
 
     @property
+    def log(self) -> LogState:
+        """The batch log, as far as this instance has followed it."""
+        return self._log.state
+
+    @property
     def instances(self) -> Mapping[str, InstanceRecord]:
         """All instances that have registered and not left, by id."""
         return dict(self._log.state.instances)
@@ -130,7 +161,8 @@ class Instance:
         with self._lock:
             watch = self._watch
         if watch is None or watch.instance != leader:
-            return Life.UNKNOWN
+            record = self._log.state.instances.get(leader)
+            return Life.UNKNOWN if record is None or _is_visible(record) else Life.SILENT
         return watch.life
 
     def is_next(self) -> bool:
@@ -144,7 +176,11 @@ class Instance:
             return False
         now = time.monotonic()
         if self._gone_since is None:
-            self._gone_since = now
+            with self._lock:
+                watch = self._watch
+            # It may have been seen while Spark was starting here: that time counts.
+            is_seen = watch is not None and watch.life is Life.GONE
+            self._gone_since = watch.since if watch is not None and is_seen else now
         line = sorted(
             (each.started_ms, each.id)
             for each in self._log.state.instances.values()
@@ -161,23 +197,65 @@ class Instance:
             if self._watch is not None and self._watch.instance != state.leader:
                 self._watch.close()
                 self._watch = None
-            is_other = record is not None and record.id != self.id
+            is_other = record is not None and record.id != self.id and _is_visible(record)
             if record is not None and is_other and self._watch is None:
-                self._watch = Watch(record.id, record.host, record.port, self._changed)
+                self._watch = Watch(
+                    record.id, record.host, record.port, self._changed, is_near=_is_near(record)
+                )
+        self._stay_listed()
         copies = self._copies
         if copies is not None:
             copies.wake()
         self._changed()
 
+    def _stay_listed(self) -> None:
+        """Register again if a leader that could not reach this instance took it for gone."""
+        if self.id in self._log.state.instances:
+            self._is_listed = True
+        elif self._is_listed and not self._closing.is_set():
+            self._is_listed = False
+            log.info("this instance was taken for gone; it registers again")
+            self._notes.put(f"instance/{self.id}", self.record.to_json())
+
     def _sweep(self) -> None:
         """While leading, remove the records of instances whose process has ended."""
         while not self._closing.wait(_SWEEP_S):
             if not self._leads():
+                self._lost.clear()
                 continue
-            for record in self.instances.values():
-                if record.id != self.id and _has_ended(record):
+            others = [each for each in self.instances.values() if each.id != self.id]
+            for record in others:
+                if self._is_gone(record):
                     log.info("instance %s at %s is gone", record.id, record.host)
                     self._notes.put(f"instance/{record.id}", None)
+            self._warn_of_tags(others)
+
+    def _is_gone(self, record: InstanceRecord) -> bool:
+        """Whether an instance has ended, or was out of reach for so long that it must have."""
+        reached = _reached(record)
+        if reached is not None:
+            self._lost.pop(record.id, None)
+            return not reached
+        self._lost[record.id] += 1
+        most = _FORGET_LOOKS if _is_visible(record) else _FORGET_LONELY_LOOKS
+        return self._lost[record.id] > most
+
+    def _warn_of_tags(self, others: list[InstanceRecord]) -> None:
+        """Say once if all copies in other instances are in the rack of this one."""
+        own = self.record.tags
+        copies = [each for each in others if each.has_copies]
+        same = [
+            f"{tag}={own.get(tag)!r}"
+            for tag in self._config[RACK_AWARE_TAGS]
+            if all(each.tags.get(tag) in (None, own.get(tag)) for each in copies)
+        ]
+        told = ", ".join(same) if copies else ""
+        if told and told != self._told_tags:
+            log.warning(
+                "no other instance that keeps copies has another tag than %s: start one elsewhere,"
+                " and set client.tag.… of every instance", told,
+            )  # fmt: skip
+        self._told_tags = told
 
     # Copies
 
@@ -201,24 +279,43 @@ class Instance:
             copies.close(is_promoted=is_promoted)
 
 
-def _has_ended(record: InstanceRecord) -> bool:
-    """Whether nothing listens where the instance did."""
+def _is_near(record: InstanceRecord) -> bool:
+    """Whether an instance is on this machine."""
+    return record.machine == this_machine()
+
+
+def _is_visible(record: InstanceRecord) -> bool:
+    """Whether the address of an instance means the same here as where it was written."""
+    return _is_near(record) or not is_loopback(record.host)
+
+
+def _reached(record: InstanceRecord) -> bool | None:
+    """Whether an instance listens, or is known to have ended; None if that cannot be told."""
+    if not _is_visible(record):
+        return None
     try:
         with contextlib.closing(
             socket.create_connection((record.host, record.port), timeout=_CONNECT_S)
         ):
-            return False
+            return True
     except ConnectionRefusedError:
-        return True
+        return False if _is_near(record) else None
     except OSError:
-        return False
+        return None
 
 
 def instance_host(config: Mapping[str, Any]) -> str:
-    """Return the address at which Spark's driver, which is this process, can be reached."""
+    """Return the address at which other instances find this process.
+
+    That is where Spark's driver is, or else where ``application.server`` is. An instance that has
+    neither is found on its own machine only.
+    """
     given = config.get("spark.driver.host")
     if given:
         return str(given)
+    server = str(config.get(APPLICATION_SERVER.name) or "").rpartition(":")[0].strip("[]")
+    if server and not is_loopback(server):
+        return server
     if str(config.get("spark.master", "local")).startswith("local"):
         return "127.0.0.1"
     return socket.gethostbyname(socket.gethostname())

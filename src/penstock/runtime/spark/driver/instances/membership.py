@@ -17,10 +17,11 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.config import (
+    GROUP_INSTANCE_ID,
     HEARTBEAT_INTERVAL_MS,
     PROCESSING_GUARANTEE,
     SESSION_TIMEOUT_MS,
@@ -47,6 +48,19 @@ def join_group(config: StreamsConfig, topic: str, changed: Callable[[], None]) -
     is_quiet = config[SLOT_POOL] and config[PROCESSING_GUARANTEE] == "exactly_once_v2"
     settings = {**session, **consumer_settings(config)}
     return GroupMember(settings, topic, changed, poll_s=_QUIET_POLL_S if is_quiet else _POLL_S)
+
+
+def away_s(config: StreamsConfig, instances: int) -> float:
+    """Return how long an instance stays out of the group, so that the one that acts gets the lead.
+
+    The group chooses anew for each one that leaves. That takes until the last member has sent
+    its heartbeat, and the group may choose all others before the right one. A static member
+    cannot leave: the group keeps its share until its session ends.
+    """
+    beat_s = config[HEARTBEAT_INTERVAL_MS] / 1000 + 1.0
+    is_static = bool(consumer_settings(config).get(GROUP_INSTANCE_ID.name))
+    session_s = config[SESSION_TIMEOUT_MS] / 1000 if is_static else 0.0
+    return session_s + beat_s * max(instances, 2)
 
 
 class GroupMember:
@@ -76,6 +90,8 @@ class GroupMember:
         #: Set while this member stands in for a leader whose process has ended.
         self._acts = threading.Event()
         self._rejoin_at: float | None = None
+        #: Why this member can never be part of the group again.
+        self._failure: StreamsError | None = None
         self._metadata = b""
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         fixed = {
@@ -154,12 +170,18 @@ class GroupMember:
 
     def check(self) -> None:
         """Raise if another driver leads by now."""
+        self.raise_failure()
         if not self.is_leading:
             raise StreamsError(
                 "not-leading",
                 "the group has given the lead to another instance, or this one was silent too long",
                 fix="nothing to do: this instance leads again when it is its turn",
             )
+
+    def raise_failure(self) -> None:
+        """Raise what has shut this member out of the group for good, if anything has."""
+        if self._failure is not None:
+            raise self._failure
 
     def close(self, *, leave: bool = True) -> None:
         """Leave the group, so that another instance leads at once; or only fall silent."""
@@ -181,7 +203,8 @@ class GroupMember:
         """Poll, and do for others what only the polling thread may: elsewhere the client hangs."""
         while not self._closing.is_set():
             try:
-                self._consumer.poll(self._poll_s)
+                message = self._consumer.poll(self._poll_s)
+                self._heed(None if message is None else message.error())
                 self._metadata = self._consumer.consumer_group_metadata()
                 while not self._calls.empty():
                     self._calls.get()()
@@ -191,6 +214,20 @@ class GroupMember:
             except (KafkaException, RuntimeError) as error:
                 log.debug("the group member could not poll: %s", error)
                 self._closing.wait(_POLL_S)
+
+    def _heed(self, error: KafkaError | None) -> None:
+        """Note an error after which the client never joins the group again."""
+        if error is None or not error.fatal() or self._failure is not None:
+            return
+        self._failure = StreamsError(
+            "instance-id-in-use",
+            f"the group has shut this instance out: {error.str()}",
+            fix="give every instance a group.instance.id of its own, or leave it out; then start"
+            " this one again",
+        )
+        self.leads.clear()
+        self._acts.clear()
+        self._changed()
 
     def _subscribe(self) -> None:
         self._consumer.subscribe(

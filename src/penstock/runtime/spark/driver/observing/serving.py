@@ -10,7 +10,12 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import APPLICATION_ID, APPLICATION_SERVER, StreamsConfig
+from penstock.config import (
+    APPLICATION_ID,
+    APPLICATION_SERVER,
+    SESSION_TIMEOUT_MS,
+    StreamsConfig,
+)
 from penstock.errors import (
     PenstockError,
     StreamsError,
@@ -21,6 +26,7 @@ from penstock.kafka.client_config import consumer_settings
 from penstock.kernel.serdes import required_serde
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.driver.instances.beacon import Life
+from penstock.runtime.spark.driver.instances.pulse import process_pulse
 from penstock.runtime.spark.driver.observing.change_feed import ChangeFeed
 from penstock.runtime.spark.driver.observing.metadata import collected
 from penstock.runtime.spark.driver.observing.metrics import standby_metrics
@@ -91,6 +97,9 @@ class ServedStreams:
         self._streams = streams
         self._config = config
         self._run = run
+        self._pulse = process_pulse()
+        #: The group gives the lead of a silent instance away after the whole session.
+        self._longest_pause_s = config[SESSION_TIMEOUT_MS] / 1000 / 3
         #: The name until the instance has registered under its own.
         self._first_name = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
         #: The plan for which the stores were last listed, and what was found.
@@ -156,6 +165,7 @@ class ServedStreams:
             id=record.id,
             address=record.server or None,
             is_leader=leads,
+            tags=record.tags,
             owned=all_of if leads else {},
             copies=all_of if record.has_copies and not leads else {},
         )
@@ -331,7 +341,8 @@ class ServedStreams:
             return None
         if run.member is None or not run.member.is_leading:
             return None
-        return run.runner
+        # After a pause another instance may lead, and this one has not heard of it yet.
+        return run.runner if self._pulse.is_steady(self._longest_pause_s) else None
 
     def _not_running(self) -> NotAvailableError:
         return NotAvailableError(

@@ -1,0 +1,45 @@
+"""End the transactions that drivers before this one have left open."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from penstock.kafka.clients import new_producer
+from penstock.runtime.spark.exchange.batch_log import LogState, leader_producer
+from penstock.runtime.spark.exchange.stage_request import Application
+
+log = logging.getLogger(__name__)
+
+_ANSWER_S = 30.0
+_AT_ONCE = 8
+
+
+def fence_slots(application: Application, state: LogState) -> None:
+    """Abort the open transactions of all slots that the batch log has ever named.
+
+    An instance that commits without transactions fences as well, if any before it had them: a
+    driver with transactions that was paused must not commit after this one has begun.
+    """
+    if not (application.exactly_once or state.had_transactions):
+        return
+    names = [f"{application.id}-slot-{number}" for number in range(state.slots)]
+    if not application.exactly_once:
+        names.append(leader_producer(application.batches_topic))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        list(pool.map(lambda name: _fence(application.producer, name), names))
+
+
+def warn_of_other_guarantee(application: Application, state: LogState) -> None:
+    """Say that exactly once holds only if every instance has it."""
+    if state.had_transactions and not application.exactly_once:
+        log.warning(
+            "%s was led with exactly_once_v2 before, and this instance commits at least once:"
+            " give all instances the same processing.guarantee", application.id,
+        )  # fmt: skip
+
+
+def _fence(settings: Mapping[str, Any], name: str) -> None:
+    new_producer({**settings, "transactional.id": name}).init_transactions(_ANSWER_S)
