@@ -14,14 +14,18 @@ from penstock.errors import PenstockError
 WORDS, COUNTS, STORE = "words", "counts", "counts-store"
 
 
-def build() -> ps.Topology:
-    """Count the records of every key, and write each count once."""
+def build(version: str = "first") -> ps.Topology:
+    """Count the records of every key, and write each count once.
+
+    Args:
+        version: ``other`` reads the same topic into windows, under the same name of a store.
+    """
     builder = ps.StreamsBuilder()
-    counts = (
-        builder.stream(WORDS, key=str, value=str)
-        .group_by_key()
-        .count(ps.Materialized(name=STORE, key_serde="string", value_serde="long"))
-    )
+    words = builder.stream(WORDS, key=str, value=str).group_by_key()
+    if version == "other":
+        words.windowed_by(ps.TimeWindows.of_size_with_no_grace("1m")).count(STORE)
+        return builder.build()
+    counts = words.count(ps.Materialized(name=STORE, key_serde="string", value_serde="long"))
     counts.to_stream().to(COUNTS, key_serde="string", value_serde="long")
     return builder.build()
 
@@ -29,7 +33,7 @@ def build() -> ps.Topology:
 def main(settings: dict[str, Any]) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("py4j").setLevel(logging.ERROR)
-    streams = ps.KafkaStreams(build(), settings)
+    streams = ps.KafkaStreams(build(settings.get("app.version", "first")), settings)
     threading.Thread(target=_answer, args=(streams,), daemon=True).start()
     streams.run()
 

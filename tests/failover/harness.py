@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -24,6 +25,8 @@ from penstock.runtime.spark.replica.log_follower import LogFollower
 from tests.failover.app import COUNTS, WORDS
 
 APPLICATION, PARTITIONS = "failover", 4
+#: The environment variable by which all processes of one instance are known.
+_MARK = "PENSTOCK_FAILOVER_INSTANCE"
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -146,7 +149,12 @@ class Instances:
 
     # Instances
 
-    def start(self, number: int, **settings_of_its_own: Any) -> None:
+    def start(self, number: int, *prefix: str, **settings_of_its_own: Any) -> None:
+        """Start an instance.
+
+        Args:
+            prefix: a command that starts the program, on another machine say.
+        """
         settings = {
             "application.id": APPLICATION,
             "bootstrap.servers": self.bootstrap,
@@ -158,12 +166,16 @@ class Instances:
             **self._settings,
             **settings_of_its_own,
         }
-        environment = {**os.environ, "PYTHONPATH": f"{_ROOT / 'src'}:{_ROOT}"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{_ROOT / 'src'}:{_ROOT}",
+            _MARK: self._mark(number),
+        }
         file = self.folder / f"instance-{number}.log"
         self._logged[number] = len(file.read_text(errors="replace")) if file.exists() else 0
         with file.open("ab") as log:
             self.processes[number] = subprocess.Popen(
-                [sys.executable, "-m", "tests.failover.app", json.dumps(settings)],
+                [*prefix, sys.executable, "-m", "tests.failover.app", json.dumps(settings)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=_ROOT,
                 env=environment, start_new_session=True,
             )  # fmt: skip
@@ -176,6 +188,31 @@ class Instances:
         ending.start()
         if how is signal.SIGKILL:
             ending.join(60)
+
+    def _mark(self, number: int) -> str:
+        return f"{self.folder}-{number}"
+
+    def machine(self, number: int) -> list[int]:
+        """Return the processes of an instance: the program, Spark's JVM, workers and slots."""
+        mark = f"{_MARK}={self._mark(number)}".encode()
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+        return found
+
+    def signal_machine(self, number: int, how: signal.Signals) -> None:
+        """Send a signal to all processes of an instance, as if its machine were paused or lost."""
+        for pid in self.machine(number):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, how)
+
+    def log_of(self, number: int) -> str:
+        """Return what an instance has logged since its last start."""
+        file = self.folder / f"instance-{number}.log"
+        text = file.read_text(errors="replace") if file.exists() else ""
+        return text[self._logged.get(number, 0) :]
 
     def ask(self, number: int, key: str) -> dict[str, Any]:
         """Ask an instance for the count of a key."""
@@ -190,8 +227,7 @@ class Instances:
         return answer
 
     def is_standing_by(self, number: int) -> bool:
-        text = (self.folder / f"instance-{number}.log").read_text(errors="replace")
-        return "standing by" in text[self._logged[number] :]
+        return "standing by" in self.log_of(number)
 
     def leader(self) -> int | None:
         """The number of the process that leads, by the batch log."""
