@@ -18,6 +18,7 @@ from penstock.config import APPLICATION_ID, NUM_STREAM_THREADS, StreamsConfig
 from penstock.kafka.java import Java, find_java, java_home_for_spark
 from penstock.kafka.machine import set_variable, variable
 from penstock.runtime.spark.driver.class_archive import archive_options
+from penstock.runtime.spark.driver.spark_defaults import given_to_spark
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,13 @@ _DEFAULTS: dict[str, Any] = {
     "spark.executor.heartbeatInterval": "5s",
     "spark.log.level": "ERROR",
 }
+#: A cluster manager ends an application that has lost too many executors in its whole life. One
+#: that runs for months loses some now and then. Only losses within this time are a sign that
+#: executors cannot run at all.
+_CLUSTER: dict[str, Any] = {
+    "spark.executor.failuresValidityInterval": "1m",
+    "spark.yarn.am.attemptFailuresValidityInterval": "10m",
+}
 #: On one machine nobody else has to reach the driver, and it can be made to start quickly.
 _LOCAL: dict[str, Any] = {
     "spark.driver.host": "127.0.0.1",
@@ -55,27 +63,56 @@ def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
     """Gives a session, and whether it was made here and so ends with the application."""
     if _is_running():
         return SparkSession.builder.getOrCreate(), False
-    given = {name: value for name, value in config.items() if name.startswith("spark.")}
-    settings = {**_DEFAULTS, **_for_place(config, given), **given}
-    settings = {name: _text(value) for name, value in settings.items()}
-    settings.setdefault("spark.app.name", config[APPLICATION_ID])
-    if not variable("PYSPARK_PYTHON"):
-        set_variable("PYSPARK_PYTHON", sys.executable)
+    present = given_to_spark()
+    settings = spark_settings(config, present)
+    set_variable("PYSPARK_PYTHON", python_of_executors({**present, **settings}))
     with _own_signal_handlers():
         context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
     # While Spark loads what it needs for queries.
     threading.Thread(target=_start_workers, args=(context,), daemon=True).start()
     session = SparkSession.builder.config(map=settings).getOrCreate()
-    session.sparkContext.setLogLevel(str(given.get("spark.log.level", "ERROR")))
+    session.sparkContext.setLogLevel({**present, **settings}["spark.log.level"])
     return session, True
+
+
+def spark_settings(config: StreamsConfig, present: Mapping[str, str]) -> dict[str, str]:
+    """Return what a new session is started with, beyond what Spark knows by itself.
+
+    Args:
+        present: what Spark knows by itself. Penstock's defaults do not override it.
+    """
+    own = {name: value for name, value in config.items() if name.startswith("spark.")}
+    defaults = {**_DEFAULTS, **_for_place(config, {**present, **own})}
+    missing = {name: value for name, value in defaults.items() if name not in present}
+    settings = {name: _text(value) for name, value in {**missing, **own}.items()}
+    # spark-submit calls every program by its file.
+    settings["spark.app.name"] = _text(own.get("spark.app.name", config[APPLICATION_ID]))
+    return settings
+
+
+def python_of_executors(settings: Mapping[str, str]) -> str:
+    """Return the interpreter of the executors, which may be a path that only they have.
+
+    PySpark reads it from a variable. Only ``spark-submit`` knows ``spark.pyspark.python``.
+    """
+    named = settings.get("spark.pyspark.python") or variable("PYSPARK_PYTHON")
+    return named or sys.executable
 
 
 def stop_session(session: SparkSession, patience_s: float) -> None:
     """Stop a session of our own; a JVM that does not answer any more is killed."""
+    if not ask_jvm(session.stop, patience_s):
+        end_jvm()
+
+
+def end_jvm() -> None:
+    """Kill Spark's JVM, which does not answer, or has not come up and is not wanted any more."""
     process = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
-    if not ask_jvm(session.stop, patience_s) and process is not None:
+    if process is not None:
         log.warning("Spark's JVM does not answer: it is killed")
         process.kill()
+        # The next session of this process starts another one.
+        SparkContext._gateway = SparkContext._jvm = None
 
 
 def ask_jvm(call: Callable[[], object], patience_s: float) -> bool:
@@ -131,8 +168,8 @@ def _is_running() -> bool:
 def _for_place(config: StreamsConfig, given: Mapping[str, Any]) -> dict[str, Any]:
     """What depends on where Spark runs: here, unless a master or spark-submit says otherwise."""
     if variable("PYSPARK_GATEWAY_PORT"):
-        # spark-submit has started a JVM with its own settings.
-        return {}
+        # spark-submit has started a JVM, and has chosen Java and the driver's memory.
+        return _CLUSTER
     java = find_java()
     set_variable("JAVA_HOME", str(java_home_for_spark(java)))
     if not variable("SPARK_LAUNCHER_OPTS"):
@@ -141,7 +178,8 @@ def _for_place(config: StreamsConfig, given: Mapping[str, Any]) -> dict[str, Any
     if not master:
         slots = max(config[NUM_STREAM_THREADS], os.cpu_count() or 1)
         return {**_local(java, given), "spark.master": f"local[{slots}]"}
-    return _local(java, given) if master.startswith("local[") or master == "local" else {}
+    is_local = master.startswith("local[") or master == "local"
+    return _local(java, given) if is_local else _CLUSTER
 
 
 def _local(java: Java, given: Mapping[str, Any]) -> dict[str, Any]:
