@@ -31,6 +31,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.logs import log_about
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
+from penstock.runtime.spark.driver.executor_watch import ExecutorWatch
 from penstock.runtime.spark.driver.failures import Remedy, explained, fenced, has_limit, remedy
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
@@ -167,6 +168,9 @@ class BatchRunner:
         #: Whether a batch of this run is complete, and whether it found tasks being restored.
         self.has_run, self.is_waiting = False, False
         self._jobs = jobs or OwnJobs(spark, application, placement, secret)
+        self._executors = ExecutorWatch(
+            spark.sparkContext, self._wait_for, self._jobs.cancel, self._task_timeout_s
+        )
 
     # The loop
 
@@ -215,6 +219,9 @@ class BatchRunner:
         self.progress.reruns += 1
         self._keep_alive()
         self._closing.wait(pause_s)
+
+    def _wait_for(self, what: str | None) -> None:
+        self.progress.waiting_for = what
 
     def _recover(self) -> None:
         """Before a batch runs again: end what slots have open, and see that this driver leads."""
@@ -338,7 +345,8 @@ class BatchRunner:
 
     def _run_job(self, kind: str, request: StageRequest, title: str) -> list[Report]:
         """Run a stage on all slots; raise the worst of what they met."""
-        outcomes = self._jobs.run(kind, request, title)
+        with self._executors.over_job():
+            outcomes = self._jobs.run(kind, request, title)
         self.placement.note(outcomes)
         show_lines(line for outcome in outcomes for line in outcome.lines)
         errors = [outcome.error for outcome in outcomes if outcome.error is not None]
@@ -561,6 +569,7 @@ class BatchRunner:
         self.questions.close()
         if not keeps_slots:
             self.release(list(self.placement.endpoints))
+        self._executors.close()
         ask_jvm(self._jobs.close, _JVM_S)
 
 

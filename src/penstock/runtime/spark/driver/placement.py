@@ -103,13 +103,17 @@ class Placement:
 
 def executor_count(context: SparkContext) -> int:
     """How many executors run tasks; on one machine the driver is the only one."""
+    return max(known_executors(context) or 0, 1)
+
+
+def known_executors(context: SparkContext) -> int | None:
+    """Return how many executors there are besides the driver; None if Spark does not tell."""
     try:
-        infos = context._jsc.sc().statusTracker().getExecutorInfos()
         # The driver is listed, too; with ``local[*]`` it is all there is.
-        return max(len(infos) - 1, 1)
+        return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
     except Exception as error:  # noqa: BLE001 - not a public API: then nothing is moved
         log.debug("the number of executors is not known: %s", error)
-        return 1
+        return None
 
 
 def _location(endpoint: Endpoint | None) -> str | None:
