@@ -127,6 +127,31 @@ def test_an_application_that_is_closed_while_it_begins_to_lead_ends_at_once(
     assert happens(lambda: run.steps == ["prepared", "stopped", "led", "ended"], within_s=60)
 
 
+def test_an_application_that_is_closed_while_spark_waits_for_room_ends(
+    streams_of: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster without room lets Spark wait for ever; SIGTERM must work nevertheless."""
+    monkeypatch.setattr(module, "_SPARK_START_S", 0.01)
+    run, is_starting, is_killed = ApplicationRun(), threading.Event(), threading.Event()
+
+    def spark_session(config: Any) -> Any:
+        is_starting.set()
+        assert is_killed.wait(10)
+        raise ConnectionError("the JVM is gone")
+
+    streams = streams_of(run)
+    monkeypatch.setattr(module, "spark_session", spark_session)
+    monkeypatch.setattr(module, "end_jvm", is_killed.set)
+    starting = threading.Thread(target=streams.start)
+    starting.start()
+    assert is_starting.wait(10)
+    assert streams.close("10s")
+    starting.join(10)
+    assert not starting.is_alive()
+    assert streams.state is ps.State.NOT_RUNNING
+    assert streams.error is None
+
+
 def test_an_instance_that_does_not_lead_has_started_and_waits(streams_of: Start) -> None:
     """It takes over when the leader is gone."""
     run = ApplicationRun()

@@ -47,7 +47,7 @@ from penstock.runtime.spark.driver.observing.metadata import (
     thread_metadata,
 )
 from penstock.runtime.spark.driver.observing.serving import start_server
-from penstock.runtime.spark.driver.session import spark_session, stop_session
+from penstock.runtime.spark.driver.session import end_jvm, spark_session, stop_session
 from penstock.runtime.spark.driver.stores.asking import Asking
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
 from penstock.runtime.spark.driver.topics import make_topics
@@ -66,6 +66,8 @@ _SECONDS_BETWEEN_RESTARTS = (0.5, 1.0, 2.0, 5.0, 10.0)
 _BATCH_S = 15.0
 #: What ends without an answer from Spark's JVM is not waited for any longer.
 _SPARK_S = 10.0
+#: How long a close waits for a Spark that is starting.
+_SPARK_START_S = 20.0
 #: An answer of Kafka at the start that takes longer is told as something that is waited for.
 _QUIET_START_S = 4.0
 #: Proves to slot servers that they are asked by the driver of their own application.
@@ -111,6 +113,9 @@ class KafkaStreams(Asking):
         #: Set when the first attempt to start has ended, well or not.
         self._has_started = threading.Event()
         self._closing = threading.Event()
+        #: Not set while Spark starts. On a cluster without room that has no limit.
+        self._has_spark = threading.Event()
+        self._has_spark.set()
         self._leave_group = True
         self._start_deadline = 0.0
         self._restore_listener: StateRestoreListener | None = None
@@ -138,6 +143,10 @@ class KafkaStreams(Asking):
         try:
             self._bring_up()
         except BaseException as error:
+            if self._closing.is_set() and isinstance(error, Exception):
+                # Closed meanwhile: what did not come up is not missed.
+                self._tear_down(is_clean=False)
+                return
             self._to(State.PENDING_ERROR)
             self._tear_down(is_clean=False)
             self.error = error if isinstance(error, Exception) else None
@@ -393,10 +402,13 @@ class KafkaStreams(Asking):
         with ThreadPoolExecutor(1, "penstock-prepare") as pool:
             prepared = pool.submit(self._prepare)
             # Spark belongs to the caller's thread: there the session is the active one.
+            self._has_spark.clear()
             try:
                 self._spark, self._owns_spark = spark_session(self._config)
             except Exception as error:
                 raise explained_start(error) from error
+            finally:
+                self._has_spark.set()
             self._run = prepared.result()
 
     def _prepare(self) -> ApplicationRun:
@@ -534,6 +546,8 @@ class KafkaStreams(Asking):
             return
         self._to(State.PENDING_SHUTDOWN)
         self._tear_down(is_clean=True)
+        if not self._has_spark.wait(_SPARK_START_S):
+            end_jvm()
         self._to(State.NOT_RUNNING)
         self._has_started.set()
 
