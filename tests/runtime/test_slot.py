@@ -9,7 +9,7 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.errors import StreamsError
+from penstock.errors import StoreError, StreamsError
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.column_executor import ColumnExecutor
 from penstock.kernel.columns.effects import Effects
@@ -32,6 +32,8 @@ from penstock.runtime.spark.exchange.stage_request import (
     StageRequest,
 )
 from penstock.runtime.spark.worker.slot import Slot
+from penstock.state.engine.damaged import disk_full
+from penstock.state.engine.memory import MemoryStore
 
 Program = Callable[[ps.StreamsBuilder], None]
 
@@ -280,6 +282,51 @@ def test_random_keys_are_counted_once_whatever_commit_fails(
     application.run_batch(0)
     assert counts(application).total() == 16 * 3
     assert not application.has_waiting()
+
+
+class SmallDisk(MemoryDisk):
+    """A disk without room: a store that has failed once takes nothing until it is opened again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_full = False
+
+    def open(self, directory: Path, store: str, configs: Mapping[str, Any]) -> MemoryStore:
+        opened = super().open(directory, store, configs)
+        write, has_failed = type(opened).write, False
+
+        def checked(writes: Any, **options: Any) -> None:
+            nonlocal has_failed
+            has_failed = has_failed or self.is_full
+            if has_failed:
+                raise disk_full(directory, "No space left on device")
+            write(opened, writes, **options)
+
+        opened.write = checked  # type: ignore[method-assign]
+        return opened
+
+
+def test_a_full_disk_stops_a_slot_only_until_there_is_room(
+    kafka: MemoryKafka, staged: Staged
+) -> None:
+    """The batch is in Kafka already; its writes are read back from the changelog."""
+    application = staged(counting)
+    disk = application._disk = SmallDisk()
+    send(kafka, "a", "b")
+    application.run_batch(0)
+    send(kafka, "c", "d")
+    disk.is_full = True
+    with pytest.raises(StoreError) as raised:
+        application.run_batch(0)
+    assert raised.value.code == "disk-full"
+    for _ in range(2):
+        with pytest.raises(StoreError):
+            application.run_again()
+    disk.is_full = False
+    application.run_again()
+    send(kafka, "e", "f")
+    application.run_batch(0)
+    assert counts(application) == {"0": 3, "1": 3}
 
 
 def test_faults_at_many_commits_in_a_row_leave_every_record_counted_once(

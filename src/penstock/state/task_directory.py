@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from penstock.errors import StoreError
+from penstock.state.engine.damaged import disk_full, is_disk_full
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,8 @@ class TaskDirectory:
                     return
                 time.sleep(_PAUSE_S)
         except OSError as error:
+            if is_disk_full(error):
+                raise disk_full(self.path, error) from error
             raise StoreError(
                 "store-open-failed",
                 f"task {self._task!r}: the state folder {str(self.path)!r} cannot be used"

@@ -24,7 +24,7 @@ RERUN = (
     "broker-away", "broker-unreachable", "client-renewed", "worker-lost", "worker-failed",
     "slot-unreachable", "batch-log", "read-timeout", "read-failed", "write-failed",
     "open-transaction", "store-locked", "store-damaged", "not-allowed", "stale-request",
-    "spark-job", "refusal-noticed", "registry-unavailable", "registry-login",
+    "disk-full", "spark-job", "refusal-noticed", "registry-unavailable", "registry-login",
 )  # fmt: skip
 BEGIN_ANEW = ("fenced", "not-leading", "offset-out-of-range", "partitions-changed")
 ASK = (

@@ -1,4 +1,4 @@
-"""Recognizes damaged databases and moves them out of the way. Engine: ``rocks``."""
+"""Recognizes damaged databases and full disks. Moves damaged ones away. Engine: ``rocks``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ log = logging.getLogger(__name__)
 
 #: The code of every error that means: put the database aside and restore it.
 DAMAGED = "store-damaged"
+
+#: The code of every error that means: wait until the disk has room again.
+DISK_FULL = "disk-full"
 
 #: How many damaged copies of one database stay on disk for inspection.
 _MOST_KEPT = 2
@@ -34,6 +37,21 @@ def is_damage(error: Exception) -> bool:
     """
     text = str(error)
     return _DAMAGE.search(text) is not None and _OTHER_CAUSE.search(text) is None
+
+
+def is_disk_full(error: Exception) -> bool:
+    """Return whether an error of RocksDB or of the operating system means a full disk."""
+    return re.search(r"no space left|quota exceeded", str(error), re.IGNORECASE) is not None
+
+
+def disk_full(directory: Path | str, reason: object) -> StoreError:
+    """Return the error of a folder on a full disk."""
+    return StoreError(
+        DISK_FULL,
+        f"the disk of the state directory is full: {str(directory)!r} cannot be written ({reason})",
+        fix="free some space, and it goes on; or give 'state.dir' a larger disk and start again:"
+        " nothing that was committed is lost",
+    )
 
 
 def has_lost_its_root(directory: Path) -> bool:

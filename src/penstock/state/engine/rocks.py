@@ -13,7 +13,13 @@ from rocksdict import DbClosedError, Rdict, RdictIter, ReadOptions, WriteBatch, 
 from penstock.errors import StoreError
 from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.engine.closed import cut_off
-from penstock.state.engine.damaged import has_lost_its_root, is_damage, store_damaged
+from penstock.state.engine.damaged import (
+    disk_full,
+    has_lost_its_root,
+    is_damage,
+    is_disk_full,
+    store_damaged,
+)
 from penstock.state.engine.rocks_config import RocksOptions, config_setter
 
 #: Keys are read in groups of this size, so that the work fits into a processor's cache.
@@ -91,6 +97,8 @@ def _cannot_open(directory: Path, store: str, error: Exception) -> StoreError:
 
 
 def _not_opened(directory: Path, store: str, error: Exception) -> StoreError:
+    if is_disk_full(error):
+        return disk_full(directory, error)
     return StoreError(
         "store-open-failed",
         f"store {store!r}: the database in {str(directory)!r} cannot be opened ({error})",
@@ -116,20 +124,14 @@ def _cannot_read(directory: str, store: str, error: Exception) -> Exception:
 
 
 def _cannot_write(directory: str, store: str, error: Exception) -> StoreError:
-    text = str(error)
-    if "No space left" in text:
-        return StoreError(
-            "disk-full",
-            f"the disk of the state directory is full: {directory!r} cannot be written ({text})",
-            fix="free some space or give 'state.dir' a larger disk, then start again:"
-            " nothing that was committed is lost",
-        )
+    if is_disk_full(error):
+        return disk_full(directory, error)
     # If a compaction in the background finds damage, the next write fails.
     if is_damage(error):
         return store_damaged(directory, store, error)
     return StoreError(
         "store-write-failed",
-        f"store {store!r}: the database in {directory!r} cannot be written ({text})",
+        f"store {store!r}: the database in {directory!r} cannot be written ({error})",
         fix="check the disk; if the files are damaged, delete the directory:"
         " the store is restored from its changelog",
     )

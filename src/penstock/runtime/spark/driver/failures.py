@@ -32,8 +32,8 @@ _REMEDIES = {
         ("broker-away", "broker-unreachable", "client-renewed", "worker-lost", "worker-failed",
          "slot-unreachable", "batch-log", "read-timeout", "read-failed", "write-failed",
          "open-transaction", "store-locked", "store-damaged", "not-allowed", "stale-request",
-         "spark-job", "refusal-noticed", "kafka-not-ready", "tls-failed", "group-in-use",
-         "registry-unavailable", "registry-login"),
+         "disk-full", "spark-job", "refusal-noticed", "kafka-not-ready", "tls-failed",
+         "group-in-use", "registry-unavailable", "registry-login"),
         Remedy.RERUN,
     ),
     **dict.fromkeys(

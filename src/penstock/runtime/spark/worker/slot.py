@@ -51,7 +51,7 @@ from penstock.runtime.spark.worker.refusals import RefusalWatch, is_refusal, not
 from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.runtime.spark.worker.writer import Writer
-from penstock.state.engine.damaged import DAMAGED
+from penstock.state.engine.damaged import DAMAGED, DISK_FULL
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.state.task_directory import remove_unused
 
@@ -60,6 +60,8 @@ log = logging.getLogger(__name__)
 #: The shortest time until a commit that a processor asked for. A processor may ask after every
 #: record.
 _COMMIT_S = 0.05
+#: Codes of errors after which a database is opened anew.
+_REOPENED = frozenset({DAMAGED, DISK_FULL, "store-write-failed"})
 #: How many causes of an error are searched; a longer chain must be a cycle.
 _DEPTH = 20
 
@@ -462,10 +464,10 @@ class Slot:
         """Discard everything that a failed run has written."""
         writer = self._writer
         self._start_over()
-        damage = _damage(error)
-        if damage is not None:
+        failure = _store_failure(error)
+        if failure is not None:
             for state in self._tasks.values():
-                state.put_aside(damage)
+                state.mend(failure)
         if writer is not None:
             try:
                 writer.abort()
@@ -581,8 +583,8 @@ def _waiting(run: Run, task: TaskId, slot: int, request: StageRequest) -> Report
     )  # fmt: skip
 
 
-def _damage(error: BaseException) -> StoreError | None:
-    """Find the error of a damaged database among the causes of an error.
+def _store_failure(error: BaseException) -> StoreError | None:
+    """Find the error of a database that must be opened anew among the causes of an error.
 
     User code may have wrapped it into errors of its own.
     """
@@ -590,7 +592,7 @@ def _damage(error: BaseException) -> StoreError | None:
     for _ in range(_DEPTH):
         if cause is None:
             return None
-        if isinstance(cause, StoreError) and cause.code == DAMAGED:
+        if isinstance(cause, StoreError) and cause.code in _REOPENED:
             return cause
         cause = cause.__cause__ or cause.__context__
     return None

@@ -191,7 +191,19 @@ class TaskDatabases:
         for engine in self.engines.values():
             engine.discard()
 
-    def put_aside(self, damage: StoreError) -> None:
+    def mend(self, failure: StoreError) -> None:
+        """After a database has failed, make it possible to open it again."""
+        if failure.code == DAMAGED:
+            self._put_aside(failure)
+            return
+        # After an error of the disk, RocksDB refuses to write until it is opened anew.
+        for engine in self.engines.values():
+            with contextlib.suppress(StoreError):
+                engine.discard()
+                engine.close()
+        self.engines.clear()
+
+    def _put_aside(self, damage: StoreError) -> None:
         """Put the database that the error names aside, so that its store is restored."""
         for name in [n for n in self.engines if repr(str(self._folder(n))) in damage.message]:
             engine = self.engines.pop(name)

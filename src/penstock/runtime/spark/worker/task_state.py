@@ -275,11 +275,11 @@ class TaskState:
         self.is_ready = False
         self.databases.discard()
 
-    def put_aside(self, damage: StoreError) -> None:
-        """Put the database that the error names aside, so that its store is restored."""
+    def mend(self, failure: StoreError) -> None:
+        """Open databases anew for the next run: a damaged one is put aside and restored."""
         self._stop_restoring()
         self.is_ready = False
-        self.databases.put_aside(damage)
+        self.databases.mend(failure)
 
     def close_kernel(self) -> None:
         if self.kernel is None:
