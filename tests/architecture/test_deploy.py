@@ -3,9 +3,11 @@
 import re
 import shlex
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -155,3 +157,46 @@ def test_settings_of_the_manifest_are_known_and_agree() -> None:
     probes = [container()[name]["httpGet"]["path"] for name in ("readinessProbe", "livenessProbe")]
     page = Path(ROOT / "docs/reference/http.md").read_text(encoding="utf-8")
     assert all(f"`{path}`" in page for path in probes)
+
+
+def known_to_spark() -> set[str]:
+    """The names of settings in Spark's own classes."""
+    jars = Path(pyspark.__file__).parent / "jars"
+    found: set[str] = set()
+    for jar in (*jars.glob("spark-core_*.jar"), *jars.glob("spark-kubernetes_*.jar")):
+        with zipfile.ZipFile(jar) as archive:
+            names = [name for name in archive.namelist() if re.search(r"/[Cc]onfig[/$.]", name)]
+            for name in names:
+                texts = re.findall(rb"spark\.[A-Za-z0-9.]+", archive.read(name))
+                found |= {text.decode() for text in texts}
+    return found
+
+
+def test_settings_of_the_manifest_are_those_of_spark() -> None:
+    """Spark says nothing about a setting that it does not know."""
+    known = known_to_spark()
+    given = [arg.removeprefix("--config=").partition("=")[0] for arg in container()["args"]]
+    names = [name for name in given if name.startswith("spark.")]
+    assert len(names) > 10
+    unknown = [
+        name for name in names
+        if name not in known and not any(name.startswith(f"{each}.") for each in known)
+    ]  # fmt: skip
+    assert unknown == []
+
+
+def test_variables_of_the_entrypoint_are_those_that_spark_sets() -> None:
+    """An executor that misses one of them ends at once, and only its own log says why."""
+    (jar,) = (Path(pyspark.__file__).parent / "jars").glob("spark-kubernetes_*.jar")
+    with zipfile.ZipFile(jar) as archive:
+        constants = archive.read("org/apache/spark/deploy/k8s/Constants$.class")
+    script = (DOCKER / "entrypoint.sh").read_text(encoding="utf-8")
+    used = set(re.findall(r"\$\{(SPARK_[A-Z_]+)", script)) | {"SPARK_JAVA_OPT_"}
+    # This one is set by the image.
+    assert {name for name in used - {"SPARK_HOME"} if name.encode() not in constants} == set()
+
+
+def test_executors_find_the_driver_before_it_is_ready() -> None:
+    """Kubernetes leaves a pod that is not ready out of its service, unless it is told otherwise."""
+    assert "readinessProbe" in container()
+    assert by_kind("Service")["spec"]["publishNotReadyAddresses"] is True
