@@ -130,8 +130,7 @@ class BatchRunner:
         self.slots = self._used_slots = slots
         self.restore_listener: StateRestoreListener | None = None
         self.application = application
-        self.secret = secret
-        self.questions = KeptConnections(secret)
+        self.secret, self.questions = secret, KeptConnections(secret)
         self.placement = placement
         self._spark = spark
         self._log = batch_log
