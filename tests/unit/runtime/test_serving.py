@@ -15,7 +15,6 @@ from penstock.runtime.spark.driver.application_run import without_secrets
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.pulse import Pulse
 from penstock.runtime.spark.driver.observing.serving import ServedStreams, start_server
-from penstock.runtime.spark.driver.stores import slot_answers
 from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord
 from penstock.runtime.spark.exchange.plan import make_plan
 from penstock.runtime.spark.exchange.stage_request import Restore
@@ -53,7 +52,7 @@ class Served:
         plan = make_plan(self.topology.graph, {"left": 3, "right": 3, "names": 1, "out": 1})
         self.runner: Any = SimpleNamespace(
             slots=2,
-            secret=b"",
+            questions=SimpleNamespace(),
             application=SimpleNamespace(key="app-1", plan=plan),
             placement=SimpleNamespace(endpoints={0: "slot-0", 1: "slot-1"}),
             progress=SimpleNamespace(position={("left", 0): 5, ("left", 1): 7}),
@@ -154,9 +153,7 @@ def test_a_leader_that_is_gone_owns_nothing() -> None:
 
 
 @pytest.mark.parametrize("lost", ["group", "generation"])
-def test_a_leader_that_lost_the_lead_does_not_answer_as_the_owner(
-    monkeypatch: pytest.MonkeyPatch, lost: str
-) -> None:
+def test_a_leader_that_lost_the_lead_does_not_answer_as_the_owner(lost: str) -> None:
     made = Served()
 
     def ask(*arguments: Any, **more: Any) -> Any:
@@ -166,7 +163,7 @@ def test_a_leader_that_lost_the_lead_does_not_answer_as_the_owner(
             made.instance.leader = "two"
         return [Row("a", 1)], False, {1: 42}
 
-    monkeypatch.setattr(slot_answers, "ask", ask)
+    made.runner.questions.ask = ask
     with pytest.raises(NotAvailableError, match="does not lead"):
         made.served.read("counts", 1, KeyQuestion("a"))
     with pytest.raises(NotAvailableError, match="does not lead"):
@@ -218,15 +215,15 @@ def test_before_the_start_nothing_is_known() -> None:
     assert made.served.location("counts", 0).owner is None
 
 
-def test_a_question_goes_to_the_slot_of_its_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_goes_to_the_slot_of_its_partition() -> None:
     asked: list[Any] = []
 
-    def ask(endpoint: str, secret: bytes, question: tuple[Any, ...], silence_s: float) -> Any:
+    def ask(endpoint: str, question: tuple[Any, ...], silence_s: float) -> Any:
         asked.append((endpoint, question[2:5]))
         return [Row("a", 1)], False, {1: 42}
 
-    monkeypatch.setattr(slot_answers, "ask", ask)
     made = Served()
+    made.runner.questions.ask = ask
     answer = made.served.read("counts", 1, KeyQuestion("a"))
     assert asked == [("slot-1", (1, "counts", 1))]
     assert answer.rows == [Row("a", 1)]
@@ -240,9 +237,7 @@ def test_a_question_goes_to_the_slot_of_its_partition(monkeypatch: pytest.Monkey
         made.served.read("nothing", 1, KeyQuestion("a"))
 
 
-def test_a_slot_that_is_being_started_is_not_an_error_of_the_caller(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_slot_that_is_being_started_is_not_an_error_of_the_caller() -> None:
     made = Served()
     made.runner.placement.endpoints.clear()
     with pytest.raises(NotAvailableError, match="is being started"):
@@ -251,7 +246,7 @@ def test_a_slot_that_is_being_started_is_not_an_error_of_the_caller(
     def lost(*arguments: Any, **more: Any) -> Any:
         raise StreamsError("worker-lost", "gone")
 
-    monkeypatch.setattr(slot_answers, "ask", lost)
+    made.runner.questions.ask = lost
     made.runner.placement.endpoints[1] = "slot-1"
     with pytest.raises(NotAvailableError, match="is being started"):
         made.served.read("counts", 1, KeyQuestion("a"))

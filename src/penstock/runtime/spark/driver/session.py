@@ -70,7 +70,7 @@ def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
         context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
     # While Spark loads what it needs for queries.
     threading.Thread(target=_start_workers, args=(context,), daemon=True).start()
-    session = SparkSession.builder.config(map=settings).getOrCreate()
+    session = SparkSession.builder.config(map={**settings}).getOrCreate()
     session.sparkContext.setLogLevel({**present, **settings}["spark.log.level"])
     return session, True
 

@@ -92,10 +92,11 @@ class OwnJobs:
             self._standbys = self._new_standbys()
 
     def _new_standbys(self) -> Standbys:
+        tags = self._config[RACK_AWARE_TAGS]
         return Standbys(
             self._context, self._application, self._broadcast, self._secret, self._placement,
             self._config[NUM_STANDBY_REPLICAS], lambda: self._slots, listener=self._listener,
-            listed_tags=self._config[RACK_AWARE_TAGS],
+            listed_tags=tags,
             most_extra=self._config[MAX_WARMUP_REPLICAS],
         )  # fmt: skip
 
