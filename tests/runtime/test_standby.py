@@ -15,7 +15,7 @@ from penstock.model.task_id import TaskId
 from penstock.processor.listeners import SuspendReason
 from penstock.runtime.local.memory_clients import MemoryClients
 from penstock.runtime.spark.driver import standbys as module
-from penstock.runtime.spark.driver.copy_places import ExecutorId
+from penstock.runtime.spark.driver.executors.copy_places import ExecutorId
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.standbys import Standbys
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint

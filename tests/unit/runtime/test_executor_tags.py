@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.runtime.spark.driver import executor_tags as module
-from penstock.runtime.spark.driver.copy_places import ExecutorId, Tags
-from penstock.runtime.spark.driver.executor_tags import ExecutorTags, run_on
+from penstock.runtime.spark.driver.executors import executor_tags as module
+from penstock.runtime.spark.driver.executors.copy_places import ExecutorId, Tags
+from penstock.runtime.spark.driver.executors.executor_tags import ExecutorTags, run_on
 from penstock.runtime.spark.standby.tags_task import TagsTask
 
 A, B = ExecutorId("h1", "1"), ExecutorId("h2", "2")

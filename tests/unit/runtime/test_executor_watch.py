@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from penstock.errors import StreamsError
-from penstock.runtime.spark.driver import executor_watch as module
-from penstock.runtime.spark.driver.executor_watch import ExecutorWatch
+from penstock.runtime.spark.driver.executors import executor_watch as module
+from penstock.runtime.spark.driver.executors.executor_watch import ExecutorWatch
 
 
 class Cluster:

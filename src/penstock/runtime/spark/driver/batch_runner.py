@@ -31,7 +31,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.logs import log_about
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
-from penstock.runtime.spark.driver.executor_watch import ExecutorWatch
+from penstock.runtime.spark.driver.executors.executor_watch import ExecutorWatch
 from penstock.runtime.spark.driver.failures import Remedy, explained, fenced, has_limit, remedy
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions

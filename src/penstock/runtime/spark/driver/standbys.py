@@ -14,8 +14,8 @@ from pyspark import SparkContext
 from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener, SuspendReason
-from penstock.runtime.spark.driver.copy_places import CopyPlaces, ExecutorId
-from penstock.runtime.spark.driver.executor_tags import ExecutorTags, run_on
+from penstock.runtime.spark.driver.executors.copy_places import CopyPlaces, ExecutorId
+from penstock.runtime.spark.driver.executors.executor_tags import ExecutorTags, run_on
 from penstock.runtime.spark.driver.placement import Placement, placed
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint

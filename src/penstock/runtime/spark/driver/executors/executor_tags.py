@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark import SparkContext
 
-from penstock.runtime.spark.driver.copy_places import ExecutorId, Tags, tag_variable
+from penstock.runtime.spark.driver.executors.copy_places import ExecutorId, Tags, tag_variable
 from penstock.runtime.spark.driver.placement import placed
 from penstock.runtime.spark.standby.tags_task import TagsTask
 
