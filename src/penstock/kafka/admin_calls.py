@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import ClusterMetadata
 
-from penstock.kafka.admin_failures import explained, is_transient
+from penstock.kafka.admin_failures import explained, is_transient, unreachable
 from penstock.kafka.clients import new_admin_client, new_consumer, reported_errors
 from penstock.kafka.error_table import Verdict, verdict
 from penstock.kafka.errors import KafkaRequestError
@@ -91,14 +91,20 @@ class AdminCalls:
         passing: tuple[int, ...] = (),
         needs: Right | None = None,
     ) -> T:
-        """Repeat a request while the broker is not ready, or answers with a passing error."""
+        """Repeat a request while the broker is not ready, or answers with a passing error.
+
+        A passing error that lasts says that the broker is slow, not that it refuses.
+        """
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
                 return ask()
             except KafkaException as failure:
-                is_over = not is_transient(failure) and failure.args[0].code() not in passing
-                if is_over or time.monotonic() > deadline:
+                is_passing = failure.args[0].code() in passing
+                is_late = time.monotonic() > deadline
+                if is_late and is_passing:
+                    raise unreachable(what, self.bootstrap, failure.args[0].str()) from None
+                if is_late or not (is_passing or is_transient(failure)):
                     raise self.explained(failure, what, needs) from None
             time.sleep(0.1)
 
