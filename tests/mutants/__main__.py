@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="another seed, other faults")
     parser.add_argument("--count", type=int, default=40, help="how many faults; 0: every one")
     parser.add_argument("--skip", type=int, default=0, help="leave out the first of them")
-    parser.add_argument("--steps", type=int, help="only the first calls of pytest")
+    parser.add_argument("--steps", type=int, help="only so many of the area's calls of pytest")
     parser.add_argument("--quick", action="store_true", help="only the tests that notice most")
     parser.add_argument("--hurry", action="store_true", help="trust that the tests pass still")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
@@ -115,8 +115,8 @@ def _run_all(
     for name, fault in chosen:
         area = area_of(name)
         assert area is not None
-        if options.quick:
-            area = replace(area, steps=area.steps[:2])
+        if options.quick or options.steps:
+            area = replace(area, steps=area.steps[: options.steps or 2])
         by_area.setdefault(area, []).append((name, fault))
     results: list[tuple[str, Fault, Result]] = []
     boxes = [Sandbox() for _ in range(options.jobs)]

@@ -40,10 +40,11 @@ AREAS = (
             "penstock/kernel/operators/*_columns.py",
             "penstock/kernel/raw_columns.py",
             "penstock/serde/column*.py",
+            "penstock/model/columns/*",
             "penstock/kernel/batch_run.py",
         ),
         (
-            ("tests/unit/kernel", "tests/operators", "tests/unit/testing"),
+            ("tests/unit/kernel", "tests/operators", "tests/unit/testing", "tests/unit/model"),
             (_COLUMN_PROPERTIES, "tests/properties/test_cuts.py"),
             ("tests/properties/test_sql_vectorised.py",),
             ("tests/properties/test_expression_evaluators.py",),

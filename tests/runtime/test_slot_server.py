@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import cloudpickle
 import pytest
+from confluent_kafka import KafkaException
 
 from penstock.errors import StreamsError
 from penstock.runtime.spark.exchange.channel import ServerLostError, ask
@@ -134,7 +135,14 @@ class IdleSlot:
 
     number = 0
 
-    def __init__(self, idle_s: float, *, is_busy: bool = False) -> None:
+    def __init__(
+        self,
+        idle_s: float,
+        *,
+        is_busy: bool = False,
+        error: Exception = StreamsError("broker-away", "a reader's error ends nothing"),
+    ) -> None:
+        self.error = error
         self.asked = time.monotonic() - idle_s
         self.lock = threading.Lock()
         self.has_rested = False
@@ -143,7 +151,7 @@ class IdleSlot:
 
     def rest(self) -> None:
         self.has_rested = True
-        raise RuntimeError("an error of a reader ends nothing")
+        raise self.error
 
 
 @pytest.mark.parametrize(
@@ -185,3 +193,20 @@ def test_questions_about_one_key_are_quick() -> None:
     assert is_quick("counts", 0, "answer", (KeyQuestion("k"),))
     assert not is_quick("counts", 0, "all", ())
     assert not is_quick("counts", 0, "answer", (RangeQuestion(limit=10),))
+
+
+@pytest.mark.parametrize(
+    ("error", "is_fault"),
+    [
+        (KafkaException("away"), False),
+        (StreamsError("broker-away", "away"), False),
+        (AttributeError("a fault"), True),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_only_faults_of_a_resting_reader_are_written_to_the_log(
+    error: Exception, is_fault: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The next read tells about a broker that is away; nobody else would tell about a fault."""
+    let_rest(cast("Any", IdleSlot(60.0, error=error)))
+    assert ("slot 0 cannot rest" in caplog.text) == is_fault

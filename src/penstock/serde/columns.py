@@ -29,6 +29,8 @@ from penstock.serde.primitives import (
 )
 
 _NOTHING_MORE = ColumnSerde()
+#: What a fast function raises if it does not know an item for certain.
+_NOT_KNOWN = (TypeError, ValueError, LookupError, OverflowError, UserCodeError)
 
 
 def column_serde_of(serde: Serde[Any]) -> ColumnSerde | None:
@@ -52,13 +54,13 @@ def decode_all(serde: Serde[Any], data: Encoded) -> Sequence[Any]:
     if decode_column is not None:
         try:
             found = decode_column(data)
-        except (TypeError, ValueError, LookupError, UserCodeError):
+        except _NOT_KNOWN:
             found = None
         if found is not None:
             return found
-    decode = serde.decode
+    decode, items = serde.decode, [*data]
     with user_code(f"serde {type(serde).__name__}"):
-        return [None if item is None else decode(item) for item in data]
+        return [None if item is None else decode(item) for item in items]
 
 
 def encode_all(serde: Serde[Any], values: Sequence[Any]) -> Encoded:
@@ -67,13 +69,14 @@ def encode_all(serde: Serde[Any], values: Sequence[Any]) -> Encoded:
     if encode_column is not None:
         try:
             found = encode_column(values)
-        except (TypeError, ValueError, OverflowError, UserCodeError):
+        except _NOT_KNOWN:
             found = None
         if found is not None:
             return found
-    encode = serde.encode
+    # If the values are columns that were not made yet, an error in making them is not the serde's.
+    encode, items = serde.encode, [*values]
     with user_code(f"serde {type(serde).__name__}"):
-        return [None if value is None else encode(value) for value in values]
+        return [None if item is None else encode(item) for item in items]
 
 
 def same_bytes(one: Serde[Any], other: Serde[Any] | None) -> bool:

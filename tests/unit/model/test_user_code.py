@@ -28,8 +28,8 @@ def test_an_error_that_is_known_already_stays_as_it_is() -> None:
         raise ValueError
 
 
-def test_a_column_that_is_made_later_fails_as_user_code() -> None:
-    """The first reader gets the error of the expression that makes the column."""
+def test_a_column_that_is_made_later_keeps_its_error() -> None:
+    """Only who makes the column knows whether it calls code of the user."""
     rows = RowColumns([lambda: [1 // 0]], 1)
-    with pytest.raises(UserCodeError, match="an expression raised ZeroDivisionError"):
+    with pytest.raises(ZeroDivisionError):
         rows.columns()

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.spark.driver.pool.shared_offsets import Offsets, SharedOffsets
+from penstock.runtime.spark.driver.pool.shared_offsets import (
+    Offsets,
+    SharedOffsets,
+    _Question,
+)
 
 SETTINGS = {"bootstrap.servers": "here", "client.id": "a"}
 PATIENCE_S = 30.0
@@ -102,6 +107,36 @@ def test_a_topic_that_is_gone_is_the_error_of_its_own_application() -> None:
         assert [calls[topic].result(PATIENCE_S) for topic in "ac"] == [1, 3]
         with pytest.raises(KeyError, match="b"):
             calls["b"].result(PATIENCE_S)
+
+
+class Broken(Kafka):
+    """Fails for several topics at once."""
+
+    error: Exception = StreamsError("broker-away", "away")
+
+    def end_offsets(
+        self, partitions: Iterable[TopicPartition], *, committed: bool = False
+    ) -> dict[TopicPartition, int]:
+        wanted = [*partitions]
+        if len(wanted) > 1:
+            raise self.error
+        return super().end_offsets(wanted, committed=committed)
+
+
+@pytest.mark.parametrize("is_fault", [False, True])
+def test_only_a_fault_of_the_common_question_is_written_to_the_log(
+    is_fault: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each application asks alone then, and nobody would notice but for the load."""
+    kafka, shared = Broken(a=1, b=2), SharedOffsets()
+    if is_fault:
+        kafka.error = TypeError("a fault")
+    group = shared.group((("bootstrap.servers", "here"),), committed=False)
+    questions = [_Question(frozenset({(topic, 0)}), Future()) for topic in "ab"]
+    group._waiting.extend(questions)
+    group._ask_for_all(kafka.end_offsets)
+    assert [question.done.result(PATIENCE_S) for question in questions] == [None, None]
+    assert ("the common question" in caplog.text) == is_fault
 
 
 def test_offsets_by_time_are_asked_alone() -> None:

@@ -28,6 +28,7 @@ from penstock.model.sql.types import (
     Field,
     SqlType,
 )
+from penstock.model.user_code import user_code
 from penstock.serde.column_serde import Encoded
 
 Decode = Callable[[Encoded], RowColumns | None]
@@ -107,9 +108,10 @@ def _all_match(data: Encoded, pattern: str) -> bool:
 def _later(decode: Decode, data: Encoded, width: int) -> RowColumns:
     @cache
     def rows() -> RowColumns:
-        found = decode(data)
-        if found is None:
-            raise ValueError("these records are better read one by one")
+        with user_code("format JSON"):
+            found = decode(data)
+            if found is None:
+                raise ValueError("these records are better read one by one")
         return found
 
     return RowColumns([lambda n=n: rows().column(n) for n in range(width)], len(data))  # type: ignore[misc]

@@ -29,8 +29,25 @@ from penstock.expr.expression import (
     field_of,
 )
 from penstock.kernel.columns.batch_column import BatchColumn, WindowedColumn
+from penstock.model.user_code import UserCodeError, user_code
 
 Values = Sequence[Any]
+
+
+def evaluated(expression: Expression, first: BatchColumn, second: BatchColumn) -> Values:
+    """Return what ``evaluate`` returns; if a single pair fails, raise ``UserCodeError``.
+
+    An error that no single pair has is a fault of this module, and it is raised as it is.
+    """
+    try:
+        return evaluate(expression, first, second)
+    except UserCodeError:
+        raise
+    except Exception:
+        with user_code("an expression"):
+            for key, value in zip(first.values(), second.values(), strict=True):
+                expression(key, value)
+        raise
 
 
 def evaluate(  # noqa: PLR0911 - one case per kind of expression
@@ -105,8 +122,9 @@ def _choices(
     if isinstance(yes, Literal) and isinstance(no, Literal):
         one, other = yes.constant, no.constant
         return [one if chosen else other for chosen in conditions]
-    sides = zip(conditions, evaluate(yes, first, second), evaluate(no, first, second), strict=True)
-    return [one if chosen else other for chosen, one, other in sides]
+    # No record needs both sides.
+    sides = [evaluated(side, first, second) for side in (yes, no)]
+    return [one if chosen else other for chosen, one, other in zip(conditions, *sides, strict=True)]
 
 
 Members = tuple[tuple[str, Expression], ...]
@@ -124,7 +142,8 @@ def _with_fields(
 ) -> Values:
     if not members:
         return [None if item is None else {**item} for item in items]
-    columns = [evaluate(member, first, second) for _, member in members]
+    # A record without an object does not need them.
+    columns = [evaluated(member, first, second) for _, member in members]
     return _adder(tuple(name for name, _ in members))(items, *columns)
 
 

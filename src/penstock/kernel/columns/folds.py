@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from penstock.expr.aggregates import Aggregate, NamedAggregates, SingleAggregate
 from penstock.kernel.columns.batch import Batch, NotProvenError
-from penstock.kernel.columns.functions import evaluated
+from penstock.kernel.columns.evaluate import evaluated
 from penstock.kernel.columns.grouping import Groups
 from penstock.model.column_function import ColumnAggregator
 from penstock.model.user_code import user_code

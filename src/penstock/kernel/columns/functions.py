@@ -10,9 +10,9 @@ from penstock.expr.expression import Expression
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import NotVectorisableError
-from penstock.kernel.columns.evaluate import evaluate
+from penstock.kernel.columns.evaluate import evaluated
 from penstock.model.column_function import ColumnFunction
-from penstock.model.user_code import user_code
+from penstock.model.user_code import UserCodeError, user_code
 
 #: Functions of one value without side effects. A lambda may have side effects.
 PURE_FUNCTIONS: tuple[Any, ...] = (
@@ -65,39 +65,40 @@ def pairs_of(fn: Any, what: str) -> OverBatch:
 
 def flat_of(fn: Any, *, with_key: bool) -> Callable[[Batch], Any] | None:
     """Return the column form of a function that returns any number of results, if it has one."""
-    over_columns = fn.over_columns if isinstance(fn, ColumnFunction) else None
-    if over_columns is None:
+    if not isinstance(fn, ColumnFunction) or fn.over_columns is None:
         return None
-
-    def over_batch(batch: Batch) -> Any:
-        with user_code("a function"):
-            if with_key:
-                return over_columns(batch.keys, batch.values)
-            return over_columns(batch.values)
-
-    return over_batch
+    if with_key:
+        return lambda batch: _over_columns(fn, batch.keys, batch.values)
+    return lambda batch: _over_columns(fn, batch.values)
 
 
 def _called(fn: ColumnFunction, *columns: BatchColumn) -> Sequence[Any]:
     """Return the function's result for every record: all at once if it can, else one by one."""
-    if fn.over_columns is not None:
-        with user_code("a function"):
-            found: Sequence[Any] | None = fn.over_columns(*columns)
-        if found is not None:
-            return found
-    return _mapped(fn.func, *columns)
+    found: Sequence[Any] | None = _over_columns(fn, *columns)
+    return _mapped(fn.func, *columns) if found is None else found
+
+
+def _over_columns(fn: ColumnFunction, *columns: BatchColumn) -> Any:
+    """Return the result of the column form; ``None`` if there is none, or if it cannot tell.
+
+    An error that the function itself does not have for any record is a fault of the column form. It
+    is raised as it is.
+    """
+    if fn.over_columns is None:
+        return None
+    try:
+        return fn.over_columns(*columns)
+    except UserCodeError:
+        raise
+    except Exception:
+        _mapped(fn.func, *columns)
+        raise
 
 
 def _mapped(fn: Any, *columns: BatchColumn) -> Sequence[Any]:
     arguments = [column.values() for column in columns]
     with user_code("a function"):
         return [*map(fn, *arguments)]
-
-
-def evaluated(expression: Expression, first: BatchColumn, second: BatchColumn) -> Sequence[Any]:
-    """Return the expression's value for each pair; an error counts as one of user code."""
-    with user_code("an expression"):
-        return evaluate(expression, first, second)
 
 
 def joiner_of(fn: Any, *, with_key: bool) -> OverSides:

@@ -47,13 +47,16 @@ class RowFold:
         if through is not None:
             return self.whole.finals([_rows(items, groups)], groups, states, through)
         members = self._members(states)
-        for part, member in zip(self.parts, members, strict=True):
-            columns = items[part.fields]
+        for place, part in enumerate(self.parts):
             if part.over_columns is None:
-                _fold(part, columns, groups, member)
-            else:
-                with user_code("an aggregator"):
-                    part.over_columns(member, groups.codes, columns)
+                _fold(part, items[part.fields], groups, members[place])
+                continue
+            try:
+                part.over_columns(members[place], groups.codes, items[part.fields])
+            except Exception:
+                # An error that no single step has is a fault of the column form.
+                _fold(part, items[part.fields], groups, self._members(states)[place])
+                raise
         return RowColumns(members, len(states))
 
     def running(

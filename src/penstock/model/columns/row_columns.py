@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.model.columns.dictionary_column import DictionaryColumn
-from penstock.model.user_code import user_code
 
 Items = Sequence[Any]
 Places = NDArray[np.int64]
@@ -22,6 +21,7 @@ class RowColumns(Sequence[tuple[Any, ...]]):
 
     It has no missing rows: a batch with a record without a value is a list instead. A column may be
     a function that makes it. The function is called when the column is asked for the first time.
+    If it calls code of the user, it says so with ``user_code``.
     """
 
     __slots__ = ("_columns", "_length")
@@ -37,8 +37,7 @@ class RowColumns(Sequence[tuple[Any, ...]]):
     def column(self, place: int) -> Items:
         found = self._columns[place]
         if callable(found):
-            with user_code("an expression"):
-                found = self._columns[place] = found()
+            found = self._columns[place] = found()
         return found
 
     def columns(self) -> list[Items]:

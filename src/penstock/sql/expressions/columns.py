@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from penstock.model.sql.errors import SqlError
 from penstock.model.sql.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType, StructType
+from penstock.model.user_code import user_code
 from penstock.sql.arrow import arrow_type, to_array, to_values
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import chain
@@ -275,9 +276,14 @@ def _as_argument(part: _Part, type_: SqlType) -> EvaluateColumns:
     if part.type == type_ or {part.type, type_} <= _FIXED_NUMBERS.keys():
         return _converted(part, type_)
     source, column, cast = part.type, _as_column(part), caster(part.type, type_)
-    return lambda columns, count: to_array(
-        [cast(value) for value in to_values(column(columns, count), source)], type_
-    )
+
+    def argument(columns: Sequence[Any], count: int) -> Any:
+        values = to_values(column(columns, count), source)
+        with user_code("a conversion"):
+            converted = [cast(value) for value in values]
+        return to_array(converted, type_)
+
+    return argument
 
 
 def _applied(function: Callable[..., Any], parts: list[_Part]) -> EvaluateColumns:

@@ -67,7 +67,7 @@ def _concat(*texts: Any) -> Any:
 def _split(texts: Any, delimiter: Any) -> Any:
     # An empty delimiter cuts after every character, and Arrow takes the same one for all rows.
     if not isinstance(delimiter, pa.Scalar) or not delimiter.as_py():
-        raise ValueError("Arrow cannot split at this")
+        raise pa.ArrowInvalid("Arrow cannot split at this")
     return pc.split_pattern(texts, delimiter.as_py())
 
 

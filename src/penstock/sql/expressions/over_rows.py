@@ -19,6 +19,7 @@ from penstock.model.columns.dictionary_column import DictionaryColumn
 from penstock.model.columns.row_columns import Items, RowColumns
 from penstock.model.sql.errors import SqlError
 from penstock.model.sql.types import BIGINT, DOUBLE, INTEGER, STRING, SqlType
+from penstock.model.user_code import UserCodeError
 from penstock.sql.arrow import to_array, to_values
 from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.ast.node import Node
@@ -28,6 +29,10 @@ from penstock.sql.expressions.compiler import compile_condition, compile_express
 from penstock.sql.expressions.scope import Scope
 
 T = TypeVar("T")
+
+#: What Arrow, conversions and functions of the user raise for a bad value. Any other error is a
+#: fault of the kernels.
+_BAD_VALUES = (pa.ArrowException, ArithmeticError, SqlError, UserCodeError)
 
 OverRows = Callable[[RowColumns], Items]
 Mask = NDArray[np.bool_]
@@ -99,7 +104,7 @@ def _first_or_second(
         try:
             return first(rows)
         # One bad value fails a whole batch: row by row only its own result is NULL, and logged.
-        except Exception:  # noqa: BLE001
+        except _BAD_VALUES:
             return second(rows)
 
     return evaluate

@@ -9,8 +9,10 @@ import pytest
 
 import penstock as ps
 from penstock.expr.expression import Expression
+from penstock.kernel.columns import evaluate as module
 from penstock.kernel.columns.batch_column import BatchColumn, DictionaryBatchColumn, WindowedColumn
-from penstock.kernel.columns.evaluate import evaluate
+from penstock.kernel.columns.evaluate import evaluate, evaluated
+from penstock.model.user_code import UserCodeError
 from penstock.model.windows.windowed import Window, Windowed
 
 n, m, s = ps.col("n"), ps.col("m"), ps.col("s")
@@ -103,3 +105,40 @@ def test_left_and_right_are_the_values_of_a_join() -> None:
 def test_fields_of_coded_values() -> None:
     column = DictionaryBatchColumn(np.array([1, 0, -1]), BatchColumn([{"n": 4}, {"n": 5}]))
     same(evaluate(n, BatchColumn([1, 2, 3]), column), [5, 4, None])
+
+
+MIXED = BatchColumn([{"n": 1, "m": "x"}, {"n": 2, "m": 2}])
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [m + 1, ps.when(n > 1).then(m + 1).otherwise(0), ps.when(m > 1).then(1).otherwise(m)],
+)
+def test_an_error_of_a_single_record_is_one_of_user_code(expression: Expression) -> None:
+    """Also in an operand that the record does not need: record at a time decides about it."""
+    with pytest.raises(UserCodeError, match="an expression raised TypeError"):
+        evaluated(expression, BatchColumn(["a", "b"]), MIXED)
+
+
+def test_fields_of_a_missing_object_fail_as_user_code() -> None:
+    values = BatchColumn([None, {"n": 2}])
+    expression = ps.value.with_fields(a=ps.key + 1)
+    with pytest.raises(UserCodeError, match="an expression raised TypeError"):
+        evaluated(expression, BatchColumn(["a", 2]), values)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [n + 1, ps.when(n > 1).then(n + 1).otherwise(n), ps.value.with_fields(a=n + 1)],
+)
+def test_an_error_that_no_single_record_has_is_a_fault(
+    expression: Expression, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken for user code, it would only make every batch slow."""
+
+    def faulty(items: Any, constant: Any) -> Any:
+        raise TypeError("a fault")
+
+    monkeypatch.setitem(module._WITH_CONSTANT, "+", faulty)
+    with pytest.raises(TypeError, match="a fault"):
+        evaluated(expression, BatchColumn(["a", "b"]), BatchColumn([{"n": 1}, {"n": 2}]))

@@ -12,7 +12,7 @@ import pytest
 from penstock.model.columns.row_columns import RowColumns
 from penstock.model.sql.errors import AnalysisError, FunctionError
 from penstock.sql import SqlEngine, UserFunction, udf
-from penstock.sql.expressions import Column, Scope, compile_columns, compile_expression
+from penstock.sql.expressions import Column, Scope, compile_columns, compile_expression, kernels
 from penstock.sql.expressions.over_rows import values_over_rows
 from penstock.sql.functions.column_functions import user_type
 from penstock.sql.functions.library import built_in_functions
@@ -135,3 +135,26 @@ def test_queries_call_them_on_both_engines(over_columns: bool) -> None:
         for text in ("a", "b", "c"):
             queries.pipe("s", b"k", b'{"t": "%s"}' % text.encode())
         assert [r.value for r in queries.produced] == [b'{"T":"A"}', b'{"T":"C"}']
+
+
+@pytest.mark.parametrize(
+    ("error", "is_fault"),
+    [(pa.ArrowInvalid("bad"), False), (OverflowError("bad"), False), (KeyError("fault"), True)],
+)
+def test_only_bad_values_leave_a_kernel_for_the_rows(
+    error: Exception, is_fault: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of a kernel would make every batch slow, and nobody would know."""
+
+    def failing(left: Any, right: Any) -> Any:
+        raise error
+
+    monkeypatch.setitem(kernels.NUMERIC_KERNELS, "+", failing)
+    scope = Scope((Column("A", sql_type("BIGINT")),), built_in_functions())
+    over_rows = values_over_rows(parse_expression("A + 1"), scope)
+    rows = RowColumns([[1, 2]], 2)
+    if is_fault:
+        with pytest.raises(KeyError):
+            over_rows(rows)
+    else:
+        assert [*over_rows(rows)] == [2, 3]

@@ -13,7 +13,6 @@ from penstock.kernel.columns.column_executor import (
     vectorises,
 )
 from penstock.kernel.columns.effects import Effects
-from penstock.model.user_code import user_code
 from penstock.processor.supplier import ColumnSupplier
 from penstock.topology.nodes.processors.process import Process
 
@@ -37,8 +36,7 @@ class ProcessColumns(ColumnExecutor[Process]):
         self.reads_origins = supplier.reads_origins
 
     def process(self, batch: Batch, effects: Effects) -> None:
-        with user_code("a processor"):
-            values = self._supplier.over_columns(batch)
+        values = self._supplier.over_columns(batch)
         if values is None:
             raise NotProvenError("its processor has to see a record of the batch alone")
         self.forward(batch.with_columns(batch.keys, BatchColumn(values)), effects)

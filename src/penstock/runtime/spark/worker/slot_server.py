@@ -25,6 +25,7 @@ from typing import Any
 from uuid import uuid4
 
 import cloudpickle
+from confluent_kafka import KafkaException
 
 from penstock.errors import StreamsError
 from penstock.runtime.spark.exchange.channel import (
@@ -345,8 +346,11 @@ def let_rest(slot: Slot) -> None:
     if time.monotonic() - slot.asked > _REST_S and slot.lock.acquire(blocking=False):
         try:
             slot.rest()
-        except Exception as error:  # noqa: BLE001 - it is an error of the next read, if it lasts
+        except (KafkaException, StreamsError) as error:
+            # It is an error of the next read, if it lasts.
             log.debug("slot %d cannot rest: %s", slot.number, error)
+        except Exception:
+            log.exception("slot %d cannot rest", slot.number)
         finally:
             slot.lock.release()
 

@@ -18,6 +18,7 @@ from penstock.dsl.options.stream_options import Grouped
 from penstock.model.column_function import ColumnAggregator, ColumnFunction
 from penstock.model.columns.row_columns import Items, Places, RowColumns
 from penstock.model.field_fold import FieldFold
+from penstock.model.user_code import user_code
 from penstock.model.windows.definitions import SessionWindows
 from penstock.sql.ast.queries import SessionWindow
 from penstock.sql.functions.aggregates.basic import same
@@ -310,7 +311,11 @@ def _result_columns(step: AggregateStep, fold: _Fold) -> Callable[[Any, Any], Ro
 
 
 def _mapped(convert: Callable[[Any], Any], column: Callable[[], Items]) -> Items:
-    return column() if convert is same else [*map(convert, column())]
+    found = column()
+    if convert is same:
+        return found
+    with user_code("an aggregate"):
+        return [*map(convert, found)]
 
 
 def _member(made: Callable[[], Items], place: int) -> Items:

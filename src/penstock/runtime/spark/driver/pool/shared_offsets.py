@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import defaultdict
@@ -9,7 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol
 
+from confluent_kafka import KafkaException
+
+from penstock.errors import PenstockError
 from penstock.model.topic_partition import TopicPartition
+
+log = logging.getLogger(__name__)
 
 _Parts = frozenset[TopicPartition]
 _Ends = Mapping[TopicPartition, int]
@@ -66,8 +72,11 @@ class _Group:
         try:
             if len(taken) > 1:
                 ends = ask(frozenset().union(*(each.parts for each in taken)))
-        except Exception:  # noqa: BLE001 - each one asks again for itself, and gets its own error
+        except (KafkaException, PenstockError):
+            # Each application asks again for itself, and gets its own error.
             ends = None
+        except Exception:
+            log.exception("the common question for end offsets failed; each application asks alone")
         for each in taken:
             each.done.set_result(ends)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import uuid
@@ -147,8 +146,7 @@ def slot_pool(context: SparkContext, name: str, secret: bytes) -> SlotPool:
     with _POOLS_LOCK:
         for old in [key for key, pool in _POOLS.items() if not pool.is_usable]:
             ended = _POOLS.pop(old)
-            with contextlib.suppress(Exception):
-                ended.beat.close()
+            ended.beat.close()
         if name not in _POOLS:
             _POOLS[name] = SlotPool(context, name, secret)
         return _POOLS[name]
