@@ -29,6 +29,7 @@ def test_windows_have_no_grace_unless_it_is_given() -> None:
     joined = JoinWindows.of_time_difference_with_no_grace(10)
     assert joined == JoinWindows(10, 10) == JoinWindows(10, 10, 0, False)
     assert UnlimitedWindows.of() == UnlimitedWindows(0)
+    assert UnlimitedWindows.of().grace_ms == 0
 
 
 def test_grace_can_be_given_at_once_or_later() -> None:

@@ -18,7 +18,9 @@ from penstock.kernel.columns.column_executor import ColumnExecutor
 from penstock.kernel.columns.column_task import ColumnTask
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.planner import ColumnPlan
+from penstock.kernel.operators.topics import source_columns
 from penstock.kernel.raw_columns import RawColumns
+from penstock.testing import TopologyTestDriver
 from tests.properties.cut_runs import CutRun
 
 if TYPE_CHECKING:
@@ -184,6 +186,26 @@ def test_changes_that_a_cache_has_not_passed_on_keep_a_batch_from_columns(
     assert dict(tried.reasons) == {"its cache holds changes that were not passed on yet": 1}
     run.task.run_batch([(topic, given)])
     assert tried.batches == 1
+
+
+@pytest.mark.parametrize("engine", ["records", "columns"])
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+def test_what_a_piece_has_seen_holds_for_the_next_one(
+    size: int, engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stream time closes windows, and batches before this one count, too."""
+    monkeypatch.setattr(source_columns, "_PIECE", size)
+    builder = ps.StreamsBuilder()
+    windowed(builder).count("kept").to_stream(ps.key["start"]).to(
+        "out", key_serde="json", value_serde="long"
+    )
+    rows = [(0, 1), (25_000, 2), (3_000, 3), (29_999, 4), (19_999, 5), (25_000, 6)]
+    with TopologyTestDriver(builder.build(), engine=engine) as driver:
+        driver.pipe_batch({"in": [("k", {"n": n}, time) for time, n in rows]})
+        driver.pipe_batch({"in": [("k", {"n": 7}, 19_999), ("k", {"n": 8}, 30_000)]})
+        assert driver.read_key_values("out") == [(0, 1), (20_000, 3), (30_000, 1)]
+        assert [*driver.dropped_records.values()] == [3]
+        assert all(batch.ran_over_columns for batch in driver.batches)
 
 
 @pytest.mark.parametrize("skipped", [0, 1, 2, 3])

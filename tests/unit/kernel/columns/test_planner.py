@@ -296,3 +296,53 @@ def test_records_past_a_fold_keep_it_from_columns() -> None:
         stream.merge(results).to("out", value_serde="json")
 
     assert not planned(build).is_vectorised
+
+
+def uncached(builder: ps.StreamsBuilder) -> Any:
+    counts = ps.Materialized(name="counts", caching=False)
+    return numbers(builder).group_by_key().count(counts).to_stream()
+
+
+def summed(builder: ps.StreamsBuilder) -> Any:
+    total = ps.sum_(ps.col("n"))
+    return numbers(builder).group_by_key().aggregate(total, value_serde="double").to_stream()
+
+
+@pytest.mark.parametrize(
+    ("build", "hides_order", "runs_once", "is_handed_off"),
+    [
+        (lambda b: counted(b).to("out", value_serde="long"), True, True, False),
+        (lambda b: counted(b).peek(print), False, True, True),
+        (lambda b: uncached(b).to("out", value_serde="long"), False, False, False),
+        (lambda b: summed(b).to("out", value_serde="double"), False, True, False),
+        (lambda b: windowed(b).count("counts"), False, True, False),
+        (lambda b: table(b), False, False, False),
+        (lambda b: table(b).to_stream().to("out", value_serde="json"), False, True, False),
+    ],
+    ids=["count", "handed off", "uncached", "sum", "windows", "table", "table with readers"],
+)
+def test_what_a_node_with_a_store_says_of_itself(
+    build: Build, hides_order: bool, runs_once: bool, is_handed_off: bool
+) -> None:
+    """Only a cached count, whose results leave as columns, is the same in any order.
+
+    What sends at the end of a batch runs once. The context of a record is noted for a cache alone.
+    """
+    (source,) = planned(build).sources.values()
+    _, first, *_ = source.below()
+    assert (first.hides_order, first.runs_once) == (hides_order, runs_once)
+    assert first.is_handed_off == source.tells_origins == is_handed_off
+
+
+def test_a_repartition_topic_is_internal() -> None:
+    """The order of records of different upstream tasks is not determined there."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        moved = numbers(builder).select_key(ps.col("s")).group_by_key(
+            ps.Grouped(key_serde="string", value_serde="json")
+        )  # fmt: skip
+        moved.count("counts")
+
+    internal = {s.node.topics: s.is_internal for s in planned(build).sources.values()}
+    assert sorted(internal.values()) == [False, True]
+    assert internal["in",] is False
