@@ -6,14 +6,19 @@ from typing import Self
 
 __all__ = [
     "ConfigError",
+    "DeserializationError",
+    "DeserializationException",
     "InvalidArgumentError",
     "InvalidStateError",
     "MissingExtraError",
     "NullArgumentError",
     "PenstockError",
+    "SerdeException",
     "SerializationError",
     "StoreError",
     "StreamsError",
+    "TaskMigratedError",
+    "TaskMigratedException",
     "TopologyError",
     "UnavailableError",
     "UnknownStoreError",
@@ -71,6 +76,14 @@ class SerializationError(StreamsError):
     """A value does not fit its serde, in either direction."""
 
 
+class DeserializationError(SerializationError):
+    """Bytes of a topic or of a store cannot be read by their serde."""
+
+
+class TaskMigratedError(StreamsError):
+    """Another instance has taken over the work of this one, which begins anew."""
+
+
 class UnavailableError(StreamsError):
     """Something that records need cannot be reached, such as a schema registry.
 
@@ -100,3 +113,9 @@ class StoreError(StreamsError):
 
 class UnknownStoreError(StreamsError):
     """No store of that name exists, or the processor is not connected to it."""
+
+
+#: The names that Kafka Streams and its documents use.
+DeserializationException = DeserializationError
+SerdeException = SerializationError
+TaskMigratedException = TaskMigratedError

@@ -27,7 +27,7 @@ AREAS: dict[str, tuple[str, str, str]] = {
         "Options of operators",
         "Names, serdes and stores of operators. Most operators also take them as keywords.",
         """
-        Consumed Produced Grouped Joined StreamJoined TableJoined Repartitioned
+        Consumed Produced Grouped Joined StreamJoined TableJoined Repartitioned Deduplicated
         Materialized Named Branched Printed AutoOffsetReset StoreType
         """,
     ),
@@ -119,7 +119,8 @@ AREAS: dict[str, tuple[str, str, str]] = {
         "Errors",
         "Every error has a code; [Error codes](../errors.md) lists them.",
         """
-        PenstockError TopologyError StreamsError ConfigError SerializationError
+        PenstockError TopologyError StreamsError ConfigError SerializationError DeserializationError
+        TaskMigratedError DeserializationException SerdeException TaskMigratedException
         UnavailableError InvalidArgumentError NullArgumentError InvalidStateError
         UnsupportedOperationError StoreError UnknownStoreError MissingExtraError
         """,

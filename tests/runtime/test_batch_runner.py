@@ -18,7 +18,7 @@ from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
-from penstock.runtime.spark.exchange.stage_request import Outcome, Report
+from penstock.runtime.spark.exchange.stage_request import Outcome, Report, Restore
 from penstock.runtime.spark.worker.slot_task import SlotTask
 
 PLAN = BatchPlan(0, {("in", 0): 0}, {("in", 0): 1}, 0, {})
@@ -241,3 +241,43 @@ def test_faults_of_the_column_path_are_counted_for_the_metrics(staged: StagedApp
     driver.planner.may_go_on.set()
     driver.join()
     assert dict(driver.runner.progress.column_errors) == {"IndexError": 2}
+
+
+class Heard:
+    """A restore listener that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def on_restore_start(self, *told: Any) -> None:
+        self.calls.append(("start", *told))
+
+    def on_batch_restored(self, *told: Any) -> None:
+        self.calls.append(("batch", *told))
+
+    def on_restore_end(self, *told: Any) -> None:
+        self.calls.append(("end", *told))
+
+
+def test_the_restore_listener_hears_of_every_store_that_was_read_back(
+    staged: StagedApplication,
+) -> None:
+    """In the order of Kafka Streams: where it starts and ends, how far it is, how much it was."""
+    restore = Restore("counts", "app-counts-changelog", 0, start=3, end=9, position=9, records=5)
+
+    def restored(task: SlotTask) -> Outcome:
+        driver.runner.stop(0)
+        (report,) = done(task).reports
+        return Outcome(slot=0, reports=(replace(report, restores=(restore,)),))
+
+    driver = Driver(staged, restored)
+    driver.runner.restore_listener = heard = Heard()
+    driver.planner.may_go_on.set()
+    driver.join()
+    part = ("app-counts-changelog", 0)
+    assert heard.calls == [
+        ("start", part, "counts", 3, 9),
+        ("batch", part, "counts", 9, 5),
+        ("end", part, "counts", 5),
+    ]
+    assert driver.runner.progress.restored == 5

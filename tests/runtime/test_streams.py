@@ -76,6 +76,9 @@ class ApplicationRun:
             self.runner.is_over.set()
         self.runner = None
 
+    def shut_down_application(self) -> None:
+        self.steps.append("ended all")
+
     def stop(self, *, is_clean: bool, patience_s: float, leave_group: bool) -> None:
         if self.runner is not None:
             self.runner.is_over.set()
@@ -291,6 +294,42 @@ def test_a_handler_may_have_the_batches_begin_again(streams_of: Start) -> None:
     assert streams.close("10s")
     assert streams.error is None
     assert run.steps == ["prepared", "led", "ended", "prepared", "led", "stopped"]
+
+
+def test_a_handler_may_end_the_whole_application(streams_of: Start) -> None:
+    """The others are told before this instance lets go of what they wait for."""
+    streams, run = failing(streams_of, ps.ExceptionResponse.SHUTDOWN_APPLICATION)
+    assert streams.wait("10s")
+    assert streams.state is ps.State.ERROR
+    assert run.steps == ["prepared", "led", "ended all", "stopped"]
+
+
+def test_an_instance_that_is_told_to_end_does_not_ask_its_handler(streams_of: Start) -> None:
+    """A handler that replaces threads would otherwise keep it, for ever."""
+    told = threading.Event()
+
+    class Told(ApplicationRun):
+        def wait_to_lead(self, closing: threading.Event, *, until_joined: bool = False) -> bool:
+            if not until_joined:
+                assert told.wait(10)
+                raise StreamsError("application-shut-down", "another instance has ended it")
+            return False
+
+    streams = streams_of(Told())
+    asked: list[Exception] = []
+
+    def replace_thread(error: Exception) -> ps.ExceptionResponse:
+        asked.append(error)
+        return ps.ExceptionResponse.REPLACE_THREAD
+
+    streams.set_uncaught_exception_handler(replace_thread)
+    streams.start()
+    assert streams.state is ps.State.RUNNING
+    told.set()
+    assert streams.wait("10s")
+    assert streams.state is ps.State.ERROR
+    assert streams.error.code == "application-shut-down"
+    assert asked == []
 
 
 def test_what_cannot_be_prepared_is_raised_by_start(streams_of: Start) -> None:

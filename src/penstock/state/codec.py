@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.errors import (
     ConfigError,
+    DeserializationError,
     NullArgumentError,
     SerializationError,
     StreamsError,
@@ -70,7 +71,7 @@ class Codec:
         """Return the error for bytes that the serde cannot read, as ``unfit`` for values."""
         if isinstance(error, UnavailableError):
             return error
-        return SerializationError(
+        return DeserializationError(
             "store-serde-mismatch",
             f"store {self.store!r}: {self.part} of {len(data)} bytes {data[:32]!r} cannot be read"
             f" by {type(self.serde).__name__} ({_reason(error)})",

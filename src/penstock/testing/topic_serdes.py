@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.errors import InvalidArgumentError, SerializationError
+from penstock.errors import DeserializationError, InvalidArgumentError, SerializationError
 from penstock.kernel.settings import TaskSettings
 from penstock.model.record import Headers
 from penstock.model.site import caller_site
@@ -83,7 +83,7 @@ def read(serde: Serde[Any], topic: str, data: bytes | None, headers: Headers, pa
     try:
         return serde.deserialize(topic, data, headers)
     except (TypeError, ValueError) as error:
-        raise SerializationError(
+        raise DeserializationError(
             "deserialization",
             f"{type(serde).__name__} cannot read the {part} {data!r} of topic {topic!r}: {error}",
             fix=f"read the topic with the serde it was written with: create_output_topic({topic!r},"

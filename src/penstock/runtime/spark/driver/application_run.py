@@ -196,6 +196,7 @@ class ApplicationRun:
         needs_group = self._config[PROCESSING_GUARANTEE] != "exactly_once_v2"
         while not closing.is_set():
             member.raise_failure()
+            self._check_shut_down(instance.log)
             life = instance.life_of_leader()
             if member.leads.is_set() and life is Life.LEADS:
                 member.decline(away_s(self._config, len(instance.instances)))
@@ -288,7 +289,7 @@ class ApplicationRun:
             )
 
     def shut_down_application(self) -> None:
-        """Have every other instance end, too, when it is its turn to lead."""
+        """Have every other instance end, too: it reads so in the batch log."""
         if self._log is not None:
             self._log.note_shut_down(time.time_ns() // 1_000_000)
 

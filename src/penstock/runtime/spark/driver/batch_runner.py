@@ -574,5 +574,5 @@ class BatchRunner:
 
 def _weight(error: PenstockError) -> int:
     """What the user must decide comes before what passes by itself."""
-    order = {Remedy.RERUN: 0, Remedy.BEGIN_ANEW: 1, Remedy.ASK: 2}
+    order = {Remedy.RERUN: 0, Remedy.BEGIN_ANEW: 1, Remedy.END: 2, Remedy.ASK: 3}
     return order[remedy(error)]

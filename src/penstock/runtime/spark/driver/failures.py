@@ -11,7 +11,7 @@ from enum import Enum
 from confluent_kafka import KafkaException
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
-from penstock.errors import PenstockError, StreamsError
+from penstock.errors import PenstockError, StreamsError, TaskMigratedError
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 
 
@@ -22,6 +22,8 @@ class Remedy(Enum):
     RERUN = "the batch runs again"
     #: What this driver knows is out of date: lead anew, from what Kafka says.
     BEGIN_ANEW = "the application begins anew from what is committed"
+    #: The user has decided already, in another instance.
+    END = "the application ends"
     #: Only the user can decide.
     ASK = "the uncaught exception handler decides"
 
@@ -39,6 +41,7 @@ _REMEDIES = {
     **dict.fromkeys(
         ("fenced", "not-leading", "offset-out-of-range", "partitions-changed"), Remedy.BEGIN_ANEW
     ),
+    "application-shut-down": Remedy.END,
 }  # fmt: skip
 #: Waiting for these has no limit: nothing can go on, and nothing is wrong with the program.
 _WITHOUT_LIMIT = frozenset(
@@ -60,9 +63,9 @@ def has_limit(error: BaseException) -> bool:
     return getattr(error, "code", "") not in _WITHOUT_LIMIT
 
 
-def fenced(generation: int) -> StreamsError:
+def fenced(generation: int) -> TaskMigratedError:
     """Return the error of a driver whose place another one has taken."""
-    return StreamsError(
+    return TaskMigratedError(
         "fenced",
         f"another driver has taken generation {generation} of the application",
         fix="nothing to do if another instance was started",

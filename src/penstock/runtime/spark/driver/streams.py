@@ -519,6 +519,7 @@ class KafkaStreams(Asking):
             return True
         if not is_first:
             log.error("a batch failed: %s", error)
+        if not is_first and kind is not Remedy.END:
             response = self._response_to(error)
             if response is ExceptionResponse.REPLACE_THREAD:
                 return True

@@ -22,7 +22,7 @@ from penstock.config import (
     STATE_CLEANUP_DIR_MAX_AGE_MS,
     StreamsConfig,
 )
-from penstock.errors import StoreError, StreamsError
+from penstock.errors import StoreError, StreamsError, TaskMigratedError
 from penstock.kernel.clocks import Clocks
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
@@ -179,7 +179,7 @@ class Slot:
         application = self.application
         newest = found.generation, found.run_id
         if newest != (application.generation, application.run_id):
-            raise StreamsError(
+            raise TaskMigratedError(
                 "fenced",
                 f"another driver leads application {application.id!r}: generation"
                 f" {found.generation} of the batch log is newer than {application.generation}",

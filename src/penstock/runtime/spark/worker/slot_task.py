@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.errors import StreamsError
+from penstock.errors import StreamsError, TaskMigratedError
 from penstock.runtime.spark.exchange.channel import ServerLostError, ask, portable
 from penstock.runtime.spark.exchange.stage_request import (
     Endpoint,
@@ -80,7 +80,7 @@ class SlotTask:
                 if entry.endpoint != lost and self._answers(entry):
                     return entry.endpoint
                 if entry.generation > self.generation:
-                    raise StreamsError(
+                    raise TaskMigratedError(
                         "fenced",
                         f"slot {number} on this host belongs to a newer driver",
                         fix="nothing to do if another instance was started",

@@ -28,7 +28,7 @@ from penstock.config import (
     SLOT_POOL,
     StreamsConfig,
 )
-from penstock.errors import StreamsError
+from penstock.errors import StreamsError, TaskMigratedError
 from penstock.kafka.client_config import consumer_settings
 from penstock.kafka.clients import new_consumer
 from penstock.model.topic_partition import TopicPartition
@@ -172,7 +172,7 @@ class GroupMember:
         """Raise if another driver leads by now."""
         self.raise_failure()
         if not self.is_leading:
-            raise StreamsError(
+            raise TaskMigratedError(
                 "not-leading",
                 "the group has given the lead to another instance, or this one was silent too long",
                 fix="nothing to do: this instance leads again when it is its turn",

@@ -6,7 +6,7 @@ pool gets applications later, from wherever their tasks run, so it looks itself.
 
 from __future__ import annotations
 
-from penstock.errors import StreamsError
+from penstock.errors import StreamsError, TaskMigratedError
 from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint
 from penstock.runtime.spark.worker.processes.host_registry import Entry, HostRegistry
@@ -19,14 +19,14 @@ def claim(application: Application, number: int, own: Endpoint, secret: bytes) -
     """Take a slot over from any other process of this host, and enter this one.
 
     Raises:
-        StreamsError: ``fenced``, if the other process works for a newer driver.
+        TaskMigratedError: ``fenced``, if the other process works for a newer driver.
     """
     registry = HostRegistry(application.id, application.state_dir, number)
     with registry.locked():
         entry = registry.read()
         if entry is not None and entry.endpoint != own:
             if entry.generation > application.generation:
-                raise StreamsError(
+                raise TaskMigratedError(
                     "fenced",
                     f"slot {number} on this host belongs to a newer driver",
                     fix="nothing to do if another instance was started",

@@ -1,0 +1,73 @@
+"""One instance ends the whole application: the others read so in the batch log."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import penstock as ps
+from penstock.config import StreamsConfig
+from penstock.errors import StreamsError
+from penstock.runtime.spark.driver.application_run import ApplicationRun
+from penstock.runtime.spark.driver.instances.beacon import Life
+from penstock.runtime.spark.exchange.batch_log import BatchLog, LogState
+
+
+class SharedLog:
+    """A batch log that instances write to and follow, in memory."""
+
+    def __init__(self) -> None:
+        self.state = LogState()
+
+    def register(self, instance: str) -> None:
+        self.state.instances[instance] = cast("Any", None)
+
+    def note_shut_down(self, time_ms: int) -> None:
+        self.state.apply("shut-down", str(time_ms).encode())
+
+
+def standing_by(log: SharedLog, name: str, folder: Path) -> ApplicationRun:
+    """An instance whose leader is alive, so that its turn never comes."""
+    builder = ps.StreamsBuilder()
+    builder.stream("in").to("out")
+    settings = {
+        "application.id": "app", "bootstrap.servers": "127.0.0.1:1", "state.dir": str(folder / name),
+    }  # fmt: skip
+    run = ApplicationRun(builder.build().graph, StreamsConfig(settings), 1, b"secret")
+
+    leads = threading.Event()
+    run.member = cast(
+        "Any", SimpleNamespace(leads=leads, has_joined=leads, raise_failure=lambda: None)
+    )
+    follows = SimpleNamespace(
+        id=name, log=log.state, life_of_leader=lambda: Life.LEADS, is_next=lambda: False,
+        instances={},
+    )  # fmt: skip
+    run.instance = cast("Any", follows)
+    log.register(name)
+    run._log = cast("BatchLog", log)
+    return run
+
+
+def test_ending_the_application_ends_instances_that_stand_by(tmp_path: Path) -> None:
+    """They need not wait for their turn, and one that is started later is not concerned."""
+    log = SharedLog()
+    first, second = (standing_by(log, name, tmp_path) for name in "ab")
+    ended: list[StreamsError] = []
+
+    def wait() -> None:
+        with pytest.raises(StreamsError, match="application-shut-down") as told:
+            second.wait_to_lead(threading.Event())
+        ended.append(told.value)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    first.shut_down_application()
+    waiting.join(10)
+    assert [error.code for error in ended] == ["application-shut-down"]
+    later = standing_by(log, "c", tmp_path)
+    later._check_shut_down(log.state)
