@@ -45,6 +45,9 @@ class TaskSettings:
     #: batch runs record at a time.
     raises_column_errors: bool = False
     processor_wrapper: ProcessorWrapper | None = None
+    #: How many seconds a sample of store latencies has, and how many of them are kept; None
+    #: measures none.
+    store_samples: tuple[float, int] | None = None
     configs: dict[str, Any] = field(default_factory=dict)
 
     def topic(self, name: str) -> str:

@@ -12,6 +12,7 @@ from penstock.model.record import Headers, RecordContext
 from penstock.state.bytes_store import BytesStore
 from penstock.state.environment import Changelog, StoreEnvironment
 from penstock.state.layers.cache import RecordCache
+from penstock.state.layers.metered import Metrics
 from penstock.state.open import open_store
 from penstock.state.spec import StoreSpec
 from penstock.topology.graph import Graph
@@ -50,6 +51,7 @@ class TaskStores:
     """Owns the open stores of a task; global stores belong to the global task.
 
     If a ``cache`` is given, the task shares it with others. Otherwise the task makes its own.
+    ``metrics`` receive the duration of every operation; None measures nothing.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class TaskStores:
         changelog: Callable[[str], Changelog | None],
         global_stores: Mapping[str, Any] | None = None,
         cache: RecordCache | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self.context = RecordContext(0, -1, -1, None)
         if cache is None:
@@ -75,7 +78,9 @@ class TaskStores:
             configs=settings.configs,
         )
         self._global = dict(global_stores or {})
-        self._own = {spec.name: open_store(spec, self._environment) for spec in specs}
+        self._own = {
+            spec.name: open_store(spec, self._environment, metrics=metrics) for spec in specs
+        }
 
     def __getitem__(self, name: str) -> Any:
         store = self._own.get(name) or self._global.get(name)

@@ -93,8 +93,16 @@ def task_settings(
         vectorize_from=_VECTORIZE_FROM[vectorize],
         processor_wrapper=wrapper,
         raises_column_errors=config[settings.VECTORIZE] == "strict",
+        store_samples=_store_samples(config),
         configs=configs,
     )
+
+
+def _store_samples(config: StreamsConfig) -> tuple[float, int] | None:
+    if config[settings.METRICS_RECORDING_LEVEL] == "INFO":
+        return None
+    sample_s = config[settings.METRICS_SAMPLE_WINDOW_MS] / 1000
+    return sample_s, config[settings.METRICS_NUM_SAMPLES]
 
 
 def warn_of_unasked_handler(graph: Graph, config: StreamsConfig) -> None:

@@ -10,7 +10,8 @@ METRICS_RECORDING_LEVEL = Setting(
     "metrics.recording.level",
     one_of("INFO", "DEBUG", "TRACE"),
     "INFO",
-    "How much is told: DEBUG adds what each task processed and how its caches do.",
+    "How much is told: DEBUG adds what each task processed, how its caches do and how long"
+    " operations of its stores take.",
 )
 METRICS_SAMPLE_WINDOW_MS = Setting(
     "metrics.sample.window.ms",

@@ -92,8 +92,10 @@ def open_key_value_store(
         values, restore = stamped(values, spec, env), timestamped_restore(apply)
     elif is_timestamped:
         values, restore = timestamped(values), timestamped_restore(apply)
-        if spec.max_entries is None and metrics is None and aging is None:
-            bulk = BulkRows(engine, changelog, cached, keys, values)
+        if spec.max_entries is None and aging is None:
+            # Batches over columns pass the layer above by, so they are measured at the engine.
+            below = engine if metrics is None else Metered(engine, spec.name, metrics)
+            bulk = BulkRows(below, changelog, cached, keys, values)
     return TypedKeyValueStore(
         spec,
         store,

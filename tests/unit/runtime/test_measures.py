@@ -7,12 +7,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import penstock as ps
 from penstock.errors import StoreError
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.worker.measures import slot_measures
+from penstock.runtime.local.memory_kafka import MemoryKafka
+from penstock.runtime.local.staged import StagedApplication
+from penstock.runtime.spark.worker.measures import StoreTimes, slot_measures
 from penstock.state.engine.memory import MemoryStore
 from penstock.state.engine.pending import PendingStore
 from penstock.state.engine.rocks import PROPERTIES, open_rocks
+from penstock.state.spec import StoreKind
 
 
 class Closing:
@@ -31,6 +35,8 @@ def slot(**given: Any) -> Any:
         "databases": SimpleNamespace(engines=given.pop("engines", {})),
         "cache": SimpleNamespace(size_bytes=77, reads=lambda: {"s": (3, 1)}),
         "kernel": SimpleNamespace(columns=columns),
+        "times": None,
+        "stores": {},
     }
     return SimpleNamespace(number=1, tasks={TaskId(0, 1): SimpleNamespace(**{**state, **given})})
 
@@ -56,3 +62,57 @@ def test_a_task_that_never_runs_over_columns_says_why() -> None:
 def test_a_task_that_is_not_ready_tells_nothing() -> None:
     (found,) = slot_measures(slot(cache=None, kernel=None))
     assert (found.cache_bytes, found.databases, found.never_columns) == (0, {}, "")
+
+
+def test_operations_of_stores_are_told_if_they_are_measured() -> None:
+    """A rate is over the last samples, as all rates are."""
+    now = [100.0]
+    times = StoreTimes(30.0, 2, clock=lambda: now[0])
+    for elapsed_ns in (100, 300):
+        times.record("s", "put", elapsed_ns)
+    first, second = times.opened("s"), times.opened("s")
+    times.closed("s", second)
+    stores = {"s": SimpleNamespace(persistent=True), "m": SimpleNamespace(persistent=False)}
+    (found,) = slot_measures(slot(times=times, stores=stores))
+    put = found.stores["s"].operations["put"]
+    assert (put.rate, put.average_ns, put.most_ns) == (2 / 30, 200, 300)
+    assert found.stores["s"].open_iterators == 1
+    assert found.stores["s"].oldest_iterator_ms is not None
+    assert (found.stores["m"].operations, found.stores["m"].is_persistent) == ({}, False)
+    times.closed("s", first)
+    now[0] += 100.0
+    after = times.of("s", is_persistent=True)
+    assert (after.operations, after.oldest_iterator_ms) == ({}, None)
+
+
+def test_a_task_measures_its_stores_at_debug_only() -> None:
+    """At INFO the layer that measures is not there."""
+    assert _operations_at("INFO") == {}
+    assert {"get", "put"} <= set(_operations_at("DEBUG")["counts"].operations)
+
+
+def test_buffers_are_measured_after_a_batch() -> None:
+    """How many records wait to be emitted, and how large they are."""
+    times = StoreTimes(30.0, 2)
+    kind = StoreKind.TIME_ORDERED_BUFFER
+    for records in (1, 3):
+        buffer = SimpleNamespace(kind=kind, num_records=records, buffer_size_bytes=10 * records)
+        other = SimpleNamespace(kind=StoreKind.WINDOW)
+        times.note_buffers({"b": buffer, "s": other})
+    assert times.of("b", is_persistent=False).buffered == {"count": (2, 3), "size": (20, 30)}
+    assert times.of("s", is_persistent=True).buffered == {}
+
+
+def _operations_at(level: str) -> dict[str, Any]:
+    builder = ps.StreamsBuilder()
+    builder.stream("in", key="string", value="string").group_by_key().count("counts")
+    kafka = MemoryKafka()
+    kafka.create("in")
+    kafka.append("in", b"ann", b"x", 1)
+    settings = {"application.id": "app", "metrics.recording.level": level}
+    application = StagedApplication(builder.build().graph, settings, kafka)
+    application.run_batch(0)
+    (slot,) = application._slots.values()
+    (found,) = slot_measures(slot)
+    application.close()
+    return dict(found.stores)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.observing.meter import Meter, Recent
-from penstock.runtime.spark.exchange.measures import Span, ages
+from penstock.runtime.spark.driver.observing.meter import Meter
+from penstock.runtime.spark.exchange.measures import Recent, Span, ages
 from penstock.runtime.spark.exchange.stage_request import Report, Restore
 
 

@@ -7,12 +7,27 @@ from typing import Any
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.observing.metrics import Facts, all_metrics
-from penstock.runtime.spark.exchange.measures import Span, TaskMeasures
+from penstock.runtime.spark.exchange.measures import (
+    OperationTimes,
+    Span,
+    StoreMeasures,
+    TaskMeasures,
+)
 from penstock.runtime.spark.exchange.stage_request import Report, Restore
 from penstock.runtime.states import State
 from penstock.serving.metric import Metric
 
 TASK = TaskId(0, 1)
+#: The operations that stores of any kind are asked for.
+OPERATIONS = ("delete", "delete-range", "flush", "get", "get-all", "put", "put-all", "range")
+STORES = {
+    "s": StoreMeasures(
+        operations={name: OperationTimes(2.0, 150.0, 300.0) for name in OPERATIONS},
+        open_iterators=1,
+        oldest_iterator_ms=5,
+        buffered={"count": (2.0, 3.0), "size": (20.0, 30.0)},
+    )
+}
 
 
 def facts(**changed: Any) -> Facts:
@@ -32,7 +47,7 @@ def facts(**changed: Any) -> Facts:
         "measures": (
             TaskMeasures(
                 task=TASK, slot=1, cache_bytes=77, cache_reads={"s": (3, 1)},
-                databases={"s": {"estimate-num-keys": 9}}, column_batches=4,
+                databases={"s": {"estimate-num-keys": 9}}, column_batches=4, stores=STORES,
                 record_batches={"a null": 2}, never_columns="map: a lambda",
             ),
         ),
@@ -90,6 +105,24 @@ def test_details_are_only_told_when_wanted() -> None:
     assert metric.value == 40
     (ratio,) = found("hit-ratio-avg", "stream-record-cache-metrics", is_detailed=True)
     assert ratio.value == 0.75
+
+
+def test_operations_of_stores_have_javas_names() -> None:
+    """Times are in nanoseconds; the tag says which kind of store it is."""
+    tags = {"thread-id": "app-StreamThread-2", "task-id": "0_1", "rocksdb-state-id": "s"}
+    expected = {
+        "put-rate": 2.0, "get-latency-avg": 150.0, "range-latency-max": 300.0,
+        "iterator-duration-avg": 150.0, "num-open-iterators": 1,
+        "oldest-iterator-open-since-ms": 5, "suppression-buffer-count-avg": 2.0,
+        "suppression-buffer-size-max": 30.0,
+    }  # fmt: skip
+    for name, value in expected.items():
+        (metric,) = found(name, "stream-state-metrics")
+        assert (metric.value, metric.tags) == (value, tags), name
+    in_memory = {"m": StoreMeasures(operations={}, is_persistent=False)}
+    measures = (TaskMeasures(task=TASK, slot=1, stores=in_memory),)
+    (count,) = found("num-open-iterators", "stream-state-metrics", measures=measures)
+    assert (count.value, count.tags["in-memory-state-id"]) == (0, "m")
 
 
 def test_a_restore_is_visible_and_so_is_an_end() -> None:

@@ -14,6 +14,11 @@ class Metrics(Protocol):
 
     def record(self, store: str, operation: str, elapsed_ns: int) -> None: ...
 
+    def opened(self, store: str) -> int:
+        """Note that an iterator yields its first entry; return a number for ``closed``."""
+
+    def closed(self, store: str, number: int) -> None: ...
+
 
 class Metered:
     """Times every call to the inner store, under Kafka Streams' names of the operations.
@@ -31,6 +36,7 @@ class Metered:
     ) -> None:
         self._inner = inner
         self._store = store
+        self._metrics = metrics
         self._record = metrics.record
         self._clock = clock
 
@@ -68,9 +74,11 @@ class Metered:
         return self._timed(self._inner.scan(start, end, reverse=reverse), began)
 
     def _timed(self, entries: Iterator[Entry], began: int) -> Iterator[Entry]:
+        number = self._metrics.opened(self._store)
         try:
             yield from entries
         finally:
+            self._metrics.closed(self._store, number)
             self._record(self._store, "range", self._clock() - began)
 
     def approximate_num_entries(self) -> int:

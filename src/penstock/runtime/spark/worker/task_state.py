@@ -21,6 +21,7 @@ from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.bundles import Sent
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.exchange.stage_request import StageRequest
+from penstock.runtime.spark.worker.measures import StoreTimes
 from penstock.runtime.spark.worker.reader import Reader
 from penstock.runtime.spark.worker.restoration import Replay, Restoration
 from penstock.runtime.spark.worker.task_databases import AsRead, TaskDatabases, seen_by
@@ -96,6 +97,9 @@ class TaskState:
         self.kernel: StreamTask | None = None
         self._cache: RecordCache | None = None
         self._restoration: Restoration | None = None
+        samples = settings.store_samples
+        #: The durations of store operations; None if they are not measured.
+        self.times = None if samples is None else StoreTimes(*samples)
 
     # Getting ready
 
@@ -157,6 +161,7 @@ class TaskState:
             changelog=self._changelog,
             global_stores=self._global_stores,
             cache=self._cache,
+            metrics=self.times,
         )
         self.kernel = StreamTask(
             self.task_id, self._plan.graph, nodes, settings=self._settings, collector=self.output,
@@ -234,6 +239,8 @@ class TaskState:
             inputs.append((each.queue, each.columns(self._settings.topic(each.topic), offsets)))
         cut = frozenset(name for name, _ in inputs if name.partition("|")[0] in truncated)
         consumed = kernel.run_batch(inputs, truncated=cut, stop=stop)
+        if self.times is not None:
+            self.times.note_buffers(self.stores)
         self.output.write_repartitioned()
         return consumed
 
@@ -305,6 +312,11 @@ class TaskState:
     def store(self, name: str) -> Any:
         assert self._stores is not None
         return self._stores[name]
+
+    @property
+    def stores(self) -> Mapping[str, Any]:
+        """The open stores of the task by name."""
+        return {} if self._stores is None else self._stores.own
 
     @property
     def cache(self) -> RecordCache | None:

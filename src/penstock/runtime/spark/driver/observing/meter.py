@@ -13,61 +13,8 @@ from dataclasses import dataclass, field
 
 from penstock.config import METRICS_NUM_SAMPLES, METRICS_SAMPLE_WINDOW_MS, StreamsConfig
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.exchange.measures import Span
+from penstock.runtime.spark.exchange.measures import Recent, Span
 from penstock.runtime.spark.exchange.stage_request import Report
-
-
-class Recent:
-    """The values of the last spans of time, and how many there have ever been."""
-
-    def __init__(self, sample_s: float, samples: int, clock: Callable[[], float]) -> None:
-        self._sample_s = max(sample_s, 0.001)
-        self._samples = samples
-        self._clock = clock
-        self._spans: list[tuple[float, Span]] = []
-        self.count = 0
-
-    def add(self, values: Span) -> None:
-        self.count += values.count
-        now = self._clock()
-        if self._spans and now - self._spans[-1][0] < self._sample_s:
-            since, before = self._spans[-1]
-            self._spans[-1] = since, before + values
-        else:
-            self._spans = [*self._live(now), (now, values)][-self._samples :]
-
-    def record(self, value: float) -> None:
-        self.add(Span(1, value, value, value))
-
-    def _live(self, now: float) -> list[tuple[float, Span]]:
-        oldest = now - self._sample_s * self._samples
-        return [each for each in self._spans if each[0] > oldest]
-
-    @property
-    def span(self) -> Span | None:
-        """The values of the window; None if there was none."""
-        found = [span for _, span in self._live(self._clock())]
-        return sum(found[1:], found[0]) if found else None
-
-    @property
-    def seconds(self) -> float:
-        """How long the window is: as in Kafka, all of its samples but the newest are whole."""
-        now = self._clock()
-        live = self._live(now)
-        passed = now - live[0][0] if live else 0.0
-        return max(passed, self._sample_s * (self._samples - 1), 0.001)
-
-    @property
-    def rate(self) -> float:
-        """How many values came each second."""
-        span = self.span
-        return 0.0 if span is None else span.count / self.seconds
-
-    @property
-    def total_rate(self) -> float:
-        """How much of the values came each second."""
-        span = self.span
-        return 0.0 if span is None else span.total / self.seconds
 
 
 @dataclass(slots=True)

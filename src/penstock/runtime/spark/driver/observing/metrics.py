@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from penstock.extras import DISTRIBUTION
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.observing.meter import Meter, Recent, TaskMeter
-from penstock.runtime.spark.exchange.measures import TaskMeasures
+from penstock.runtime.spark.driver.observing.meter import Meter, TaskMeter
+from penstock.runtime.spark.exchange.measures import Recent, StoreMeasures, TaskMeasures
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.spark.replica.replica import CopyLag
 from penstock.runtime.states import State
@@ -220,11 +220,40 @@ def _stores(facts: Facts) -> Iterator[Metric]:
             own = {**tags, "rocksdb-state-id": store}
             for name, value in values.items():
                 yield Metric(name, _STATE, value, own, f"RocksDB's {name.replace('-', ' ')}.")
+        yield from _operations(task.stores, tags)
         for store, (hits, misses) in sorted(task.cache_reads.items()):
             if facts.is_detailed and hits + misses:
                 own = {**tags, "record-cache-id": store}
                 ratio = hits / (hits + misses)
                 yield Metric("hit-ratio-avg", _CACHE, ratio, own, "Reads that the cache answered.")
+
+
+def _operations(stores: Mapping[str, StoreMeasures], tags: Mapping[str, str]) -> Iterator[Metric]:
+    for store, found in sorted(stores.items()):
+        scope = "rocksdb" if found.is_persistent else "in-memory"
+        own = {**tags, f"{scope}-state-id": store}
+        for name, times in sorted(found.operations.items()):
+            average, most = times.average_ns, times.most_ns
+            yield Metric(f"{name}-rate", _STATE, times.rate, own, f"Calls of {name} a second.")
+            yield Metric(f"{name}-latency-avg", _STATE, average, own, f"Average {name} time in ns.")
+            yield Metric(f"{name}-latency-max", _STATE, most, own, f"Longest {name} time in ns.")
+        scans = found.operations.get("range")
+        if scans is not None:
+            average, most = scans.average_ns, scans.most_ns
+            text = "time in ns from opening an iterator to its close."
+            yield Metric("iterator-duration-avg", _STATE, average, own, f"Average {text}")
+            yield Metric("iterator-duration-max", _STATE, most, own, f"Longest {text}")
+        for name, (average, most) in sorted(found.buffered.items()):
+            name, text = f"suppression-buffer-{name}", f"{name} of the buffer after a batch."
+            yield Metric(f"{name}-avg", _STATE, average, own, f"Average {text}")
+            yield Metric(f"{name}-max", _STATE, most, own, f"Largest {text}")
+        count = found.open_iterators
+        yield Metric("num-open-iterators", _STATE, count, own, "Iterators that are not closed.")
+        if found.oldest_iterator_ms is not None:
+            yield Metric(
+                "oldest-iterator-open-since-ms", _STATE, found.oldest_iterator_ms, own,
+                "When the oldest open iterator was opened.",
+            )  # fmt: skip
 
 
 def _own(facts: Facts) -> Iterator[Metric]:
