@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from penstock.dsl.faces.kgrouped_table import KGroupedTable
     from penstock.dsl.faces.kstream import KStream
     from penstock.dsl.faces.ktable import KTable
+    from penstock.dsl.options.deduplicated import Deduplicated
     from penstock.dsl.options.emit_strategy import EmitStrategy
     from penstock.dsl.options.join_options import Joined, StreamJoined, TableJoined
     from penstock.dsl.options.materialized import Materialized
@@ -126,6 +127,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "penstock.dsl.faces.kgrouped_table": ("KGroupedTable",),
     "penstock.dsl.faces.kstream": ("KStream",),
     "penstock.dsl.faces.ktable": ("KTable",),
+    "penstock.dsl.options.deduplicated": ("Deduplicated",),
     "penstock.dsl.options.emit_strategy": ("EmitStrategy",),
     "penstock.dsl.options.join_options": (
         "Joined",
@@ -308,6 +310,7 @@ __all__ = [
     "Consumed",
     "ConsumerRecord",
     "DeadLetter",
+    "Deduplicated",
     "EmitStrategy",
     "ErrorHandlerContext",
     "FAIL",

@@ -117,6 +117,13 @@ def stream_join() -> Topology:
     return builder.build()
 
 
+def deduplicated() -> Topology:
+    builder = StreamsBuilder()
+    unique = _numbers(builder, "in").deduplicate_by_key("20s", "seen")
+    unique.to("out", key_serde=str, value_serde=int)
+    return builder.build()
+
+
 def _numbers(builder: StreamsBuilder, topic: str) -> Numbers:
     return builder.stream(topic, key=str, value=int)
 
@@ -147,6 +154,6 @@ def _sum_of_some(left: int | None, right: int | None) -> int:
 
 
 ONE_TOPIC: list[Build] = [
-    stateless, count, window_count, final_window_count, session_sum, table_sums,
+    stateless, count, window_count, final_window_count, session_sum, table_sums, deduplicated,
 ]  # fmt: skip
 TWO_TOPICS: list[Build] = [stream_table_join, table_join, foreign_key_join, stream_join]

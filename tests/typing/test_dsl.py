@@ -52,6 +52,9 @@ def test_functions_give_the_types_of_the_next_stream() -> None:
     assert_type(stream.flat_map_values(lambda value: [str(value)]), KStream[str, str])
     assert_type(stream.map(lambda key, value: (value, key)), KStream[int, str])
     assert_type(stream.select_key(lambda key, value: value), KStream[int, int])
+    assert_type(stream.map_values_async(_fetched), KStream[str, str])
+    assert_type(stream.deduplicate_by_key("1m"), KStream[str, int])
+    assert_type(stream.deduplicate_by_key_value(lambda _, n: n % 9, "1m"), KStream[str, int])
     assert_type(stream.group_by(lambda key, value: value), KGroupedStream[int, int])
     branches = stream.split().branch(lambda key, value: value > 1).default_branch()
     assert_type(branches, dict[str, KStream[str, int]])
@@ -145,3 +148,7 @@ def test_stores_of_the_test_driver_have_the_methods_of_their_kind() -> None:
 
 def _describe(number: int, name: str) -> str:
     return f"{name}{number}"
+
+
+async def _fetched(value: int) -> str:
+    return str(value)

@@ -31,6 +31,8 @@ class Executor(Generic[N]):
     """
 
     forward: Forward
+    #: Whether records may wait inside the executor until ``drain``.
+    waits = False
 
     def __init__(self, node: N, task: TaskServices) -> None:
         self.node = node
@@ -44,6 +46,10 @@ class Executor(Generic[N]):
         raise UnsupportedOperationError(
             "no-process", f"{type(self).__name__} does not process records"
         )
+
+    def drain(self) -> bool:
+        """Forward all records that wait; return false if there was none. Comes before a commit."""
+        return False
 
     def close(self) -> None:
         """Release what ``init`` acquired; the task closes the stores."""

@@ -36,6 +36,8 @@ class TaskServices(Protocol):
     """A task as its executors see it. ``context`` is one object that is changed in place."""
 
     context: RecordContext
+    #: The record that is being processed; ``None`` in a punctuation.
+    current: RawRecord | None
     defaults: SerdeDefaults
     task_id: TaskId
     application_id: str

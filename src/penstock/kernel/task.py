@@ -133,6 +133,7 @@ class StreamTask:
         stores.use_clocks(self.stream_time, wall_clock)
         stores.report_expired(self._expired_in)
         wire(self, graph, nodes, self._executors, self._edges)
+        self._waiting = [each for each in self._executors.values() if each.waits]
 
     # Input
 
@@ -277,13 +278,27 @@ class StreamTask:
     @reporting
     def flush(self) -> None:
         """Flush the caches to later nodes and into the stores: the first half of a commit."""
+        self._release_waiting()
         try:
             self._stores.flush()
+            # What left a cache may wait again, and what waited may enter a cache.
+            while self._release_waiting():
+                self._stores.flush()
         except FailedProcessingError as failed:
             when = ", whose result left a cache at a commit"
             raise processing_error(failed, when=when) from failed.error
         self.commit_was_requested = self.commit_requested
         self.commit_requested = False
+
+    def _release_waiting(self) -> bool:
+        """Let waiting records go on; return true if there were any."""
+        were_there = False
+        try:
+            for each in self._waiting:
+                were_there |= each.drain()
+        except FailedProcessingError as failed:
+            raise processing_error(failed) from failed.error
+        return were_there
 
     def settle(self) -> None:
         """Tell the executors that no message of the application is on its way between tasks."""

@@ -43,6 +43,7 @@ class SingleNode:
 
     collector: Any = None
     failures: Any = None
+    current: Any = None
     state_dir = None
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
 
@@ -17,11 +17,13 @@ from penstock.dsl.operators.aggregations.group_by import (
 from penstock.dsl.operators.joins.stream_joins import JoinArguments, join_serdes, join_stream
 from penstock.dsl.operators.processors.process import process_stream, process_stream_values
 from penstock.dsl.operators.streams.branch import BranchedKStream
+from penstock.dsl.operators.streams.deduplicate import deduplicate_stream
 from penstock.dsl.operators.streams.filter import filter_stream
 from penstock.dsl.operators.streams.flat_map import flat_map_stream
 from penstock.dsl.operators.streams.flat_map_values import flat_map_stream_values
 from penstock.dsl.operators.streams.map import map_stream
 from penstock.dsl.operators.streams.map_values import map_stream_values
+from penstock.dsl.operators.streams.map_values_async import CallOptions, map_stream_values_async
 from penstock.dsl.operators.streams.merge import merge_streams
 from penstock.dsl.operators.streams.peek import for_each_record, peek_stream, print_stream
 from penstock.dsl.operators.streams.select_key import select_stream_key_with
@@ -29,6 +31,7 @@ from penstock.dsl.operators.topics.repartition import repartition
 from penstock.dsl.operators.topics.sink import write_and_read_stream, write_stream
 from penstock.dsl.operators.topics.table_source import stream_to_table
 from penstock.dsl.operators.topics.to_spark import stream_to_spark
+from penstock.dsl.options.deduplicated import Deduplicated
 from penstock.dsl.options.join_keywords import StreamJoinKeywords, StreamsJoinKeywords
 from penstock.dsl.options.join_options import Joined, StreamJoined
 from penstock.dsl.options.naming import Named, name_of
@@ -44,6 +47,7 @@ from penstock.dsl.options.stream_options import (
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.stream import Stream
 from penstock.model.record import Record
+from penstock.model.time.duration import Duration
 from penstock.model.windows.definitions import JoinWindows
 from penstock.processor.functions import StreamPartitioner, TopicNameExtractor
 from penstock.processor.processor import FixedKeyProcessor, Processor
@@ -103,6 +107,58 @@ class KStream(Generic[K, V]):
         """Replace the value by ``fn(value)`` or ``fn(key, value)``, whichever ``fn`` takes."""
         return KStream(map_stream_values(self._stream, fn, name_of(name)))
 
+    @overload
+    def map_values_async(
+        self,
+        fn: Callable[[V], Awaitable[V2]],
+        *,
+        concurrency: int = 16,
+        timeout: Duration = "30s",
+        retries: int = 0,
+        backoff: Duration = "100ms",
+        name: str | Named | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def map_values_async(
+        self,
+        fn: Callable[..., Any],
+        *,
+        concurrency: int = 16,
+        timeout: Duration = "30s",
+        retries: int = 0,
+        backoff: Duration = "100ms",
+        name: str | Named | None = None,
+    ) -> KStream[K, Any]: ...
+    def map_values_async(
+        self,
+        fn: Callable[..., Any],
+        *,
+        concurrency: int = 16,
+        timeout: Duration = "30s",
+        retries: int = 0,
+        backoff: Duration = "100ms",
+        name: str | Named | None = None,
+    ) -> Any:
+        """Replace the value by what a slow call answers, with several calls at the same time.
+
+        ``fn`` is a coroutine function, or a plain function, which then runs in a thread. It takes
+        ``(value)`` or ``(key, value)``. Results keep the order of their records and are committed
+        with them. A batch that runs again calls again, so calls must bear being repeated.
+
+        Args:
+            fn: The call to an external service.
+            concurrency: How many calls of a task are under way at most.
+            timeout: How long a call may take; then it has failed.
+            retries: How often a call that has failed is repeated. After that, the processing
+                exception handler decides.
+            backoff: The pause before the first repetition; it doubles each time.
+            name: Name of the processor.
+        """
+        options = CallOptions(
+            concurrency=concurrency, timeout=timeout, retries=retries, backoff=backoff
+        )
+        return KStream(map_stream_values_async(self._stream, fn, options, name_of(name)))
+
     def flat_map(
         self, fn: Callable[[K, V], Iterable[tuple[K2, V2]]], name: str | Named | None = None
     ) -> KStream[K2, V2]:
@@ -132,6 +188,64 @@ class KStream(Generic[K, V]):
         is repartitioned only if a later operator needs it.
         """
         return KStream(select_stream_key_with(self._stream, fn, name))
+
+    def deduplicate_by_key(
+        self,
+        interval: Duration,
+        deduplicated: Deduplicated[K, Any, V] | str | None = None,
+        *,
+        name: str | Named | None = None,
+        key_serde: SerdeLike[K] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KStream[K, V]:
+        """Forward the first record of each key, and drop others until the interval has passed.
+
+        Records without a key are all forwarded. The interval is measured in stream time.
+
+        Args:
+            interval: How long a key is remembered after its first record.
+            deduplicated: Name, store name and serdes as an option object, or just the name.
+            name: The name of the processor and of its store.
+            key_serde: Serde of the keys; by default, that of the stream.
+            value_serde: Serde of the values, if the stream has to be repartitioned.
+        """
+        options = options_of(
+            Deduplicated, deduplicated, name=name_of(name), key_serde=key_serde,
+            value_serde=value_serde,
+        )  # fmt: skip
+        return KStream(deduplicate_stream(self._stream, interval, options))
+
+    def deduplicate_by_key_value(
+        self,
+        id_selector: Callable[[K, V], object],
+        interval: Duration,
+        deduplicated: Deduplicated[K, Any, V] | str | None = None,
+        *,
+        name: str | Named | None = None,
+        key_serde: SerdeLike[K] | None = None,
+        id_serde: SerdeLike[Any] | None = None,
+        value_serde: SerdeLike[V] | None = None,
+    ) -> KStream[K, V]:
+        """Forward the first record of each key and id, and drop others within the interval.
+
+        Records without a key or without an id are all forwarded. Equal ids under different keys
+        are not duplicates.
+
+        Args:
+            id_selector: ``(key, value)`` to the id.
+            interval: How long a key and id are remembered after their first record.
+            deduplicated: Name, store name and serdes as an option object, or just the name.
+            name: The name of the processor and of its store.
+            key_serde: Serde of the keys; by default, that of the stream.
+            id_serde: Serde of the ids; by default, JSON.
+            value_serde: Serde of the values, if the stream has to be repartitioned.
+        """
+        not_none(id_selector, "the id selector")
+        options = options_of(
+            Deduplicated, deduplicated, name=name_of(name), key_serde=key_serde,
+            id_serde=id_serde, value_serde=value_serde,
+        )  # fmt: skip
+        return KStream(deduplicate_stream(self._stream, interval, options, id_selector))
 
     def peek(self, fn: Callable[[K, V], object], name: str | Named | None = None) -> KStream[K, V]:
         """Call ``fn(key, value)`` for each record, and forward the record unchanged."""

@@ -14,6 +14,8 @@ NEGATIVE_TIMESTAMP: Final = "negative-timestamp"
 EXPIRED_WINDOW: Final = "expired-window"
 #: A session that its store had forgotten before it could be emitted at its close.
 NOT_EMITTED: Final = "expired-before-emission"
+#: An earlier record with the same key, or key and id, came less than the interval before.
+DUPLICATE: Final = "duplicate"
 #: A versioned table has a newer row, so an operator that needs the latest row ignores this one.
 OUT_OF_ORDER: Final = "out-of-order"
 #: An answer of a foreign-key join that belongs to an older value of the row that asked.

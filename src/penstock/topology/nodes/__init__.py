@@ -24,11 +24,13 @@ from penstock.topology.nodes.joins.table_join import JoinKind, TableJoin, TableJ
 from penstock.topology.nodes.node import Node, TableNode
 from penstock.topology.nodes.processors.process import Process
 from penstock.topology.nodes.streams.branch import Branch
+from penstock.topology.nodes.streams.deduplicate import Deduplicate
 from penstock.topology.nodes.streams.filter import Filter
 from penstock.topology.nodes.streams.flat_map import FlatMap
 from penstock.topology.nodes.streams.flat_map_values import FlatMapValues
 from penstock.topology.nodes.streams.map import Map
 from penstock.topology.nodes.streams.map_values import MapValues
+from penstock.topology.nodes.streams.map_values_async import MapValuesAsync
 from penstock.topology.nodes.streams.pass_through import PassThrough, TablePassThrough
 from penstock.topology.nodes.streams.peek import Peek
 from penstock.topology.nodes.streams.select_key import SelectKey
@@ -56,6 +58,7 @@ __all__ = [
     "may_schedule",
     "Aggregate",
     "Branch",
+    "Deduplicate",
     "Filter",
     "FlatMap",
     "FlatMapValues",
@@ -68,6 +71,7 @@ __all__ = [
     "JoinKind",
     "Map",
     "MapValues",
+    "MapValuesAsync",
     "Node",
     "NullKeyFilter",
     "PassThrough",

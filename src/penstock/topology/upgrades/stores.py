@@ -48,7 +48,7 @@ _WRITTEN = ("store", "outer_store", "buffer")
 #: What decides the result of an operator, besides functions.
 _FACTS = (
     "windows", "kind", "is_left", "is_left_join", "outer", "grace_ms", "wait_ms",
-    "until_window_closes", "emit_final", "negate",
+    "until_window_closes", "emit_final", "negate", "interval_ms",
 )  # fmt: skip
 _KINDS = {
     StoreKind.KEY_VALUE: "keys and values",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from penstock.dsl.options.deduplicated import Deduplicated
 from penstock.dsl.options.emit_strategy import EmitStrategy
 from penstock.dsl.options.join_options import Joined, StreamJoined, TableJoined
 from penstock.dsl.options.materialized import Materialized
@@ -42,6 +43,9 @@ def test_fluent_names_and_keywords_give_equal_options() -> None:
     )
     assert Joined.as_("j").with_grace_period("5s").grace_ms == 5000
     assert TableJoined.as_("t") == TableJoined(name="t")
+    once = Deduplicated.as_("d").with_id_serde("long").with_store_name("seen")
+    assert once == Deduplicated(name="d", id_serde=Serdes.long(), store_name="seen")
+    assert Deduplicated.with_("string", "long", "json").with_name("d").id_serde == Serdes.long()
 
 
 def test_options_never_change() -> None:
