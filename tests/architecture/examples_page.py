@@ -50,7 +50,10 @@ FAMILIES = {
     "Production": (
         "word_count_production", "order_service", "order_pipeline", "named_operators",
     ),
-    "SQL": ("order_dashboard", "user_counts_sql"),
+    "SQL": (
+        "order_dashboard", "user_counts_sql", "materialized_cache", "streaming_etl",
+        "event_driven_service", "connect_pipeline",
+    ),
 }  # fmt: skip
 
 

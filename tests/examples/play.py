@@ -5,7 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
+
 from penstock import Topology
+from penstock.cli.main import app
 from penstock.runtime.local.outbox import InputRecord
 from penstock.testing import TopologyTestDriver
 from penstock.testing.sample_data import read_samples, sample_file
@@ -57,3 +60,15 @@ def collaborate(
                 InputRecord(*each[:4]) for each in sent if not driver.is_internal_topic(each.topic)
             ]
     return written
+
+
+def assert_sql_test_passes(name: str) -> None:
+    """Run an example's script over its data, as ``penstock sql test`` does."""
+    folder = EXAMPLES / name
+    arguments = [
+        "sql", "test", folder / "app.sql",
+        "--input", folder / "data.json", "--output", folder / "expected.json",
+    ]  # fmt: skip
+    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert done.exit_code == 0, done.output
+    assert "1 of 1 tests pass" in done.output

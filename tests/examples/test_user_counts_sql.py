@@ -2,25 +2,16 @@
 
 import re
 
-from typer.testing import CliRunner
-
-from penstock.cli.main import app
 from penstock.sql import SqlEngine
 from penstock.sql.results import PullResult
-from tests.examples.play import EXAMPLES
+from tests.examples.play import EXAMPLES, assert_sql_test_passes
 
 FOLDER = EXAMPLES / "user_counts_sql"
 
 
 def test_script_writes_the_expected_records() -> None:
     """As ``penstock sql test`` sees it."""
-    arguments = [
-        "sql", "test", FOLDER / "app.sql",
-        "--input", FOLDER / "data.json", "--output", FOLDER / "expected.json",
-    ]  # fmt: skip
-    done = CliRunner().invoke(app, [str(each) for each in arguments])
-    assert done.exit_code == 0, done.output
-    assert "1 of 1 tests pass" in done.output
+    assert_sql_test_passes("user_counts_sql")
 
 
 def test_pull_query_answers_once_and_push_query_follows() -> None:
