@@ -71,6 +71,12 @@ def test_every_line_of_the_parity_table_has_a_state_and_a_reason() -> None:
     assert len({line.id for line in table}) == len(table)
 
 
+def test_every_line_of_the_parity_table_names_a_test_and_not_only_its_file() -> None:
+    """A file has many tests; a reader wants the one that shows the feature."""
+    table = parity_page.lines()
+    assert [line.id for line in table if line.evidence.endswith(".py")] == []
+
+
 def test_tests_in_the_failure_matrix_exist() -> None:
     """A failure without its test is a promise without a proof."""
     page = (DOCS / "reference" / "failures.md").read_text(encoding="utf-8")
