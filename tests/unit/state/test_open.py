@@ -28,6 +28,11 @@ class Operations:
     def record(self, store: str, operation: str, elapsed_ns: int) -> None:
         self.seen.add(operation)
 
+    def opened(self, store: str) -> int:
+        return 0
+
+    def closed(self, store: str, number: int) -> None: ...
+
 
 def spec_of(kind: StoreKind, **fields: Any) -> StoreSpec:
     return kv(
