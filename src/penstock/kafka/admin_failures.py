@@ -26,7 +26,7 @@ _UNREACHABLE = frozenset({
 #: A running application waits after these errors. A request about a topic raises them.
 _ANSWERS = frozenset({
     KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID, KafkaError._UNKNOWN_TOPIC,
-    KafkaError._UNKNOWN_PARTITION, KafkaError._NOENT,
+    KafkaError._UNKNOWN_PARTITION,
 })  # fmt: skip
 _VERDICTS = {
     "broker-unreachable": Verdict.WAIT,

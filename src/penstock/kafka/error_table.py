@@ -110,7 +110,7 @@ _WAIT = {
     "_BAD_MSG": "an answer of the broker arrived damaged and is asked for again",
     "_INVALID_DIFFERENT_RECORD": "the broker refused another record of the same request",
     "_IN_PROGRESS": "the same request is still under way",
-    "_NOENT": "the entry is not there yet",
+    "_NOENT": "no partition of the topic has a leader right now",
     "_PARTIAL": "only a part of the answer arrived",
     "_PREV_IN_PROGRESS": "an earlier request is still under way",
     "_PURGE_INFLIGHT": "the record was on its way when its transaction was aborted",

@@ -25,6 +25,8 @@ from penstock.kafka.errors import UnknownGroupError
         (KafkaError.NON_EMPTY_GROUP, "group-in-use"),
         (KafkaError.INVALID_CONFIG, "kafka-refused"),
         (KafkaError.NOT_COORDINATOR, "kafka-not-ready"),
+        # librdkafka says so while no partition of a topic has a leader.
+        (KafkaError._NOENT, "kafka-not-ready"),
     ],
 )
 def test_refusal_gets_a_stable_code(code: int, expected: str) -> None:
