@@ -7,6 +7,7 @@ import logging
 import sys
 
 from penstock import KafkaStreams
+from tests.cluster.telling import tell_always
 from tests.cluster.topology import build
 
 
@@ -14,7 +15,9 @@ def main(settings: str) -> None:
     """Run the application with the settings that the operator gave, and nothing else."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("py4j").setLevel(logging.ERROR)
-    KafkaStreams(build(), json.loads(settings)).run()
+    streams = KafkaStreams(build(), json.loads(settings))
+    tell_always(streams)
+    streams.run()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,8 @@ class Application:
     host: Host
     settings: dict[str, Any]
     report: Callable[[str], None]
+    #: What the process finds in its environment besides what every process of the run does.
+    variables: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     ends: list[End] = field(default_factory=list)
 
@@ -72,7 +74,7 @@ class Application:
         self._end_is_expected = False
         self.started_s = time.monotonic()
         command = [sys.executable, "-m", "tests.cluster.app", json.dumps(self.settings)]
-        self.process = self.host.start("app", command, {})
+        self.process = self.host.start("app", command, self.variables)
 
     def expect_end(self) -> None:
         """Note that this life is about to be ended from outside."""

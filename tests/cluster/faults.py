@@ -18,9 +18,11 @@ from tests.cluster.brokers import Broker, Brokers
 from tests.cluster.hosts import signal_all
 from tests.cluster.processes import Process, ProcessTable, look
 from tests.cluster.schedule import Schedule
-from tests.cluster.standalone import Standalone, Worker
+from tests.cluster.spark_cluster import SparkCluster, Worker
 
 KINDS = ("executor", "worker", "slot", "jvm", "driver", "broker", "brokers", "pause")
+#: On YARN an application has a process of its own that asks for executors.
+YARN_KINDS = (*KINDS, "application_master", "manager")
 #: The in-sync replicas need this long to be complete again before the next broker may go.
 _BROKER_REST_S = 12.0
 
@@ -33,7 +35,7 @@ class Parts:
     brokers: Brokers
     application: Application
     #: None when Spark runs inside the driver's JVM.
-    standalone: Standalone | None
+    spark: SparkCluster | None
     schedule: Schedule
 
     def processes(self) -> ProcessTable:
@@ -44,7 +46,7 @@ class Parts:
         driver = self.application.pid
         if driver is None:
             return []
-        return self.processes().slots(driver, is_local=self.standalone is None)
+        return self.processes().slots(driver, is_local=self.spark is None)
 
 
 @dataclass
@@ -77,14 +79,28 @@ class Faults:
 
     def worker(self) -> str | None:
         """Kill a worker daemon, which comes back a few seconds later."""
-        standalone = self.parts.standalone
+        spark = self.parts.spark
         worker = self._some_worker()
-        if standalone is None or worker is None:
+        if spark is None or worker is None:
             return None
         away = self.chance.uniform(2, 8)
-        standalone.kill(worker)
-        self.parts.schedule.after(away, lambda: standalone.start(worker))
+        spark.kill(worker)
+        self.parts.schedule.after(away, lambda: spark.start(worker))
         return f"kill -9 of worker daemon {worker.number}, away for {away:.1f} s"
+
+    def manager(self) -> str | None:
+        """Kill the server that gives applications their executors; it comes back later."""
+        spark = self.parts.spark
+        if spark is None or len(self.parts.schedule):
+            return None
+        away = self.chance.uniform(2, 8)
+        spark.kill_manager()
+        self.parts.schedule.after(away, spark.start_manager)
+        return f"kill -9 of the cluster's manager, away for {away:.1f} s"
+
+    def application_master(self) -> str | None:
+        """Kill the process of YARN that asks for the application's executors."""
+        return self._kill("application master", self.parts.processes().application_masters())
 
     def jvm(self) -> str | None:
         """Kill the driver's JVM."""
@@ -205,8 +221,8 @@ class Faults:
         return self.chance.uniform(2, 20 if self.has_long_pauses else 6)
 
     def _some_worker(self) -> Worker | None:
-        standalone = self.parts.standalone
-        running = [] if standalone is None else [each for each in standalone.workers if each.is_up]
+        spark = self.parts.spark
+        running = [] if spark is None else [each for each in spark.workers if each.is_up]
         return self.chance.choice(running) if running else None
 
     def _some_broker(self) -> Broker | None:

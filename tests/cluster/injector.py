@@ -14,7 +14,7 @@ from tests.cluster.watch import CommitWatch
 #: How often each kind comes, next to the others. Slots and executors die most often in practice.
 _WEIGHTS = {
     "executor": 4, "slot": 5, "worker": 2, "jvm": 2, "driver": 3, "broker": 3, "brokers": 1,
-    "pause": 5,
+    "pause": 5, "application_master": 1, "manager": 1,
 }  # fmt: skip
 _DRIVER_KINDS = ("driver", "jvm")
 #: The share of drawn kills that hit a driver which is still starting.
@@ -109,7 +109,7 @@ class Injector:
         """
         if self._is_too_much:
             return None
-        kind = self.chance.choices(self.kinds, [_WEIGHTS[kind] for kind in self.kinds])[0]
+        kind = self.chance.choices(self.kinds, [_WEIGHTS.get(kind, 1) for kind in self.kinds])[0]
         started_s = self.faults.parts.application.started_s
         if kind not in _DRIVER_KINDS or self.watch.has_committed(started_s):
             return kind

@@ -50,6 +50,11 @@ class ProcessTable:
         """Return the JVMs of Spark's executors, also those whose worker daemon is gone."""
         return [each for each in self.processes.values() if each.is_executor]
 
+    def application_masters(self) -> list[Process]:
+        """Return the process that YARN runs for an application whose driver is elsewhere."""
+        found = self.processes.values()
+        return [each for each in found if each.is_java and "ExecutorLauncher" in each.command]
+
     def driver_jvms(self, driver: int) -> list[Process]:
         """Return the JVM of a driver."""
         return [each for each in self._below({driver}) if each.is_java]
@@ -65,6 +70,12 @@ class ProcessTable:
         orphans = [each for each in self.processes.values() if each.parent == 1]
         found = {each.pid: each for each in [*below, *orphans] if each.is_python}
         return list(found.values())
+
+    def without_driver(self) -> list[Process]:
+        """Return what belongs to an application and should end when its driver has ended."""
+        # No process has this id.
+        slots = self.slots(-1, is_local=False)
+        return [*self.executors(), *self.application_masters(), *slots]
 
     def _below(self, roots: set[int]) -> Iterator[Process]:
         for each in self.processes.values():

@@ -19,10 +19,11 @@ from tests.cluster.faults import KINDS, Faults, Parts
 from tests.cluster.feeder import Feeder
 from tests.cluster.hosts import Nest, can_isolate
 from tests.cluster.injector import Injector
-from tests.cluster.processes import sweep
+from tests.cluster.processes import look, sweep
 from tests.cluster.reading import Log
 from tests.cluster.report import Outcome
 from tests.cluster.schedule import Schedule
+from tests.cluster.spark_cluster import SparkCluster
 from tests.cluster.standalone import Standalone
 from tests.cluster.topology import APPLICATION, INPUTS, OUTPUTS
 from tests.cluster.verdict import judge
@@ -33,6 +34,8 @@ _LOOP_S = 0.2
 #: An application that ends this often before its first commit will not get any further.
 _MOST_FALSE_STARTS = 3
 _PROGRESS_S = 10.0
+#: Executors and slots end by themselves within this time after the driver has.
+_ORPHANS_S = 60.0
 #: Output that has not changed for so long will not change any more.
 _QUIET_S = 4.0
 
@@ -61,6 +64,8 @@ class ClusterRun:
     folder: Path
     say: Callable[[str], None] = print
     schedule: Schedule = field(default_factory=Schedule)
+    make_spark: Callable[[Nest], SparkCluster] = Standalone
+    make_faults: type[Faults] = Faults
 
     def __post_init__(self) -> None:
         self._nest = Nest(self.folder)
@@ -70,16 +75,19 @@ class ClusterRun:
         #: The lag while the run comes to rest; None before that.
         self._rest: int | None = None
         self._injector: Injector | None = None
+        self._spark: SparkCluster | None = None
 
     def __enter__(self) -> ClusterRun:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        sweep(self._nest.mark)
+        self.end()
 
     def end(self) -> None:
         """Kill everything that belongs to this run."""
         sweep(self._nest.mark)
+        if self._spark is not None:
+            self._spark.close()
 
     def run(self) -> Outcome:
         """Start the cluster, feed it, break it, let it come to rest, and judge the result."""
@@ -107,14 +115,17 @@ class ClusterRun:
         for topic in (*INPUTS, *OUTPUTS):
             admin.create_topic(topic, partitions=PARTITIONS, replication=replication)
         self.report(f"{options.brokers} brokers are up: {bootstrap}")
-        standalone = self._standalone = None if options.is_local else Standalone(self._nest)
-        if standalone is not None:
-            standalone.start_all()
-            self.report(f"Spark is up: {standalone.url}, hosts isolated: {can_isolate()}")
-        self._app = Application(self._nest.host("driver"), self._settings(standalone), self.report)
+        spark = self._spark = None if options.is_local else self.make_spark(self._nest)
+        if spark is not None:
+            spark.start_all()
+            self.report(f"Spark is up: {spark.settings}, hosts isolated: {can_isolate()}")
+        self._app = Application(
+            self._nest.host("driver"), self._settings(spark), self.report,
+            {} if spark is None else spark.variables,
+        )  # fmt: skip
         self._app.start()
-        parts = Parts(self._nest.mark, self._brokers, self._app, standalone, self.schedule)
-        self._faults = Faults(parts, random.Random(options.seed), options.minutes >= 10)
+        parts = Parts(self._nest.mark, self._brokers, self._app, spark, self.schedule)
+        self._faults = self.make_faults(parts, random.Random(options.seed), options.minutes >= 10)
         self._log = Log(bootstrap)
         self._feeder = Feeder(bootstrap, options.rate, options.seed, PARTITIONS)
         self._watch = CommitWatch(bootstrap, lambda: self._feeder.total_acknowledged)
@@ -122,7 +133,7 @@ class ClusterRun:
         for thread in (self._feeder, self._watch, self._outputs):
             thread.start()
 
-    def _settings(self, standalone: Standalone | None) -> dict[str, object]:
+    def _settings(self, spark: SparkCluster | None) -> dict[str, object]:
         """Return the application's settings; everything else is as delivered."""
         settings: dict[str, object] = {
             "application.id": APPLICATION,
@@ -132,7 +143,7 @@ class ClusterRun:
             "num.stream.threads": 2,
             # Without a cache every single update reaches the output and can be compared.
             "statestore.cache.max.bytes": 0,
-            "spark.master": "local[2]" if standalone is None else standalone.url,
+            **({"spark.master": "local[2]"} if spark is None else spark.settings),
         }
         if not can_isolate():
             # The default folder would be shared with every other application of this machine.
@@ -142,7 +153,7 @@ class ClusterRun:
     def _feed_until_time_is_over(self) -> None:
         """Inject faults from the application's first commit on, for as long as the run lasts."""
         options = self.options
-        first_commit_by = time.monotonic() + 300.0
+        first_commit_by = time.monotonic() + 600.0
         while not self._watch.has_committed(0.0):
             self._tick()
             if time.monotonic() > first_commit_by or len(self._app.own_ends) > _MOST_FALSE_STARTS:
@@ -185,6 +196,17 @@ class ClusterRun:
         if problem is not None:
             self._problems.append(problem)
         self._app.kill()
+        self._wait_for_orphans()
+
+    def _wait_for_orphans(self) -> None:
+        """Note processes of the application that go on without it."""
+        deadline = time.monotonic() + _ORPHANS_S
+        while left := look(self._nest.mark).without_driver():
+            if time.monotonic() > deadline:
+                commands = ", ".join(f"{each.pid} {each.command[:100]}" for each in left)
+                self._problems.append(f"{len(left)} processes are left: {commands}")
+                return
+            time.sleep(_LOOP_S)
 
     def _ends_if_drained(self) -> object:
         """Return the ends of the outputs, or None while input or a transaction is pending."""
@@ -199,7 +221,7 @@ class ClusterRun:
         """Do what is due: restarts, and a line of progress every ten seconds."""
         self.schedule.run_due()
         self._app.supervise()
-        for part in (self._brokers, self._standalone):
+        for part in (self._brokers, self._spark):
             for event in [] if part is None else part.supervise():
                 self.report(event)
         if time.monotonic() - self._progress_s >= _PROGRESS_S:

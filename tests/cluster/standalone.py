@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyspark
 
 from penstock.kafka.broker_folder import free_port
-from tests.cluster.hosts import Host, Nest, end
+from tests.cluster.hosts import Nest, end
+from tests.cluster.spark_cluster import Worker, is_listening
 
 _SPARK = Path(os.path.dirname(pyspark.__file__))
 _MASTER = "org.apache.spark.deploy.master.Master"
@@ -29,21 +30,6 @@ _DAEMON = {
 
 
 @dataclass
-class Worker:
-    """A worker daemon, which starts the executors of its host."""
-
-    number: int
-    host: Host
-    process: subprocess.Popen[bytes] | None = None
-    #: Whether a fault has taken it away.
-    is_away: bool = False
-
-    @property
-    def is_up(self) -> bool:
-        return self.process is not None and self.process.poll() is None
-
-
-@dataclass
 class Standalone:
     """A master and its workers. ``url`` is the application's ``spark.master``."""
 
@@ -51,6 +37,8 @@ class Standalone:
     workers: list[Worker] = field(default_factory=list)
     #: For each worker: the environment that its host adds, with its tags for instance.
     environments: Sequence[Mapping[str, str]] = ({}, {})
+    #: Of each worker.
+    cores: int = 1
 
     def __post_init__(self) -> None:
         self._master_host = self.nest.host("master")
@@ -65,19 +53,33 @@ class Standalone:
     def url(self) -> str:
         return f"spark://{self._master_host.address}:{self._port}"
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"spark.master": self.url}
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {}
+
     def start_all(self) -> None:
         """Start the master, wait until it listens, and start the workers."""
+        self.start_manager()
+        for worker in self.workers:
+            self.start(worker)
+
+    def start_manager(self) -> None:
+        """Start the master and wait until it listens."""
+        if self._master is not None and self._master.poll() is None:
+            return
         address = self._master_host.address
         command = [str(_SPARK / "bin" / "spark-class"), _MASTER, "--host", address]
         command += ["--port", str(self._port), "--webui-port", "0"]
         self._master = self._master_host.start("master", command, _DAEMON)
         deadline = time.monotonic() + _START_TIMEOUT_S
-        while not _is_listening(address, self._port):
+        while not is_listening(address, self._port):
             assert self._master.poll() is None, self._master_host.log("master").read_text()[-2000:]
             assert time.monotonic() < deadline, "Spark's master did not start"
             time.sleep(0.1)
-        for worker in self.workers:
-            self.start(worker)
 
     def start(self, worker: Worker) -> None:
         """Start the daemon of a worker that does not run."""
@@ -85,7 +87,7 @@ class Standalone:
             return
         command = [str(_SPARK / "bin" / "spark-class"), _WORKER, self.url]
         command += ["--host", worker.host.address, "--webui-port", "0"]
-        command += ["--cores", "1", "--memory", "2g"]
+        command += ["--cores", str(self.cores), "--memory", "2g"]
         folder = {"SPARK_WORKER_DIR": f"{worker.host.tmp}/work"}
         own = self.environments[worker.number - 1]
         worker.process = worker.host.start("worker", command, {**_DAEMON, **folder, **own})
@@ -103,10 +105,8 @@ class Standalone:
         worker.is_away = True
         end(worker.process)
 
+    def kill_manager(self) -> None:
+        end(self._master)
 
-def _is_listening(address: str, port: int) -> bool:
-    try:
-        socket.create_connection((address, port), timeout=1).close()
-    except OSError:
-        return False
-    return True
+    def close(self) -> None:
+        """All files are in the folder of the run."""

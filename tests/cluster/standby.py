@@ -29,7 +29,9 @@ from penstock.runtime.spark.worker.processes.process_tree import Process
 from tests.cluster.brokers import Brokers
 from tests.cluster.hosts import Host, Nest, signal_all
 from tests.cluster.processes import look, sweep
-from tests.cluster.standalone import Standalone, Worker
+from tests.cluster.spark_cluster import Worker
+from tests.cluster.standalone import Standalone
+from tests.cluster.telling import last_told
 
 PARTITIONS = 4
 _APPLICATION = "standby"
@@ -149,11 +151,7 @@ class _Run:
 
     def told(self) -> dict[str, Any]:
         """Return what the application has printed last."""
-        log = self._host.log("app")
-        lines = log.read_text().splitlines() if log.exists() else []
-        told = [line[5:] for line in lines if line.startswith("TOLD ")]
-        found: dict[str, Any] = json.loads(told[-1]) if told else {"restored": 0, "standbys": {}}
-        return found
+        return last_told(self._host.log("app"))
 
     def has_standbys(self, count: int) -> bool:
         lags = self.told()["standbys"].values()

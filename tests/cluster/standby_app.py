@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import threading
-import time
 
 import penstock as ps
+from tests.cluster.telling import tell_always
 
 
 def main(settings: str) -> None:
@@ -18,18 +17,8 @@ def main(settings: str) -> None:
     builder = ps.StreamsBuilder()
     builder.stream("in", key="string", value="bytes").group_by_key().count("counts")
     streams = ps.KafkaStreams(builder.build(), json.loads(settings))
-    threading.Thread(target=_tell, args=(streams,), daemon=True).start()
+    tell_always(streams)
     streams.run()
-
-
-def _tell(streams: ps.KafkaStreams) -> None:
-    while True:
-        time.sleep(0.5)
-        runner = streams._runner()
-        if runner is not None:
-            standbys = {str(n): lag for n, lag in runner.standby_lags().items()}
-            told = {"restored": runner.progress.restored, "standbys": standbys}
-            print(f"TOLD {json.dumps(told)}", flush=True)
 
 
 if __name__ == "__main__":
