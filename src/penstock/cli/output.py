@@ -52,11 +52,18 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 def print_done(text: str) -> None:
     """Print to standard error, in green, that something was done."""
-    err().print(Text("✓ ", style="green").append(text, style="default"), soft_wrap=True)
+    _print_sentence(Text("✓ ", style="green").append(text, style="default"))
 
 
 def print_note(text: str) -> None:
-    err().print(Text(text, style="dim"), soft_wrap=True)
+    """Print a remark to standard error, in grey."""
+    _print_sentence(Text(text, style="dim"))
+
+
+def _print_sentence(text: Text) -> None:
+    """Print to standard error; a terminal gets lines that end between words."""
+    console = err()
+    console.print(text, soft_wrap=not console.is_terminal)
 
 
 def print_next(steps: Sequence[tuple[str, str]]) -> None:

@@ -25,6 +25,8 @@ class JavaLog:
     def __init__(self) -> None:
         handle, name = tempfile.mkstemp(prefix="penstock-spark-", suffix=".log")
         self._handle = handle
+        #: A copy of the real standard error while the file stands in its place.
+        self._terminal: int | None = None
         self.path = Path(name)
 
     @contextmanager
@@ -40,14 +42,26 @@ class JavaLog:
             if before is sys.__stderr__:
                 sys.stderr = saved
             os.dup2(self._handle, _STDERR)
+            self._terminal = saved.fileno()
             try:
                 yield
             finally:
-                os.dup2(saved.fileno(), _STDERR)
+                self._give_back()
                 if sys.stderr is saved:
                     sys.stderr = before
 
+    def _give_back(self) -> None:
+        terminal, self._terminal = self._terminal, None
+        if terminal is not None:
+            os.dup2(terminal, _STDERR)
+
     def close(self, *, keep: bool) -> None:
+        """Close the file; messages reach the terminal again.
+
+        An error may end a command while another thread is still starting Java. Its text must not
+        end in the file.
+        """
+        self._give_back()
         os.close(self._handle)
         if not keep:
             self.path.unlink(missing_ok=True)

@@ -23,7 +23,8 @@ from penstock.kafka.java import Java
 from penstock.kafka.processes import watchdog
 from penstock.kafka.processes.process_folder import ProcessFolder
 
-_START_TIMEOUT_S = 90.0
+#: A start takes seconds, and minutes on a machine whose processors are taken.
+_START_TIMEOUT_S = 180.0
 
 
 def java_command(java: Java, distribution: Distribution, folder: BrokerFolder) -> list[str]:

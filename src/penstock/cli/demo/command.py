@@ -154,11 +154,17 @@ def _bring_up(
     }
     with console.status("") as status:
         while waiting:
-            status.update(f"starting {' and '.join(waiting)} {' '.join(news)}")
+            status.update(status_line(waiting, news))
             for name in [name for name, work in waiting.items() if work.is_done]:
                 waiting.pop(name).wait()
                 console.print(f"[green]✓[/green] {name} after {time.monotonic() - begun:.1f} s")
             time.sleep(0.05)
+
+
+def status_line(waiting: Iterable[str], news: Iterable[str]) -> str:
+    """Return what is being started; the news are about Kafka's download."""
+    about = {"Kafka": "".join(f" ({text})" for text in news)}
+    return "starting " + " and ".join(name + about.get(name, "") for name in waiting)
 
 
 def _count(
