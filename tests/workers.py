@@ -40,6 +40,13 @@ class FromBothEnds(LoadFileScheduling):
             self._waiting = sorted(sizes, key=lambda file: place(file, sizes[file]))
         super().schedule()
 
+    def _reschedule(self, node: Any) -> None:
+        # A worker needs to know of the next test to begin with one, but not of two: near the end
+        # of a run, files that one worker has in store are files that the others wait for.
+        if self.workqueue and self._pending_of(self.assigned_work[node]) > 1:
+            return
+        super()._reschedule(node)
+
     def _assign_work_unit(self, node: Any) -> None:
         # Also files of a worker that has died, which are in the queue once more.
         waiting = [file for file in self._waiting if file in self.workqueue]
