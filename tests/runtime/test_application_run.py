@@ -35,8 +35,10 @@ def standing_by(log: SharedLog, name: str, folder: Path) -> ApplicationRun:
     builder = ps.StreamsBuilder()
     builder.stream("in").to("out")
     settings = {
-        "application.id": "app", "bootstrap.servers": "127.0.0.1:1", "state.dir": str(folder / name),
-    }  # fmt: skip
+        "application.id": "app",
+        "bootstrap.servers": "127.0.0.1:1",
+        "state.dir": str(folder / name),
+    }
     run = ApplicationRun(builder.build().graph, StreamsConfig(settings), 1, b"secret")
 
     leads = threading.Event()
