@@ -31,6 +31,7 @@ from penstock.server.supervision.supervisor import QueryFailure, QuerySupervisor
 from penstock.serving.credentials import Access
 from penstock.serving.metric import Metric
 from penstock.sql.engine import SqlEngine
+from penstock.sql.processing_log import ProcessingLogSettings
 
 if TYPE_CHECKING:
     from penstock.runtime.spark.driver.streams import KafkaStreams
@@ -100,6 +101,7 @@ class ServerNode:
         self.supervisor.follow(self._engine.catalog)
         self.supervisor.start()
         self._forget_orphans()
+        self._make_log_stream()
         return self
 
     def announce(self, host: str | None = None) -> None:
@@ -264,6 +266,19 @@ class ServerNode:
             if f"{self.application_id(query_id)}{_BATCHES}" in topics:
                 _log.info("deleting what query %s has left", query_id)
                 self.supervisor.forget(query_id)
+
+    def _make_log_stream(self) -> None:
+        """Make the processing log a stream of the service, if the settings say so."""
+        log = ProcessingLogSettings.of(self.options.settings)
+        if not log.creates_stream or self.runner.state is not RunnerState.RUNNING:
+            return
+        if log.stream in self._engine.catalog.sources:
+            return
+        try:
+            self.execute(log.create_stream())
+        except PenstockError as error:
+            # Queries write the log all the same, and their users must not wait for its stream.
+            _log.error("the processing log is no stream: %s", error)
 
     # What entities ask
 

@@ -31,6 +31,11 @@ from penstock.serving.options import ServerOptions
 from penstock.sql.engine import SqlEngine
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.ksql_settings import DEFAULT_SERVICE, SERVICE_ID
+from penstock.sql.processing_log import (
+    STREAM_AUTO_CREATE,
+    TOPIC_AUTO_CREATE,
+    ProcessingLogSettings,
+)
 from penstock.sql.starting import LISTENERS, cluster_settings, new_engine
 
 _log = logging.getLogger("penstock.server")
@@ -68,8 +73,9 @@ class SqlServer:
     ) -> None:
         given = {name: str(value) for name, value in settings.items()}
         self._options = server_options(given)
-        engine = new_engine(given, functions=functions, registry=registry)
         self._is_headless = queries_file is not None
+        for_engine = _for_engine(given, makes_log_stream=self._is_headless)
+        engine = new_engine(for_engine, functions=functions, registry=registry)
         cluster = engine.connect(_for_queries(given), keeps_paused=False)
         config = StreamsConfig({**_for_queries(given), **_own_id(given), **_servers(cluster)})
         log = self._log(engine, config, queries_file, given)
@@ -177,6 +183,20 @@ def with_port(host: str, port: int) -> str:
     """
     name, _, given = host.rpartition(":")
     return f"{name}:{port}" if given == "0" else host
+
+
+def _for_engine(given: Mapping[str, str], *, makes_log_stream: bool = False) -> dict[str, str]:
+    """Return the settings of the engine.
+
+    Args:
+        given: All settings.
+        makes_log_stream: Whether the engine makes the stream of the processing log by itself. Else
+            it only makes the topic: the node makes the stream, through the command topic.
+    """
+    kept = {name: value for name, value in given.items() if not name.startswith(_SERVER_PREFIX)}
+    if not makes_log_stream and ProcessingLogSettings.of(kept).creates_stream:
+        kept |= {STREAM_AUTO_CREATE: "false", TOPIC_AUTO_CREATE: "true"}
+    return kept
 
 
 def _for_queries(given: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from penstock.server.commands.log import Entry, OvertakenError
 from penstock.server.hosts import Hosts
 from penstock.server.node import ServerNode
 from penstock.server.options import NodeOptions
+from penstock.server.sql_server import _for_engine
 from penstock.server.supervision.supervisor import QuerySupervisor
 from penstock.sql import SqlEngine
 from penstock.sql.catalog.catalog import PersistentQuery
@@ -145,4 +146,5 @@ def new_node(
     options = NodeOptions(settings=settings, host=host, backup_file=backup, start_s=10.0)
     supervisor = QuerySupervisor(runtime, settings)
     log = log or MemoryLog(topic or MemoryTopic())
-    return ServerNode(options, SqlEngine(settings), supervisor, log, hosts=hosts), runtime
+    engine = SqlEngine(_for_engine(settings))
+    return ServerNode(options, engine, supervisor, log, hosts=hosts), runtime

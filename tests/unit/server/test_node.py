@@ -520,3 +520,19 @@ def test_push_queries_are_listed_and_ended_where_they_run(node: ServerNode) -> N
     assert node.runner.sequence == before
     with pytest.raises(BadStatementError):
         node.execute("TERMINATE `transient_S_1`;")
+
+
+def test_the_processing_log_is_a_stream_of_the_service(nodes: Nodes) -> None:
+    """One node makes it through the command topic, so that the others know it, too."""
+    topic = MemoryTopic()
+    setting = {"ksql.logging.processing.stream.auto.create": "true"}
+    first = nodes(topic, setting)[0]
+    other = nodes(topic)[0]
+    nodes(topic, setting)
+    sql = "CREATE STREAM failures AS SELECT reason FROM KSQL_PROCESSING_LOG;"
+    (done,) = other.execute(sql)
+    assert done["commandStatus"]["status"] == "SUCCESS"
+    assert len(topic.entries) == 2
+    assert "CSAS_FAILURES" in next(iter(other.engine.queries))
+    first.wait_for(done["commandSequenceNumber"])
+    assert essence(first.engine.catalog) == essence(other.engine.catalog)

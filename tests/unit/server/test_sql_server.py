@@ -9,7 +9,14 @@ import pytest
 
 from penstock.errors import ConfigError
 from penstock.server.composition import SERVICES
-from penstock.server.sql_server import _for_queries, _host, server_options, with_port
+from penstock.server.sql_server import (
+    _for_engine,
+    _for_queries,
+    _host,
+    server_options,
+    with_port,
+)
+from penstock.sql import SqlEngine
 from penstock.sql.starting import new_engine
 
 
@@ -90,3 +97,13 @@ def test_queries_get_settings_of_kafka_streams_and_spark_only() -> None:
 def test_services_are_callables() -> None:
     """Each makes a part of the server for a node."""
     assert all(callable(make) for make in SERVICES)
+
+
+@pytest.mark.parametrize("is_headless", [False, True])
+def test_only_a_headless_engine_makes_the_stream_of_the_log(is_headless: bool) -> None:
+    """Nodes of a service have one catalog, so its streams come through the command topic."""
+    name = "ksql.logging.processing.stream.auto.create"
+    settings = _for_engine({name: "true"}, makes_log_stream=is_headless)
+    engine = SqlEngine(settings)
+    assert ("KSQL_PROCESSING_LOG" in engine.sources) is is_headless
+    assert engine.processing_log.is_wanted
