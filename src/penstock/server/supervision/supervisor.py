@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from penstock.runtime.states import State
 from penstock.server.supervision.error_class import ErrorClass, error_classifier
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.runtime.spark.driver.streams import KafkaStreams
 
 _log = logging.getLogger("penstock.server")
+T = TypeVar("T")
 
 QueryStatus = Literal["RUNNING", "PAUSED", "ERROR"]
 FIRST_PAUSE = "ksql.query.retry.backoff.initial.ms"
@@ -149,8 +150,7 @@ class QuerySupervisor:
         self._wake.set()
         if self._thread.ident is not None:
             self._thread.join(timeout_s)
-        with ThreadPoolExecutor(_AT_ONCE, "penstock-stop") as pool:
-            list(pool.map(self._runtime.stop, list(self._runtime.applications)))
+        _side_by_side(self._runtime.stop, list(self._runtime.applications))
 
     # What others ask
 
@@ -216,22 +216,15 @@ class QuerySupervisor:
     def _end_others(self, catalog: Catalog) -> None:
         """End queries that are gone from the catalog, or have another plan there.
 
-        ALTER SYSTEM may give all of them another plan, so they end side by side: each ends after
-        its current batch.
+        ALTER SYSTEM may give all of them another plan.
         """
-        ended = [
-            query_id
-            for query_id, watched in self._watched.items()
-            if query_id not in catalog.queries
-            or catalog.queries[query_id].plan is not watched.query.plan
-        ]
-        if len(ended) > 1:
-            with ThreadPoolExecutor(_AT_ONCE, "penstock-end") as pool:
-                list(pool.map(self._runtime.stop, ended))
-        else:
-            for query_id in ended:
-                self._runtime.stop(query_id)
-        for query_id in ended:
+        gone = []
+        for query_id, watched in self._watched.items():
+            wanted = catalog.queries.get(query_id)
+            if wanted is None or wanted.plan is not watched.query.plan:
+                gone.append(query_id)
+        _side_by_side(self._runtime.stop, gone)
+        for query_id in gone:
             del self._watched[query_id]
 
     def _is_due(self, watched: _Watched) -> bool:
@@ -251,13 +244,7 @@ class QuerySupervisor:
         return False
 
     def _begin_all(self, due: Sequence[_Watched], catalog: Catalog) -> None:
-        """Start queries side by side: mostly they wait for Kafka."""
-        if len(due) <= 1:
-            for watched in due:
-                self._begin(watched, catalog)
-            return
-        with ThreadPoolExecutor(_AT_ONCE, "penstock-start") as pool:
-            list(pool.map(lambda watched: self._begin(watched, catalog), due))
+        _side_by_side(lambda watched: self._begin(watched, catalog), due)
 
     def _begin(self, watched: _Watched, catalog: Catalog) -> None:
         query = watched.query
@@ -307,3 +294,13 @@ class QuerySupervisor:
             with self._lock:
                 self._cleanings.remove(cleaning)
             cleaning.done.set()
+
+
+def _side_by_side(work: Callable[[T], None], items: Sequence[T]) -> None:
+    """Start or end several queries at the same time: mostly they wait for Kafka."""
+    if len(items) <= 1:
+        for item in items:
+            work(item)
+        return
+    with ThreadPoolExecutor(_AT_ONCE, "penstock-queries") as pool:
+        list(pool.map(work, items))

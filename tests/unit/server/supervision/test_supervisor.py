@@ -68,7 +68,7 @@ def test_queries_of_the_catalog_run(supervised: Supervised) -> None:
 
 
 class MeetingRuntime(Runtime):
-    """Starts a query only while another one starts."""
+    """Starts a query only while another one starts, and ends it only while another one ends."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,12 +78,24 @@ class MeetingRuntime(Runtime):
         self._both.wait()
         super().start(query, topology)
 
+    def stop(self, query_id: str) -> None:
+        self._both.wait()
+        super().stop(query_id)
+
 
 def test_queries_start_side_by_side() -> None:
     """A server with many queries is back soon: each start mostly waits for Kafka."""
     made = Supervised(runtime=MeetingRuntime())
     made.execute(SCRIPT)
     assert sorted(made.runtime.started) == [A, B]
+
+
+def test_queries_end_side_by_side() -> None:
+    """After TERMINATE ALL the next query need not wait for one end after the other."""
+    made = Supervised(runtime=MeetingRuntime())
+    made.execute(SCRIPT)
+    made.execute("TERMINATE ALL;")
+    assert made.runtime.applications == {}
 
 
 def test_dead_query_never_shows_running(supervised: Supervised) -> None:
