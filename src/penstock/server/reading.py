@@ -25,6 +25,8 @@ Positions = dict[Place, int]
 
 #: How many records are handed out together.
 MOST_RECORDS = 2_000
+#: How long the broker may hold an empty answer back. Otherwise it is half a second.
+_EAGER_MS = 10
 _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
 
 
@@ -62,8 +64,13 @@ class Topics(Protocol):
     def ends(self, places: Iterable[Place]) -> Positions:
         """Return the offsets behind the last records that are committed."""
 
-    def reader(self, starts: Mapping[Place, int]) -> Reader:
-        """Return a reader of partitions from some offsets on."""
+    def reader(self, starts: Mapping[Place, int], *, is_eager: bool = False) -> Reader:
+        """Return a reader of partitions from some offsets on.
+
+        Args:
+            starts: the offset of the first record that is wanted, by partition.
+            is_eager: whether the caller waits for the end. New records come at once either way.
+        """
 
 
 class KafkaTopics:
@@ -84,8 +91,8 @@ class KafkaTopics:
     def ends(self, places: Iterable[Place]) -> Positions:
         return self._connected().end_offsets(places, committed=True)
 
-    def reader(self, starts: Mapping[Place, int]) -> Reader:
-        return TopicReader(self._config, starts)
+    def reader(self, starts: Mapping[Place, int], *, is_eager: bool = False) -> Reader:
+        return TopicReader(self._config, starts, is_eager=is_eager)
 
     def _connected(self) -> Admin:
         with self._lock:
@@ -103,12 +110,19 @@ class TopicReader:
         config: How to reach Kafka.
         starts: The offset of the first record that is wanted, by partition. If the log begins
             later, the reader begins there.
+        is_eager: Whether the end is noticed soon. It shows only in an empty answer, which the
+            broker holds back: for so long a caller waits who must know that nothing is left. A
+            reader that follows a topic for hours leaves the broker in peace instead.
     """
 
-    def __init__(self, config: StreamsConfig, starts: Mapping[Place, int]) -> None:
+    def __init__(
+        self, config: StreamsConfig, starts: Mapping[Place, int], *, is_eager: bool = False
+    ) -> None:
         self.positions: Positions = dict(starts)
+        waits = {"fetch.wait.max.ms": _EAGER_MS} if is_eager else {}
         self._consumer = new_consumer(
             consumer_settings(config, "restore")
+            | waits
             | {
                 "group.id": "penstock-queries",
                 "auto.offset.reset": "earliest",

@@ -16,8 +16,14 @@ ONE = InstanceRecord(id="one", pid=1, host="h", port=2, server="h:80", started_m
 
 
 class Message:
-    def __init__(self, key: str = "", value: bytes | None = None, error: Any = None) -> None:
+    def __init__(
+        self, key: str = "", value: bytes | None = None, error: Any = None, offset: int = 0
+    ) -> None:
         self._parts = key.encode(), value, error
+        self._offset = offset
+
+    def offset(self) -> int:
+        return self._offset
 
     def key(self) -> bytes:
         return self._parts[0]
@@ -35,8 +41,9 @@ END = Message(error=KafkaError(KafkaError._PARTITION_EOF))
 class Consumer:
     """Hands out what ``send`` gives it, an exception included."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
+    def __init__(self, settings: dict[str, Any], end: int | None) -> None:
         self.settings = settings
+        self._end = end
         self.assigned: list[tuple[str, int, int]] = []
         self.is_closed = False
         self._waiting: list[Any] = []
@@ -44,6 +51,11 @@ class Consumer:
 
     def assign(self, parts: list[Any]) -> None:
         self.assigned = [(part.topic, part.partition, part.offset) for part in parts]
+
+    def get_watermark_offsets(self, part: Any, timeout: float) -> tuple[int, int]:
+        if self._end is None:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return 0, self._end
 
     def send(self, messages: Any) -> None:
         self._waiting.append(messages)
@@ -66,7 +78,8 @@ class Consumer:
 class Followed:
     """A follower over a consumer that the test feeds."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, end: int | None = None) -> None:
+        self._end = end
         self.changed = threading.Event()
         self.made: list[Consumer] = []
         monkeypatch.setattr(log_follower, "new_consumer", self._consumer)
@@ -75,7 +88,7 @@ class Followed:
         self.consumer = self.made[0]
 
     def _consumer(self, settings: dict[str, Any]) -> Consumer:
-        self.made.append(Consumer(settings))
+        self.made.append(Consumer(settings, self._end))
         return self.made[-1]
 
     def send(self, *messages: Message) -> None:
@@ -92,6 +105,18 @@ def test_records_change_the_state_and_the_caller_is_told(monkeypatch: pytest.Mon
     assert not followed.follower.is_current.is_set()
     followed.send(Message("instance/one", None), END)
     assert followed.follower.state.instances == {}
+    assert followed.follower.is_current.is_set()
+    followed.follower.close()
+
+
+def test_the_last_record_from_before_the_start_makes_the_state_current(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The start of a query waits for it, and the broker's own word for it comes much later."""
+    followed = Followed(monkeypatch, end=2)
+    followed.send(Message("instance/one", ONE.to_json(), offset=0))
+    assert not followed.follower.is_current.is_set()
+    followed.send(Message("instance/one", None, offset=1))
     assert followed.follower.is_current.is_set()
     followed.follower.close()
 

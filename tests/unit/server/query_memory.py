@@ -33,6 +33,8 @@ class MemoryTopics:
         self.readers: list[MemoryReader] = []
         #: How many readers were opened, by topic.
         self.opened: list[frozenset[str]] = []
+        #: Whether each of them was to notice the end soon.
+        self.eager: list[bool] = []
 
     def create(self, topic: str, partitions: int = 1) -> None:
         self.partitions.setdefault(topic, [[] for _ in range(partitions)])
@@ -71,18 +73,22 @@ class MemoryTopics:
     def ends(self, places: Iterable[Place]) -> Positions:
         return {(topic, part): len(self.partitions[topic][part]) for topic, part in places}
 
-    def reader(self, starts: Mapping[Place, int]) -> MemoryReader:
-        made = MemoryReader(self, starts)
+    def reader(self, starts: Mapping[Place, int], *, is_eager: bool = False) -> MemoryReader:
+        made = MemoryReader(self, starts, is_eager=is_eager)
         self.readers.append(made)
         self.opened.append(frozenset(topic for topic, _ in starts))
+        self.eager.append(is_eager)
         return made
 
 
 class MemoryReader:
     """Reads partitions of topics in memory."""
 
-    def __init__(self, topics: MemoryTopics, starts: Mapping[Place, int]) -> None:
+    def __init__(
+        self, topics: MemoryTopics, starts: Mapping[Place, int], *, is_eager: bool
+    ) -> None:
         self._topics = topics
+        self.is_eager = is_eager
         self.positions: Positions = dict(starts)
         self.failure: StreamsError | None = None
 

@@ -76,7 +76,7 @@ class TableReplica:
         self._keeps_headers = bool(source.schema.headers)
         self._folder = folder
         self._store: BytesStore = open_rocks(folder, source.name, is_logged=False)
-        self._reader = topics.reader(dict.fromkeys(ends, 0))
+        self._topics = topics
         self._positions: Positions = dict.fromkeys(ends, 0)
         self._ends: Positions = dict(ends)
         #: The time of the newest record, by partition.
@@ -85,6 +85,8 @@ class TableReplica:
         self._closing = threading.Event()
         #: Set once the rows that were there at the start are all here.
         self.is_complete = has_reached(self._positions, ends)
+        self._is_loading = not self.is_complete
+        self._reader = topics.reader(self._positions, is_eager=self._is_loading)
         self._start = dict(ends)
         self._thread = threading.Thread(
             target=self._run, name=f"penstock-replica-{source.name}", daemon=True
@@ -105,6 +107,8 @@ class TableReplica:
         try:
             while not self._closing.is_set():
                 self._take(self._reader.read(_POLL_S))
+                if self._is_loading and self.is_complete:
+                    self._follow()
                 if time.monotonic() - self.asked_at > IDLE_S:
                     self._idle(self)
         except PenstockError as error:
@@ -113,6 +117,12 @@ class TableReplica:
                 self._fail(error)
         finally:
             self._reader.close()
+
+    def _follow(self) -> None:
+        """Go on with a reader that asks the broker less often while nothing is written."""
+        self._is_loading = False
+        eager, self._reader = self._reader, self._topics.reader(self._reader.positions)
+        eager.close()
 
     def _fail(self, error: PenstockError) -> None:
         with self._changed:

@@ -232,7 +232,7 @@ class PullService:
         left = {place: end for place, end in ends.items() if end > begins[place]}
         if not left:
             return
-        reader = self._topics.reader({place: begins[place] for place in left})
+        reader = self._topics.reader({place: begins[place] for place in left}, is_eager=True)
         try:
             while not has_reached(reader.positions, left):
                 for record in reader.read(_POLL_S):

@@ -64,7 +64,7 @@ class CatchUp:
 
     def _read(self) -> None:
         subscription = self._subscription
-        reader = self._topics.reader(subscription.starts)
+        reader = self._topics.reader(subscription.starts, is_eager=True)
         try:
             while self._left and not self._is_over():
                 records = self._round(reader)

@@ -419,6 +419,8 @@ class SparkQueries:
             "group.id": "penstock-pull",
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
+            # At the end of the log the broker holds its answer back for this long.
+            "fetch.wait.max.ms": 10,
         }
         consumer = new_consumer(settings)
         consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in ends])

@@ -67,6 +67,27 @@ def test_updates_and_deletions_are_followed(users: QueryWorld) -> None:
     assert rows(users, "SELECT age FROM users WHERE id = 'bob';") == []
 
 
+def test_a_replica_is_eager_only_until_it_is_complete(users: QueryWorld) -> None:
+    """Whoever asks first waits for its end; later it must not ask the broker all the time."""
+    assert rows(users, "SELECT age FROM users WHERE id = 'ann';") == [(20,)]
+    add_user(users, "ann", 99)
+    replica = users.services.replicas.all()[0]
+    assert replica.wait(users.topics.ends(users.topics.places(["users"])), 20)
+    assert users.topics.eager == [True, False]
+    assert [reader.is_eager for reader in users.topics.readers] == [False]
+
+
+def test_a_scan_of_a_stream_waits_for_its_end_eagerly(world: QueryWorld) -> None:
+    """Markers of transactions stand behind the last row, so only the broker knows the end."""
+    world.execute(
+        "CREATE STREAM orders (id VARCHAR KEY, amount INT)"
+        " WITH (KAFKA_TOPIC='orders', PARTITIONS=1, VALUE_FORMAT='JSON');"
+    )
+    world.topics.add("orders", b"a", b'{"AMOUNT": 1}')
+    assert rows(world, "SELECT amount FROM orders;") == [(1,)]
+    assert world.topics.eager == [True]
+
+
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [

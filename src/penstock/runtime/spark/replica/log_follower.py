@@ -15,6 +15,9 @@ from penstock.runtime.spark.exchange.batch_log import LogState
 log = logging.getLogger(__name__)
 
 _POLL_S = 0.2
+#: The application waits for the first look, so nothing is gathered meanwhile.
+_FIRST_POLL_S = 0.02
+_ANSWER_S = 1.0
 _CLOSE_S = 5.0
 
 
@@ -39,6 +42,8 @@ class LogFollower:
         self.is_current = threading.Event()
         self._topic = topic
         self._changed = changed
+        #: The end of the log at the start; None if it is not known.
+        self._end: int | None = None
         self._closing = threading.Event()
         self._consumer = new_consumer(
             {
@@ -58,7 +63,9 @@ class LogFollower:
 
     def _run(self) -> None:
         try:
-            self._consumer.assign([TopicPartition(self._topic, 0, 0)])
+            part = TopicPartition(self._topic, 0, 0)
+            self._consumer.assign([part])
+            self._end = self._end_of(part)
             while not self._closing.is_set():
                 self._take()
         except (KafkaException, RuntimeError):
@@ -66,14 +73,30 @@ class LogFollower:
         finally:
             self._consumer.close()
 
+    def _end_of(self, part: TopicPartition) -> int | None:
+        """Ask where the log ends.
+
+        The broker tells it by itself, but only with an empty answer, which it holds back for
+        ``wait_ms``. A start would wait for that.
+        """
+        try:
+            _, end = self._consumer.get_watermark_offsets(part, timeout=_ANSWER_S)
+        except KafkaException as error:
+            log.debug("the end of %s is not known: %s", self._topic, error)
+            return None
+        return int(end)
+
     def _take(self) -> None:
-        messages = self._consumer.consume(1000, _POLL_S)
+        poll_s = _POLL_S if self.is_current.is_set() else _FIRST_POLL_S
+        messages = self._consumer.consume(1000, poll_s)
         records = 0
         for message in messages:
             error = message.error()
             if error is None:
                 self._apply(bytes(message.key() or b"").decode(), message.value())
                 records += 1
+                if self._end is not None and (message.offset() or 0) + 1 >= self._end:
+                    self.is_current.set()
             elif error.code() == KafkaError._PARTITION_EOF:
                 self.is_current.set()
         if records or messages:
