@@ -1,4 +1,4 @@
-"""Cases that ksqlDB refuses and Penstock accepts on purpose, each with the reason.
+"""Cases in which Penstock differs from ksqlDB on purpose, each with the reason.
 
 An exception excuses nothing else: a case of this list that fails in another way disagrees.
 """
@@ -27,6 +27,59 @@ EXCEPTED: Mapping[tuple[str, str], str] = {
 }
 
 
+_ROWS_ON_TABLES = "accepted here: a table whose topic others write can be asked, too"
+_PLACES = "accepted here: ROWPARTITION and ROWOFFSET of a pull query tell where a row stands"
+_ONE_RANGE = (
+    "accepted here without a scan: the conditions together are one range of keys, or one list"
+)
+_ONCE = "accepted here: a pull query over streams may have joins and ORDER BY"
+_AGGREGATES = "pull-queries-against-materialized-aggregates.json"
+_TABLES = "pull-queries-against-ctas-materialized.json"
+_STREAMS = "pull-queries-against-streams.json"
+#: Cases that run through a server.
+EXCEPTED_OVER_REST: Mapping[tuple[str, str], str] = {
+    (
+        "insert-values.json",
+        "should fail on mismatch between key and key field values when stream has key",
+    ): "accepted here, and by ksqlDB's server: no setting ties the column ID to the key any more",
+    (_TABLES, "pull query on `CREATE TABLE` table should fail "): _ROWS_ON_TABLES,
+    (_TABLES, "should not allow pull query with disallowed pseudocolumn in WHERE clause"): _PLACES,
+    (
+        _STREAMS,
+        "should not allow pull query with disallowed pseudocolumn in SELECT clause",
+    ): _PLACES,
+    (_AGGREGATES, "fail on unsupported query feature: where key range string"): _ONE_RANGE,
+    (_AGGREGATES, "fail on unsupported query feature: where key multiple times"): _ONE_RANGE,
+    (
+        "pull-queries-with-range-scan.json",
+        "range scan query must fail for multiple range expressions and table scan disabled",
+    ): _ONE_RANGE,
+    (_STREAMS, "error on ORDER BY"): _ONCE,
+    (_STREAMS, "error on JOIN"): _ONCE,
+}
+#: Cases whose answer differs, with the beginning of what a verdict says of them.
+DIFFERING: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("pull-queries-with-limit-clause.json", "windowed - single column from multi-column key"): (
+        "3.query: missing ['{columns: [50, 1, 12000, 13000, 1]}'",
+        "LIMIT without ORDER BY: any rows of the table are right, here those with the first keys",
+    ),
+    ("push-queries.json", "windowed join - with rowtime"): (
+        "3.query: missing ['{columns: [0, 1, 0, 2000, 0, 2000, 1, 1, 0, 2000, 4]}']",
+        "Kafka's C client writes no time 0: it becomes 1 ms",
+    ),
+    ("scalable-push-queries.json", "non-windowed stream with nulls"): (
+        "2.query: missing ['{columns: [11, 111]}'], unexpected ['{columns: [null, 110]}']",
+        "a row of a stream needs no key in any push query; the case calls ksqlDB inconsistent here",
+    ),
+}
+
+
 def reason_for(file: str, name: str, problems: list[str]) -> str | None:
     """Return why a case may disagree; None if it agrees or must not."""
-    return EXCEPTED.get((file, name)) if problems == [ACCEPTED] else None
+    case = (file, name)
+    if problems == [ACCEPTED]:
+        return EXCEPTED.get(case) or EXCEPTED_OVER_REST.get(case)
+    beginning, reason = DIFFERING.get(case, ("", ""))
+    if reason and len(problems) == 1 and problems[0].startswith(beginning):
+        return reason
+    return None

@@ -11,11 +11,10 @@ import re
 import tempfile
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import partial
 from itertools import count
 from typing import Any
@@ -34,6 +33,7 @@ from penstock.server.composition import new_server
 from penstock.server.sql_server import SqlServer
 from penstock.testing.sql.records import load
 from penstock.testing.sql.script import ScriptTopics
+from tests.sqlcases.answer_rows import mismatches, row_mismatches
 from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions
 from tests.sqlcases.protobuf_answers import readable_rows
@@ -45,11 +45,26 @@ _TOPIC = re.compile(r"(\bKAFKA_TOPIC\s*=\s*')([^']*)'", re.IGNORECASE)
 _PREFIX = "ksql.output.topic.name.prefix"
 _JSON = {"accept": "application/vnd.ksql.v1+json"}
 _PROTOBUF = {"accept": "application/vnd.ksql.v1+protobuf"}
-_IDLE_S = 90.0
-_ANSWER_S = 60.0
+_IDLE_S = 300.0
+_ANSWER_S = 180.0
 #: An error of a statement is an error, too: in ksqlDB its class is a subclass of the other.
 _STATEMENT_ERROR = "KsqlStatementErrorMessage"
+#: Statements whose result depends on how many partitions there are.
+_PLACES = re.compile(r"\bROW(PARTITION|OFFSET)\b", re.IGNORECASE)
+#: How many partitions a topic has in ksqlDB's own check if nothing is said.
+_KSQLDB_PARTITIONS = 4
 _numbers = count(1)
+#: How many seconds all cases together have spent in each part of their runs.
+_SPENT: defaultdict[str, float] = defaultdict(float)
+
+
+@contextmanager
+def _spent(what: str) -> Iterator[None]:
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        _SPENT[what] += time.monotonic() - began
 
 
 class RefusedError(Exception):
@@ -122,6 +137,9 @@ def check_over_rest(cases: Iterable[Case]) -> Iterator[Verdict]:
     with EmbeddedBroker() as broker, rest_server(broker.bootstrap_servers) as rest:
         for case in cases:
             yield guarded(case, partial(problems_over_rest, case, rest))
+        most = sorted(_SPENT.items(), key=lambda part: -part[1])
+        parts = ", ".join(f"{name} {spent:.0f}" for name, spent in most)
+        print(f"seconds: {parts}", flush=True)
 
 
 def problems_over_rest(case: Case, rest: RestServer) -> list[str]:
@@ -149,10 +167,12 @@ class _Run:
         engine.registry = MemoryRegistry()
         register_schemas(self._prefixed_case(), engine.registry)
         try:
-            self._make_topics()
+            with _spent("making topics"):
+                self._make_topics()
             return self._outcome()
         finally:
-            self._clean_up()
+            with _spent("cleaning up"):
+                self._clean_up()
 
     def _outcome(self) -> list[str]:
         try:
@@ -166,7 +186,8 @@ class _Run:
         return [*self._response_problems(answers), *self._output_problems()]
 
     def _answers(self) -> list[dict[str, Any]]:
-        entities = self._rest.ksql("\n".join(self._admin), self._properties)
+        with _spent("statements"):
+            entities = self._rest.ksql("\n".join(self._admin), self._properties)
         self._script = ScriptTopics(self._rest.server.node.engine)
         self._script.learn_sources()
         answers = [{"admin": entity} for entity in entities]
@@ -175,13 +196,16 @@ class _Run:
             return [*answers, {"query": self._rows_while_feeding(self._queries[0])}]
         self._feed()
         self._wait_idle()
+        with _spent("answers"):
+            return [*answers, *self._answers_to_queries()]
+
+    def _answers_to_queries(self) -> Iterator[dict[str, Any]]:
         for sql in self._queries:
-            answers.append({"query": self._rest.query(sql, self._properties, _JSON)})
+            yield {"query": self._rest.query(sql, self._properties, _JSON)}
         if self._case.data.get("testPullWithProtoFormat"):
             for sql in self._queries:
                 rows = self._rest.query_stream(sql, self._properties, _PROTOBUF)
-                answers.append({"queryProto": rows})
-        return answers
+                yield {"queryProto": rows}
 
     def _rows_while_feeding(self, sql: str) -> list[Any]:
         """Read a push query that begins at the end: rows are fed when its header has come."""
@@ -216,6 +240,10 @@ class _Run:
 
     def _wait_idle(self) -> None:
         """Wait until all queries run and have read everything, twice in a row."""
+        with _spent("waiting for queries"):
+            self._wait_until_idle()
+
+    def _wait_until_idle(self) -> None:
         node = self._rest.server.node
         deadline = time.monotonic() + _IDLE_S
         idle = 0
@@ -263,6 +291,7 @@ class _Run:
 
     def _response_problems(self, answers: list[dict[str, Any]]) -> list[str]:
         expected = self._case.data.get("responses") or []
+        in_order = bool((self._case.data.get("outputConditions") or {}).get("verifyOrder"))
         if len(answers) < len(expected):
             return [f"{len(answers)} answers, and not {len(expected)}: {answers}"]
         found = []
@@ -271,13 +300,15 @@ class _Run:
             if kind not in answer:
                 found.append(f"answer {number} is no {kind}: {answer}")
             elif kind == "admin":
-                found += _mismatches(answer[kind], wanted[kind], f"{number}.admin")
+                found += mismatches(answer[kind], wanted[kind], f"{number}.admin")
             elif kind == "queryProto":
                 schema = wanted[kind][0]["header"]["protoSchema"]
                 rows = [readable_rows(parts[kind], schema) for parts in (answer, wanted)]
-                found += _row_mismatches(rows[0], rows[1], f"{number}.queryProto")
+                place = f"{number}.queryProto"
+                found += row_mismatches(rows[0], rows[1], place, in_order=in_order)
             else:
-                found += _row_mismatches(answer[kind], wanted[kind], f"{number}.{kind}")
+                place = f"{number}.{kind}"
+                found += row_mismatches(answer[kind], wanted[kind], place, in_order=in_order)
         return found
 
     # Around a case
@@ -295,8 +326,11 @@ class _Run:
                 wanted.setdefault(name, None if given is None else given[1])
         for data in self._case.inputs:
             wanted.setdefault(self._prefix + data["topic"], None)
+        # One partition is quicker, and the same wherever the number does not show.
+        shows_places = any(_PLACES.search(text) for text in self._statements)
+        otherwise = _KSQLDB_PARTITIONS if shows_places else 1
         for name, partitions in wanted.items():
-            self._rest.admin.create_topic(name, partitions=int(partitions or 1))
+            self._rest.admin.create_topic(name, partitions=int(partitions or otherwise))
 
     def _clean_up(self) -> None:
         engine = self._rest.server.node.engine
@@ -320,63 +354,3 @@ class _Run:
 
 def _is_idle(application: Any) -> bool:
     return bool(application.state.is_running_or_rebalancing and application._is_idle())
-
-
-def _row_mismatches(found: list[Any], wanted: list[Any], place: str) -> list[str]:
-    """Compare the answer to a query; rows may come in any order, as in ksqlDB's own check."""
-    if len(found) != len(wanted):
-        return [f"{place}: {len(found)} parts, and not {len(wanted)}: {_shown(found)}"]
-    problems = []
-    rows, expected = Counter[str](), Counter[str]()
-    for part, other in zip(found, wanted, strict=True):
-        if not isinstance(part, dict):
-            problems.append(f"{place}: {part!r} is no object")
-        elif "row" in other:
-            rows[_canonical(part.get("row", part))] += 1
-            expected[_canonical(other["row"])] += 1
-        else:
-            problems += _mismatches(part, other, place)
-    missing, extra = expected - rows, rows - expected
-    if missing or extra:
-        problems.append(f"{place}: missing {sorted(missing)}, unexpected {sorted(extra)}")
-    return problems
-
-
-def _mismatches(found: Any, wanted: Any, place: str) -> list[str]:
-    """Compare what is expected; what is not mentioned may be anything."""
-    problems = []
-    for name, value in wanted.items():
-        name, _, operator = name.partition("|")
-        if not isinstance(found, dict) or name not in found:
-            problems.append(f"{place}: no {name} in {_shown(found)}")
-        elif isinstance(value, dict):
-            problems += _mismatches(found[name], value, f"{place}.{name}")
-        elif operator == "starts_with":
-            if not str(found[name]).startswith(value):
-                problems.append(f"{place}.{name}: {found[name]!r} does not begin with {value!r}")
-        elif _canonical(found[name]) != _canonical(value):
-            problems.append(f"{place}.{name}: {found[name]!r}, and not {value!r}")
-    return problems
-
-
-def _canonical(value: Any) -> str:
-    """Write values so that equal ones are equal texts: numbers by value, objects by name."""
-    match value:
-        case bool() | None | str():
-            return json.dumps(value)
-        case int() | Decimal() | float():
-            number = Decimal(str(value)).normalize()
-            return format(number, "f")
-        case list():
-            return f"[{', '.join(map(_canonical, value))}]"
-        case dict():
-            # A row that is no tombstone may say so, or say nothing.
-            kept = {n: item for n, item in value.items() if n != "tombstone" or item}
-            pairs = sorted((name, _canonical(item)) for name, item in kept.items())
-            return f"{{{', '.join(f'{name}: {item}' for name, item in pairs)}}}"
-        case _:
-            return repr(value)
-
-
-def _shown(value: Any) -> str:
-    return f"{value!r:.500}"
