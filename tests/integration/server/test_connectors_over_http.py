@@ -48,7 +48,7 @@ def test_a_file_is_a_stream_that_outlives_the_server(
     process = start_process()
     rest = process.start()
     rest.ksql(
-        f"CREATE STREAM lines (line VARCHAR) WITH (KAFKA_TOPIC='{topic}', VALUE_FORMAT='KAFKA',"
+        f"CREATE STREAM lines (line VARCHAR) WITH (KAFKA_TOPIC='{topic}', VALUE_FORMAT='DELIMITED',"
         f" PARTITIONS=1); CREATE TABLE lengths WITH (KAFKA_TOPIC='{service}lengths') AS"
         " SELECT LEN(line) AS size, COUNT(*) AS n FROM lines GROUP BY LEN(line);"
     )
