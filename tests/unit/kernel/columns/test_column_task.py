@@ -13,9 +13,9 @@ import pytest
 
 import penstock as ps
 from penstock.errors import StreamsError
-from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.column_executor import ColumnExecutor
-from penstock.kernel.columns.column_task import ColumnTask
+from penstock.kernel.columns.column_task import ColumnTask, _together
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.planner import ColumnPlan
 from penstock.kernel.operators.topics import source_columns
@@ -186,6 +186,74 @@ def test_changes_that_a_cache_has_not_passed_on_keep_a_batch_from_columns(
     assert dict(tried.reasons) == {"its cache holds changes that were not passed on yet": 1}
     run.task.run_batch([(topic, given)])
     assert tried.batches == 1
+
+
+def test_skipped_and_older_records_do_not_move_the_clocks() -> None:
+    """Neither that of the task nor that of the partition goes back, or on with a skipped record."""
+    run, good = run_of_counts("strict", is_faulty=False), b'{"n":2}'
+    for times, values in (([5, 9], [good, b"no json"]), ([3, 4], [good, good])):
+        given = RawColumns("in", 0, range(2), times, [b"k"] * 2, values)
+        assert run.task.run_batch([("in", given)]) == {"in": 2}
+        clocks = run.task.clocks()
+        assert (clocks["stream_time"], clocks["partitions"]) == (5, {"in": 5})
+    assert run.task.columns is not None
+    assert run.task.columns.batches == 2
+
+
+class Queues:
+    """What ``_together`` asks of a source: who reads it, and what that needs to know."""
+
+    def __init__(self, *, hides_order: bool, is_internal: bool, tells_origins: bool) -> None:
+        child = ColumnExecutor[Any](cast("Any", None), cast("Any", None))
+        child.hides_order = hides_order
+        self.children = [child]
+        self.is_internal = is_internal
+        self.tells_origins = tells_origins
+
+
+def part(topic: str, offset: int, *times: int, headers: Any = None) -> RawColumns:
+    keys = [f"{topic}{time}".encode() for time in times]
+    offsets = range(offset, offset + len(times))
+    return RawColumns(topic, 0, offsets, [*times], keys, keys, headers)
+
+
+@pytest.mark.parametrize(
+    ("hides_order", "is_internal", "has_headers", "is_merged"),
+    [
+        (True, True, False, False),
+        (False, True, False, True),
+        (True, False, False, True),
+        (True, True, True, True),
+    ],
+)
+def test_queues_of_one_source_are_merged_by_time_where_somebody_could_tell(
+    *, hides_order: bool, is_internal: bool, has_headers: bool, is_merged: bool
+) -> None:
+    """Equal times come in the order of the queues."""
+    source = Queues(hides_order=hides_order, is_internal=is_internal, tells_origins=False)
+    header = [(("h", b"1"),)] * 2 if has_headers else None
+    whole = _together(cast("Any", source), [part("t", 0, 1, 5), part("t", 7, 1, 3, headers=header)])
+    merged = ([1, 1, 3, 5], [b"t1", b"t1", b"t3", b"t5"])
+    found = [int(time) for time in whole.timestamps], [*whole.keys]
+    assert found == (merged if is_merged else ([1, 5, 1, 3], [b"t1", b"t5", b"t1", b"t3"]))
+    assert [*whole.values] == [*whole.keys]
+    assert len(whole) == 4
+    if has_headers:
+        assert [len(each) for each in whole.headers or ()] == [0, 1, 1, 0]
+    else:
+        assert whole.headers is None
+
+
+def test_places_of_records_are_kept_only_if_all_are_of_one_topic() -> None:
+    source: Any = Queues(hides_order=False, is_internal=True, tells_origins=True)
+    whole = _together(source, [part("t", 0, 1, 5), part("t", 7, 2)])
+    assert [*whole.offsets] == [0, 7, 1]
+    with pytest.raises(NotProvenError, match="several topics"):
+        _together(source, [part("t", 0, 1), part("other", 0, 2)])
+    source.tells_origins = False
+    assert len(_together(source, [part("t", 0, 1), part("other", 0, 2)])) == 2
+    only = part("t", 0, 1)
+    assert _together(source, [only]) is only
 
 
 @pytest.mark.parametrize("engine", ["records", "columns"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 import penstock as ps
 from penstock.kernel.columns import column_task
+from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.effects import Effects
+from penstock.kernel.processing_log import LOGGED_DROPS
 from penstock.kernel.raw_columns import RawColumns
 from penstock.testing import TopologyTestDriver
 
@@ -77,3 +80,19 @@ def test_the_newest_time_is_that_of_records_that_were_not_skipped(times: Any) ->
     assert [*found, effects.newest(records)] == [9, 7, 5, -1]
     other = RawColumns("t", 1, range(3), times, [b"k"] * 3, [b"v"] * 3)
     assert effects.newest(other) == 9
+
+
+@pytest.mark.parametrize("reason", sorted(LOGGED_DROPS))
+def test_a_drop_that_the_log_has_to_name_is_left_to_records(reason: str) -> None:
+    """Over columns a drop is only counted."""
+    dropped = Counter[tuple[str, str]]()
+    plain, naming = Effects(), Effects(names_drops=True)
+    plain.drop("node", reason, 2)
+    plain.drop("node", reason, 0)
+    naming.drop("node", reason, 0)
+    naming.drop("node", "another", 1)
+    with pytest.raises(NotProvenError, match="the log has to name it"):
+        naming.drop("node", reason, 1)
+    plain.apply(dropped)
+    naming.apply(dropped)
+    assert dropped == {("node", reason): 2, ("node", "another"): 1}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+import penstock as ps
+from penstock.expr.aggregates import SingleAggregate
+from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.fold_changes import last_changes, result_times, running_changes
-from penstock.kernel.columns.folds import CountFold
+from penstock.kernel.columns.folds import CountFold, ExpressionFold
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import grouped
 from penstock.kernel.columns.store_rows import NEVER
@@ -49,3 +53,13 @@ def test_last_change_is_what_the_store_returns() -> None:
     found = last_changes(records(), groups, keys, [3, 1], values, serde, np.array([9, 1]))
     assert repr([*found.values.values()]) == "[3.0, 1.0]"
     assert found.headers == [(("n", b"\x03"),), (("n", b"\x01"),)]
+
+
+def test_a_change_to_none_is_left_to_records() -> None:
+    """It deletes the row, and the next record begins a new one."""
+    fold = ExpressionFold(SingleAggregate(ps.min_(ps.value)))
+    found = Gathered()
+    found.add([b"a", b"a"], [[None, 1]], np.array([1, 2]), None)
+    keys, groups = BatchColumn(["a", "a"]), grouped([b"a", b"a"])
+    with pytest.raises(NotProvenError, match="an aggregate is None"):
+        running_changes(fold, FOLD, found, keys, groups, [None], np.array([NEVER]), None)

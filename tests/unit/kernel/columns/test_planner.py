@@ -10,7 +10,9 @@ import pytest
 
 import penstock as ps
 from penstock.config import StreamsConfig
+from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.planner import ColumnPlan, plan_columns
+from penstock.kernel.operators.streams.flat_map_values_columns import FlatMapValuesColumns
 from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers
@@ -346,3 +348,25 @@ def test_a_repartition_topic_is_internal() -> None:
     internal = {s.node.topics: s.is_internal for s in planned(build).sources.values()}
     assert sorted(internal.values()) == [False, True]
     assert internal["in",] is False
+
+
+def test_a_table_that_is_joined_with_its_own_changes_takes_records_one_by_one() -> None:
+    """A change would find the rows of later changes."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        rows = table(builder)
+        rows.to_stream().join(rows, ps.left).to("out", value_serde="json")
+
+    assert "a later node uses store 'rows' again" in planned(build).why_not.values()
+
+
+def test_texts_of_a_batch_are_forgotten_at_its_end() -> None:
+    """Else a task would keep every word that it has ever seen."""
+    plan = planned(lambda b: numbers(b).flat_map_values(ps.col("s").split()))
+    (source,) = plan.sources.values()
+    (words,) = (each for each in source.below() if isinstance(each, FlatMapValuesColumns))
+    for forget in (lambda: words.finish(Effects()), words.reset):
+        assert len(words._vocabulary.column(["a"] * 64)) == 64
+        assert words._vocabulary._texts == ["a"]
+        forget()
+        assert words._vocabulary._texts == []
