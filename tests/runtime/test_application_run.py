@@ -40,7 +40,6 @@ def standing_by(log: SharedLog, name: str, folder: Path) -> ApplicationRun:
         "state.dir": str(folder / name),
     }
     run = ApplicationRun(builder.build().graph, StreamsConfig(settings), 1, b"secret")
-
     leads = threading.Event()
     run.member = cast(
         "Any", SimpleNamespace(leads=leads, has_joined=leads, raise_failure=lambda: None)
