@@ -14,7 +14,7 @@ from tests.cluster.yarn.cluster import Yarn
 from tests.cluster.yarn.hadoop import NoHadoopError, ensure_jars
 
 #: One of each, in this order; a node manager that is lost leaves its executor without an owner.
-SCRIPT = ("executor", "application_master", "worker", "manager", "driver")
+SCRIPT = ("application_master", "worker", "manager", "executor", "driver")
 
 
 @pytest.fixture
