@@ -27,7 +27,7 @@ SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 
 
-def eventually(is_true: Callable[[], Any], timeout_s: float = 90.0) -> Any:
+def eventually(is_true: Callable[[], Any], timeout_s: float = 180.0) -> Any:
     """Wait until something holds, and return it."""
     deadline = time.monotonic() + timeout_s
     while True:

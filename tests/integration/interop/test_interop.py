@@ -60,7 +60,7 @@ def written(
     sessions = ps.SessionWindows.of_inactivity_gap_with_no_grace(GAP_MS)
     grouped.windowed_by(sessions).count("sessions").to_stream().to(sinks[2])
     with streams_of(builder.build(), num_stream_threads=2) as streams:
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
     return Written(application_id, *sinks)
 
 
@@ -156,7 +156,7 @@ def test_each_continues_the_others_counts(
         builder = ps.StreamsBuilder()
         builder.stream(source).group_by_key().count("counts").to_stream().to(sink)
         with streams_of(builder.build()) as streams:
-            assert streams.run_until_idle("120s")
+            assert streams.run_until_idle("300s")
             assert dict(streams.store("counts").all()) == expected
 
     produce(source, *[("ann", "x")] * 3, *[("bob", "x")] * 2)
@@ -202,7 +202,7 @@ def test_each_closes_the_windows_that_the_other_holds_back(
         closed = counted.suppress(held).to_stream(lambda key, _: f"{key.key}@{key.window.start}")
         closed.to(sink)
         with streams_of(builder.build()) as streams:
-            assert streams.run_until_idle("120s")
+            assert streams.run_until_idle("300s")
 
     def at(window: int) -> int:
         return BASE_MS + window * WINDOW_MS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def streams_of(
 
     yield make
     for streams in made:
-        streams.close("60s")
+        streams.close("180s")
 
 
 @pytest.fixture
@@ -112,8 +113,18 @@ def produce(kafka_broker: str) -> Callable[..., None]:
 def committed(kafka_broker: str, kafka_admin: Admin) -> Callable[[str], list[tuple[Any, Any]]]:
     """Reads all committed records of a topic as raw ``(key, value)``."""
 
+    def await_markers(places: list[tuple[str, int]]) -> None:
+        """Give the broker a moment: it says that a commit is done before readers see it."""
+        deadline = time.monotonic() + 3
+        while kafka_admin.end_offsets(places) != kafka_admin.end_offsets(places, committed=True):
+            if time.monotonic() > deadline:
+                # A transaction is under way.
+                return
+            time.sleep(0.02)
+
     def read(topic: str) -> list[tuple[Any, Any]]:
         partitions = len(kafka_admin.topic(topic).partitions)
+        await_markers([(topic, number) for number in range(partitions)])
         consumer = Consumer(
             {
                 "bootstrap.servers": kafka_broker,

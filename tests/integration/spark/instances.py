@@ -80,7 +80,7 @@ class Instance:
         told = self.told()
         return told.get("state") == "RUNNING" and told.get("batches", 0) > 0
 
-    def wait_until_running(self, seconds: float = 90) -> float:
+    def wait_until_running(self, seconds: float = 240) -> float:
         return wait_for(lambda: self.is_running or self._ended(), seconds, f"RUNNING\n{self.tail}")
 
     def _ended(self) -> bool:

@@ -37,7 +37,7 @@ def test_large_records_pass_in_bounded_batches(
     stream = builder.stream(source).select_key(lambda _, value: value.split()[0])
     stream.repartition().map_values(lambda value: str(len(value))).to(sink)
     with streams_of(builder.build(), num_stream_threads=2) as streams:
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
         assert streams.metrics().batches > 1
     keys = Counter(bytes(key).decode() for key, _ in committed(sink))
     assert keys == Counter(str(number) for number in range(200))
@@ -76,7 +76,7 @@ def test_two_threads_serve_two_hundred_partitions(
     with streams_of(builder.build(), **config) as streams:
         for _ in range(3):
             produce(source, *[(key, "x") for key in keys])
-            assert streams.run_until_idle("120s")
+            assert streams.run_until_idle("300s")
     assert exact(committed(sink)) == dict.fromkeys(keys, 3)
 
 
@@ -89,7 +89,7 @@ def test_hot_key_is_counted_exactly(
     produce(source, *records)
     config = {"num_stream_threads": 2, "statestore_cache_max_bytes": 0}
     with streams_of(counts(source, sink), **config) as streams:
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
     assert exact(committed(sink)) == Counter(value for _, value in records)
 
 

@@ -50,7 +50,7 @@ def test_handler_buries_what_the_broker_refuses(
         "processing_guarantee": guarantee,
     }
     with streams_of(growing(source, sink), **config) as streams:
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
         assert sum(streams.metrics().dropped.values()) == 10
     wanted = {f"k{n}": str(n % 10) for n in range(100)}
     assert texts(committed(sink)) == {key: value for key, value in wanted.items() if value != "0"}
@@ -69,7 +69,7 @@ def test_refused_record_ends_the_application_at_once_by_default(
     produce(source, ("a", "1"), ("b", "0"))
     refused = pytest.raises(StreamsError, match="Kafka refused a record of 3000001 bytes")
     with streams_of(growing(source, sink)) as streams, refused:
-        streams.run_until_idle("120s")
+        streams.run_until_idle("300s")
     assert committed(sink) == []
 
 
@@ -84,7 +84,7 @@ def test_topic_that_takes_only_small_requests_gets_every_record(
     builder = ps.StreamsBuilder()
     builder.stream(source, key="string", value="string").to(sink)
     with streams_of(builder.build(), processing_guarantee=guarantee) as streams:
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
     found = Counter(bytes(key).decode() for key, _ in committed(sink))
     assert found.keys() == {f"k{n}" for n in range(2_000)}
     if guarantee != "at_least_once":

@@ -65,16 +65,16 @@ def test_a_running_application_answers_over_http(
         **{"application.server": f"127.0.0.1:{server.port}"},
     )
     streams.start()
-    assert streams.run_until_idle("120s")
+    assert streams.run_until_idle("300s")
 
     _check_stores(server, words)
     _check_bound(server, produce, streams, source)
     _check_feed(server, produce, source)
     _check_status(server)
-    assert streams.run_until_idle("60s")
+    assert streams.run_until_idle("300s")
     _check_metrics(server, streams, source)
 
-    assert streams.close("60s")
+    assert streams.close("180s")
     with pytest.raises(OSError, match="refused"):
         server.get("/health/live")
 
@@ -113,7 +113,7 @@ def _check_bound(server: Server, produce: Write, streams: ps.KafkaStreams, sourc
     assert (status, body["code"], headers["retry-after"]) == (503, "not-up-to-bound", "1")
     before = json.loads(server.get("/stores/counts/w00")[2]["penstock-position"])
     produce(source, ("k", "w00", 4_000))
-    assert streams.run_until_idle("60s")
+    assert streams.run_until_idle("300s")
     after = server.get("/stores/counts/w00")
     assert sum(json.loads(after[2]["penstock-position"])[source].values()) == 1 + sum(
         before[source].values()

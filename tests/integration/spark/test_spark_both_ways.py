@@ -37,7 +37,7 @@ def test_each_batch_arrives_as_a_typed_dataframe(
     builder = ps.StreamsBuilder()
     builder.stream(source, key=str, value=Payment).to_spark(write)
     with streams_of(builder.build()) as streams:
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
     rows = sorted(tuple(row) for batch in seen.values() for row in batch)
     assert rows == sorted((f"k{n}", f"u{n}", n / 2) for n in range(10))
 
@@ -55,7 +55,7 @@ def test_stores_and_topics_are_dataframes(
     builder = ps.StreamsBuilder()
     builder.stream(source).group_by_key().count("c").to_stream().to(sink)
     with streams_of(builder.build()) as streams:
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
         frame = streams.store_dataframe("c")
         assert sorted(tuple(row) for row in frame.collect()) == [("w0", 3), ("w1", 3), ("w2", 3)]
     ps.register_data_source(spark)

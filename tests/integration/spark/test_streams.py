@@ -54,10 +54,10 @@ def test_counts_survive_a_restart_and_the_loss_of_local_state(
                 expected[word] = expected.get(word, 0) + 1
         streams = streams_of(counts(source, sink), num_stream_threads=2)
         streams.start()
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
         assert dict(streams.store("counts").all()) == expected
         restored = streams.metrics().restored_records
-        assert streams.close("60s")
+        assert streams.close("180s")
         assert totals(committed(sink)) == expected
         if life == 1:
             # Its state was closed cleanly: only what came after the checkpoint is read again.
@@ -74,7 +74,7 @@ def test_group_offsets_are_visible_to_kafkas_tools(
     source, sink = new_topic("lines"), new_topic("counts")
     produce(source, *[(None, "a b")] * 7)
     with streams_of(counts(source, sink)) as streams:
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
     assert kafka_admin.group_offsets(application_id)[source, 0] == 7
 
 
@@ -85,7 +85,7 @@ def test_sparks_pages_name_what_runs_after_subtopologies(
     source, sink = new_topic("lines"), new_topic("counts")
     produce(source, (None, "a b"))
     with streams_of(counts(source, sink)) as streams:
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
     # Spark's own pages ask here; there is no public way.
     found = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
     described = [found.apply(number).description() for number in range(found.size())]
@@ -100,7 +100,7 @@ def test_states_are_reported_in_order(streams_of: Make, new_topic: Any) -> None:
     seen: list[str] = [streams.state.value]
     streams.set_state_listener(lambda new, old: seen.append(new.value))
     streams.start()
-    assert streams.close("60s")
+    assert streams.close("180s")
     assert seen == ["CREATED", "REBALANCING", "RUNNING", "PENDING_SHUTDOWN", "NOT_RUNNING"]
 
 
@@ -114,7 +114,7 @@ def test_threads_come_and_go_while_it_runs(
             if change is not None:
                 change()
             produce(source, *[(f"k{n}", "x y") for n in range(20)])
-            assert streams.run_until_idle("120s")
+            assert streams.run_until_idle("300s")
         assert len(streams.metadata_for_local_threads()) == 1
         assert streams.store("counts")["x"] == 60
     assert totals(committed(sink)) == {"x": 60, "y": 60}
@@ -133,7 +133,7 @@ def test_a_paused_application_processes_nothing(
         assert sum(streams.lag().values()) == 1
         assert streams.state is ps.State.RUNNING
         streams.resume()
-        assert streams.run_until_idle("60s")
+        assert streams.run_until_idle("300s")
 
 
 def test_global_tables_are_complete_before_the_first_record_is_joined(
@@ -153,7 +153,7 @@ def test_global_tables_are_complete_before_the_first_record_is_joined(
         table, lambda order, product: f"{order}={product}", key_selector=lambda _, order: order
     ).to(sink)
     with streams_of(builder.build(), num_stream_threads=2) as streams:
-        assert streams.run_until_idle("120s")
+        assert streams.run_until_idle("300s")
     assert sorted(value for _, value in committed(sink)) == sorted(
         f"p{n}=name{n}".encode() for n in range(100)
     )

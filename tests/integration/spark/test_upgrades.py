@@ -163,7 +163,7 @@ def test_program_with_a_filter_before_its_state_is_refused(
     produce(topics[0], ("a", "x"), ("a", "y"))
     for filters in ("", "behind"):
         with streams_of(counts(filters=filters)) as streams:
-            assert streams.run_until_idle("90s")
+            assert streams.run_until_idle("300s")
     with pytest.raises(TopologyError) as caught:
         streams_of(counts(filters="before")).start()
     assert caught.value.code == "plan-changed"
