@@ -122,6 +122,7 @@ def test_command_shows_what_functions_print_and_log(
         assert all(json.loads(line) for line in done.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_failing_function_is_told_in_a_few_lines(
     app: tuple[Path, str], produce: Callable[..., None]
 ) -> None:
