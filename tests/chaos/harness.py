@@ -144,6 +144,14 @@ class Chaos:
         time.sleep(self.random.random() * 2)
         self.broker.start()
 
+    def await_death(self, timeout_s: float) -> None:
+        """Waits until a fault has killed the application."""
+        assert self.app is not None
+        try:
+            self.app.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it lives after {timeout_s:.0f} s\n{self.log_tail()}") from None
+
     def lose_state(self) -> None:
         """Takes the local state away, Spark's checkpoint included, while nothing runs."""
         self.kills["state"] += 1
@@ -175,7 +183,7 @@ class Chaos:
             # One that was started a moment ago cannot be asked to close yet.
             if self._committed() >= self.produced and self._has_run():
                 return
-            time.sleep(1.0)
+            time.sleep(0.2)
         raise AssertionError(
             f"only {self._committed()} of {self.produced} payments were processed in"
             f" {timeout_s:.0f} s; log:\n{self.log_tail()}"

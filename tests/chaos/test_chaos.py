@@ -51,8 +51,17 @@ def kill_at(folder: Path, steps: tuple[str, ...], batch_records: int = 3_000) ->
 @pytest.mark.spark
 @pytest.mark.kafka
 def test_a_kill_inside_a_batch_changes_nothing(tmp_path: Path, needs_java: None) -> None:
-    """A worker and the driver die; then all local state is gone."""
-    kill_at(tmp_path, ("written", "ran"))
+    """A worker dies, then the driver, and with the driver all local state is gone."""
+    with Chaos(tmp_path, batch_records=3_000) as chaos:
+        chaos.produce(12_000)
+        wanted = faults(tmp_path, ("written", "ran"))
+        chaos.start_app(wanted)
+        chaos.await_death(300)
+        assert not list(tmp_path.glob("fault-*")), "a fault point was never reached"
+        chaos.lose_state()
+        chaos.wait_for_all(300)
+        assert chaos.stop_app() == 0, chaos.log_tail()
+        check(chaos, exactly_once=True)
 
 
 @pytest.mark.chaos
