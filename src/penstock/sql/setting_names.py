@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
 from penstock.config import (
@@ -15,7 +16,7 @@ from penstock.config import (
 from penstock.errors import ConfigError
 from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.span import Span
-from penstock.sql.ksql_settings import KSQL_NAMES, NUMBERS, is_ksql_setting
+from penstock.sql.ksql_settings import KSQL_NAMES, NUMBERS, SERVICE_ID, is_ksql_setting
 
 STREAMS_PREFIX = "ksql.streams."
 KSQL_PREFIX = "ksql."
@@ -26,6 +27,15 @@ PYTHON_FUNCTIONS = "ksql.functions.python.enabled"
 #: What only who starts the engine can say: what may be run, who is asked with which login, and
 #: where rows are written to.
 _FIXED = (PYTHON_FUNCTIONS, "ksql.connect.", "ksql.logging.processing.")
+#: What the engine decides for all queries.
+_IDENTITY = (APPLICATION_ID.name, BOOTSTRAP_SERVERS.name)
+#: What is read as a whole number where it is used; some of them may be negative.
+_INTEGERS = frozenset({
+    "ksql.assert.topic.default.timeout.ms", "ksql.assert.schema.default.timeout.ms",
+    "ksql.query.pull.max.allowed.offset.lag",
+})  # fmt: skip
+_LIMIT = re.compile(r"ksql\.functions\.\w+\.limit")
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
 #: Java's settings of consumers and producers that may stand without ``consumer.`` or ``producer.``.
 CLIENT_SETTINGS = frozenset({
     "acks", "allow.auto.create.topics", "auto.commit.interval.ms", "auto.include.jmx.reporter",
@@ -76,6 +86,21 @@ def layered(*layers: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def check_system(name: str, span: Span | None) -> None:
+    """Refuse ALTER SYSTEM for what a service is known by: its queries and topics hang on it.
+
+    Raises:
+        AnalysisError: ``fixed-setting``.
+    """
+    if name.removeprefix(STREAMS_PREFIX) in (*_IDENTITY, SERVICE_ID):
+        raise AnalysisError(
+            "fixed-setting",
+            f"{name} cannot change while a server runs",
+            fix="start the server with another value",
+            span=span,
+        )
+
+
 def reaches_running_queries(name: str) -> bool:
     """Tell whether a setting says how a query is run, and not what it means.
 
@@ -83,7 +108,7 @@ def reaches_running_queries(name: str) -> bool:
     is decided when the query is made.
     """
     streams_name = name.removeprefix(STREAMS_PREFIX)
-    if streams_name in (APPLICATION_ID.name, BOOTSTRAP_SERVERS.name):
+    if streams_name in _IDENTITY:
         return False
     return streams_name in SETTINGS or streams_name.startswith(PREFIXES)
 
@@ -104,6 +129,8 @@ def check_setting(name: str, value: str | None, span: Span | None) -> None:
     if is_ksql_setting(name):
         if name in NUMBERS and value:
             _check_number(name, value, span)
+        elif value and (name in _INTEGERS or _LIMIT.fullmatch(name)):
+            _check_integer(name, value, span)
         return
     close = _close(name, KSQL_NAMES, 0.8) or _close(
         streams_name, {*SETTINGS, *CLIENT_SETTINGS}, 0.6
@@ -130,6 +157,13 @@ def _check_number(name: str, value: str, span: Span | None) -> None:
             f"{name} is {value!r}, which is no whole number from 1 on",
             fix=f"SET '{name}'='30000'; UNSET takes it back",
             span=span,
+        )
+
+
+def _check_integer(name: str, value: str, span: Span | None) -> None:
+    if not _INTEGER.fullmatch(value):
+        raise AnalysisError(
+            "bad-setting", f"{name} is {value!r}, which is not a whole number", span=span
         )
 
 

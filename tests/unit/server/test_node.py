@@ -215,6 +215,37 @@ def test_guarantee_cannot_change_while_queries_run(node: ServerNode) -> None:
     node.execute(alter)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["bootstrap.servers", "application.id", "ksql.streams.application.id", "ksql.service.id"],
+)
+def test_identity_of_a_service_cannot_be_altered(node: ServerNode, name: str) -> None:
+    """Its topics and its state hang on it, so taking the statement would promise too much."""
+    with pytest.raises(BadStatementError) as refused:
+        node.execute(f"ALTER SYSTEM '{name}' = 'other';")
+    assert refused.value.code == "fixed-setting"
+
+
+@pytest.mark.parametrize(
+    ("sql", "properties", "code"),
+    [
+        ("ASSERT TOPIC s;", {"ksql.assert.topic.default.timeout.ms": "x"}, "bad-setting"),
+        ("SHOW STREAMS;", {"auto.offset.reset": ["earliest"]}, "bad-setting"),
+        ("SHOW STREAMS;", {"ksql.functions.collect_set.limit": "many"}, "bad-setting"),
+        (STREAM.replace("s (", "x (").replace("=2", "=99999999999"), {}, "bad-property"),
+        (STREAM.replace("s (", "x (").replace("=2", "=1, REPLICAS=70000"), {}, "bad-property"),
+    ],
+)
+def test_numbers_are_checked_before_they_are_used(
+    node: ServerNode, sql: str, properties: dict[str, Any], code: str
+) -> None:
+    """What nobody has checked would be an error of the server."""
+    with pytest.raises(ServerError) as refused:
+        node.execute(sql, properties)
+    assert refused.value.status == 400
+    assert refused.value.code == code
+
+
 def test_altered_system_is_listed(node: ServerNode) -> None:
     """SHOW PROPERTIES has the value that is in force."""
     node.execute("ALTER SYSTEM 'ksql.streams.num.stream.threads' = '3';")

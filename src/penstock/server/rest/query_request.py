@@ -62,7 +62,7 @@ def read_request(body: bytes) -> QueryRequest:
     """
     try:
         request = _decode(body)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise BadRequestError(
             "bad-body", f"the body is not the JSON of a query: {error}", fix="send an object"
         ) from None

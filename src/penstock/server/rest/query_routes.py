@@ -239,7 +239,7 @@ class _Close:
 def _query_id(body: bytes) -> str:
     try:
         return msgspec.json.decode(body, type=_CloseRequest).query_id
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise BadRequestError(
             "bad-body", f"the body is no request to close a query: {error}", fix='send "queryId"'
         ) from None

@@ -13,6 +13,8 @@ from penstock.sql.ast.queries import UNIT_MS
 from penstock.sql.ast.statements import Property
 from penstock.sql.catalog.catalog import TimestampColumn, TopicSettings, WindowKind, WindowSpec
 
+#: Kafka's protocol has 32 bits for the number of partitions, and 16 for that of replicas.
+_MOST_PARTITIONS, _MOST_REPLICAS = 2**31 - 1, 2**15 - 1
 _TOPIC = ("KAFKA_TOPIC", "PARTITIONS", "REPLICAS", "RETENTION_MS", "CLEANUP_POLICY")
 _FORMATS = (
     "FORMAT",
@@ -79,6 +81,12 @@ class WithProperties:
             raise self.bad(name, f"{name} must be {least} or more, not {number}")
         return number
 
+    def _count(self, name: str, most: int) -> int | None:
+        value = self.at_least(name, 1)
+        if value is not None and value > most:
+            raise self.bad(name, f"{name} is {value}, and Kafka has room for {most}")
+        return value
+
     def topic(self, *, is_compacted: bool) -> TopicSettings:
         """Gives what a topic is made with. A compacted one keeps the last record of each key."""
         if "CLEANUP_POLICY" in self.values:
@@ -95,7 +103,9 @@ class WithProperties:
                 fix="leave RETENTION_MS out",
             )
         return TopicSettings(
-            self.at_least("PARTITIONS", 1), self.at_least("REPLICAS", 1), retention_ms
+            self._count("PARTITIONS", _MOST_PARTITIONS),
+            self._count("REPLICAS", _MOST_REPLICAS),
+            retention_ms,
         )
 
     def flag(self, name: str) -> bool | None:

@@ -18,6 +18,7 @@ from penstock.sql.setting_names import (
     alias_of,
     check_changeable,
     check_setting,
+    check_system,
     layered,
     reaches_running_queries,
 )
@@ -70,6 +71,7 @@ def alter_system(catalog: Catalog, statement: admin.AlterSystem, sql: str) -> St
     name, value = statement.name, statement.value
     check_changeable(name, statement.span)
     check_setting(name, value, statement.span)
+    check_system(name, statement.span)
     _check_guarantee(catalog, statement)
     catalog.system = layered(catalog.system, {name: value})
     if reaches_running_queries(name):

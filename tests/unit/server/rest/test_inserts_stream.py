@@ -143,7 +143,12 @@ def test_row_that_cannot_be_sent_is_told(
 
 @pytest.mark.parametrize(
     ("first", "code"),
-    [(b"{}\n", 40000), (b"", 40000), (b'{"target": "nothing"}\n', 40001)],
+    [
+        (b"{}\n", 40000),
+        (b'{"a":' * 5_000, 40000),
+        (b"", 40000),
+        (b'{"target": "nothing"}\n', 40001),
+    ],
 )
 def test_a_wrong_target_is_an_error_of_http(orders: QueryWorld, first: bytes, code: int) -> None:
     """Nothing has been answered yet, so the status can say it."""

@@ -124,6 +124,8 @@ def test_an_answer_can_end_with_a_consistency_token(users: QueryWorld) -> None:
     [
         (b"{", 40000),
         (b"{}", 40000),
+        (b'{"a":' * 5_000, 40000),
+        (b'{"sql":"x","properties":' + b"[" * 5_000 + b"]" * 5_000 + b"}", 40000),
         (b'{"sql": 5}', 40000),
         (query("SELECT * FROM nothing;"), 40001),
         (query("SELECT"), 40001),
@@ -144,6 +146,8 @@ def test_an_answer_can_end_with_a_consistency_token(users: QueryWorld) -> None:
             "auto.offset.reset": "nonsense"}), 40000),
         (query("SELECT * FROM users EMIT CHANGES;", streamsProperties={
             "auto.offset.reset": ["earliest"]}), 40000),
+        (query("SELECT COLLECT_LIST(age) FROM users GROUP BY id EMIT CHANGES;", streamsProperties={
+            "ksql.functions.collect_list.limit": "x"}), 40000),
         (query(ANN, streamsProperties={"ksql.unheard.of": 1}), 40000),
         (query(ANN, streamsProperties={"": 1}), 40000),
         (query(ANN, streamsProperties=[]), 40000),
