@@ -1,4 +1,4 @@
-"""One instance ends the whole application: the others read so in the batch log."""
+"""The life of a run: a start that is tried again, and one instance that ends all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import penstock as ps
 from penstock.config import StreamsConfig
-from penstock.errors import StreamsError
+from penstock.errors import PenstockError, StreamsError
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.exchange.batch_log import BatchLog, LogState
@@ -52,6 +52,26 @@ def standing_by(log: SharedLog, name: str, folder: Path) -> ApplicationRun:
     log.register(name)
     run._log = cast("BatchLog", log)
     return run
+
+
+def test_a_start_without_a_broker_can_be_tried_again(tmp_path: Path) -> None:
+    """The second attempt waits for the broker, too, and not for the state that the first has."""
+    builder = ps.StreamsBuilder()
+    builder.stream("in").to("out")
+    settings = {
+        "application.id": "app",
+        "bootstrap.servers": "127.0.0.1:1",
+        "state.dir": str(tmp_path),
+        "default.api.timeout.ms": 200,
+    }
+    run = ApplicationRun(builder.build().graph, StreamsConfig(settings), 1, b"secret")
+    try:
+        for _ in range(2):
+            with pytest.raises(PenstockError) as told:
+                run.prepare()
+            assert told.value.code == "broker-unreachable"
+    finally:
+        run.stop(is_clean=False, patience_s=0)
 
 
 def test_ending_the_application_ends_instances_that_stand_by(tmp_path: Path) -> None:

@@ -18,12 +18,15 @@ class StateLock:
         self._handle: int | None = None
 
     def acquire(self, *, group_may_write: bool = False) -> None:
-        """Take the directory, and make it if it is missing.
+        """Take the directory, and make it if it is missing. Who has it already keeps it.
 
         Raises:
             StoreError: ``state-locked`` with the process that has it, or ``bad-state-dir`` if the
                 directory cannot be made or written.
         """
+        if self._handle is not None:
+            # A start that waits for Kafka is tried again.
+            return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
             if group_may_write:
