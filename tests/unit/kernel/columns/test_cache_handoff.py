@@ -32,7 +32,8 @@ def seen(context: RecordContext) -> tuple[Any, ...]:
 @pytest.mark.parametrize("fails", [False, True])
 def test_each_entry_is_kept_in_its_context_and_then_all_is_as_before(*, fails: bool) -> None:
     """Also if the cache has to flush and a node behind it fails."""
-    current, before, found = at(9), at(9), []
+    found: list[Any] = []
+    current, before = at(9), at(9)
 
     def keep(key: str, row: int) -> None:
         found.append((key, row, seen(current)))

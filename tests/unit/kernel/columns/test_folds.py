@@ -19,7 +19,7 @@ import penstock as ps
 from penstock.expr.aggregates import NamedAggregates, SingleAggregate, count_start, count_step
 from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.batch_column import BatchColumn
-from penstock.kernel.columns.folds import AggregatorFold, ColumnFold, ReduceFold, check_known
+from penstock.kernel.columns.folds import AggregatorFold, ReduceFold, check_known
 from penstock.kernel.columns.grouping import grouped
 from penstock.kernel.columns.known_folds import fold_of
 from penstock.kernel.columns.row_fold import RowFold
@@ -35,7 +35,7 @@ KEYS = [b"a", b"b", b"c"]
 class Pair:
     """A column fold, and the functions that records call."""
 
-    fold: ColumnFold
+    fold: Any
     initialize: Callable[[], Any]
     step: Callable[[Any, Any, Any], Any]
 
