@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 
 import pytest
 
@@ -14,7 +13,7 @@ from penstock.errors import (
     StreamsError,
     TaskMigratedException,
 )
-from penstock.runtime.spark.driver.instances.membership import GroupMember
+from penstock.runtime.spark.driver.failures import fenced
 from penstock.testing import TopologyTestDriver
 
 
@@ -45,9 +44,7 @@ def test_errors_have_the_names_of_the_documents() -> None:
 
 def test_work_that_another_instance_has_taken_is_a_task_migrated() -> None:
     """The error also keeps its type on the way from a worker to the driver."""
-    member = GroupMember.__new__(GroupMember)
-    member.leads, member._acts = threading.Event(), threading.Event()
-    with pytest.raises(TaskMigratedException, match="not-leading") as migrated:
-        member.check()
-    again = pickle.loads(pickle.dumps(migrated.value))
-    assert (type(again), again.code) == (TaskMigratedException, "not-leading")
+    migrated = fenced(7)
+    assert isinstance(migrated, TaskMigratedException)
+    again = pickle.loads(pickle.dumps(migrated))
+    assert (type(again), again.code) == (TaskMigratedException, "fenced")
