@@ -22,8 +22,8 @@ def test_shipped_orders_have_customer_and_origin() -> None:
     written: dict[str, list[Any]] = defaultdict(list)
     with engine.local() as queries:
         for each in records("data.json", "inputs"):
-            value = json.dumps(each["value"]).encode()
-            queries.pipe(each["topic"], None, value, each["timestamp"])
+            row = json.dumps(each["value"]).encode()
+            queries.pipe(each["topic"], None, row, each["timestamp"])
         for topic, key, value, timestamp, *_ in queries.produced:
             written[topic].append(((key or b"").decode(), json.loads(value or b""), timestamp))
     expected: dict[str, list[Any]] = defaultdict(list)
