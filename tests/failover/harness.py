@@ -243,7 +243,7 @@ class Instances:
 
     # Waiting
 
-    def wait_until_ready(self, timeout_s: float = 180.0) -> None:
+    def wait_until_ready(self, timeout_s: float = 600.0) -> None:
         """Wait until one instance leads, and all others have been standing by for a while."""
         deadline = time.monotonic() + timeout_s
         while not all(
@@ -254,7 +254,7 @@ class Instances:
             time.sleep(0.1)
         time.sleep(3.0)
 
-    def wait_for_output(self, since_s: float, timeout_s: float = 90.0) -> float:
+    def wait_for_output(self, since_s: float, timeout_s: float = 300.0) -> float:
         """Return how long after a moment the first output was committed."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
@@ -263,7 +263,7 @@ class Instances:
             time.sleep(0.01)
         raise AssertionError(f"no output for {timeout_s:.0f} s")
 
-    def wait_for_all(self, timeout_s: float = 120.0) -> None:
+    def wait_for_all(self, timeout_s: float = 300.0) -> None:
         """Wait until every record that was sent has been counted."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:

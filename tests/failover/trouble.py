@@ -7,6 +7,7 @@ counted exactly once, and one instance must lead.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.client
 import json
 import os
@@ -61,7 +62,7 @@ def _paused(instances: Running, seconds: float, *, whole_machine: bool) -> str:
     assert status == http.client.SERVICE_UNAVAILABLE or value >= counted, (
         f"the paused leader answered {value}, when {counted} had been committed"
     )
-    assert happens(lambda: "no longer leads" in instances.log_of(leader), 60), instances.log_of(
+    assert happens(lambda: "no longer leads" in instances.log_of(leader), 180), instances.log_of(
         leader
     )[-3000:]
     instances.wait_for_output(resumed + 5.0)
@@ -81,7 +82,7 @@ def two_machines(folder: Path) -> str:
         instances.start(0)
         instances.wait_for_output(0.0)
         instances.start(1, *there, str(port), str(folder / "bridge"))
-        assert happens(lambda: instances.is_standing_by(1), 180), instances.log_of(1)[-3000:]
+        assert happens(lambda: instances.is_standing_by(1), 600), instances.log_of(1)[-3000:]
         time.sleep(40.0)
         logs = instances.log_of(0) + instances.log_of(1)
         generations = logs.count("leading failover as generation")
@@ -132,7 +133,7 @@ def closed_taking_over(folder: Path) -> str:
         process, began = instances.processes[successor], time.monotonic()
         instances.kill(successor, signal.SIGTERM)
         gap = instances.wait_for_output(began + 0.5) + 0.5
-        assert happens(lambda: process.poll() is not None, 60), instances.log_of(successor)[-3000:]
+        assert happens(lambda: process.poll() is not None, 180), instances.log_of(successor)[-3000:]
         ended = time.monotonic() - began
         _finish(instances)
         assert process.returncode == 0, instances.log_of(successor)[-3000:]
@@ -146,7 +147,7 @@ def same_name(folder: Path) -> str:
         instances.wait_for_output(0.0)
         first = instances.processes[0]
         instances.start(1, **{"group.instance.id": "one"})
-        assert happens(lambda: first.poll() is not None, 120), instances.log_of(0)[-3000:]
+        assert happens(lambda: first.poll() is not None, 600), instances.log_of(0)[-3000:]
         assert first.returncode != 0
         assert "instance-id-in-use" in instances.log_of(0), instances.log_of(0)[-3000:]
         instances.kill(0)
@@ -162,7 +163,7 @@ def other_topology(folder: Path) -> str:
         leader = _leader(instances)
         instances.start(2, **{"app.version": "other"})
         process = instances.processes[2]
-        assert happens(lambda: process.poll() is not None, 120), instances.log_of(2)[-3000:]
+        assert happens(lambda: process.poll() is not None, 600), instances.log_of(2)[-3000:]
         assert process.returncode != 0
         instances.kill(2)
         instances.wait_for_output(time.monotonic() + 1.0)
@@ -173,7 +174,7 @@ def other_topology(folder: Path) -> str:
 
 
 def full_disk(folder: Path) -> str:
-    """The leader's disk is full: it ends and says why, and another instance leads."""
+    """The leader's disk is full for a while: it waits for room, and goes on."""
     small = folder / "small"
     small.mkdir()
     _mount(small, "8m")
@@ -181,18 +182,14 @@ def full_disk(folder: Path) -> str:
         with Instances(folder, rate=500, **{"num.standby.replicas": 0}) as instances:
             instances.start(0, **{"state.dir": str(small)})
             instances.wait_for_output(0.0)
-            instances.start(1)
-            assert happens(lambda: instances.is_standing_by(1), 180)
-            process = instances.processes[0]
-            _fill(small)
-            assert happens(lambda: process.poll() is not None, 180), instances.log_of(0)[-3000:]
-            log = instances.log_of(0)
-            assert "disk-full" in log or "No space left" in log, log[-3000:]
-            instances.kill(0)
-            instances.wait_for_output(time.monotonic() + 1.0)
-            assert _leader(instances) == 1
+            ballast = _fill(small)
+            assert happens(lambda: "disk" in instances.log_of(0), 300), instances.log_of(0)[-3000:]
+            ballast.unlink()
+            began = time.monotonic()
+            gap = instances.wait_for_output(began)
+            assert _leader(instances) == 0
             _finish(instances)
-            return "it ended with disk-full, the other one leads"
+            return f"next commit {gap:.1f} s after there was room again"
     finally:
         subprocess.run(["umount", "-l", str(small)], check=False)
 
@@ -285,14 +282,13 @@ def _mount(folder: Path, size: str) -> None:
     assert subprocess.run(command, check=False).returncode == 0, "a disk of its own needs root"
 
 
-def _fill(folder: Path) -> None:
-    with (folder / "ballast").open("wb") as file:
-        try:
-            while True:
-                file.write(b"x" * 4096)
-                file.flush()
-        except OSError:
-            return
+def _fill(folder: Path) -> Path:
+    """Fill a disk; return the file to delete."""
+    ballast = folder / "ballast"
+    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while file.write(b"x" * 4096):
+            pass
+    return ballast
 
 
 def main(arguments: list[str]) -> int:

@@ -265,12 +265,19 @@ def test_a_member_that_keeps_its_share_has_the_new_generation_at_once(
     assert seen == [b"generation 2"]
 
 
-def test_a_member_that_is_shut_out_says_so(group: Group, member: GroupMember) -> None:
+@pytest.mark.parametrize("is_reported", [True, False])
+def test_a_member_that_is_shut_out_says_so(
+    group: Group, member: GroupMember, is_reported: bool
+) -> None:
     """Another process has its group.instance.id: waiting for its turn would never end."""
     group.assign(LOG)
     assert member.leads.wait(10)
-    fenced = KafkaError(KafkaError.FENCED_INSTANCE_ID, "fenced by newer instance", fatal=True)
-    group.fail(fenced)
+    fenced = KafkaError(KafkaError.FENCED_INSTANCE_ID, "fenced by newer instance")
+    if is_reported:
+        # librdkafka reports it beside the messages.
+        group.settings["error_cb"](fenced)
+    else:
+        group.fail(fenced)
     assert happens(lambda: code_of(member) == "instance-id-in-use", within_s=10)
     assert not member.is_leading
     with pytest.raises(StreamsError, match="fenced by newer instance"):

@@ -40,6 +40,8 @@ _POLL_S = 0.05
 _QUIET_POLL_S = 0.5
 _COMMIT_S = 60.0
 _CLOSE_S = 5.0
+#: After these errors the client never joins the group again.
+_SHUT_OUT = (KafkaError._FATAL, KafkaError._FENCED, KafkaError.FENCED_INSTANCE_ID)
 
 
 def join_group(config: StreamsConfig, topic: str, changed: Callable[[], None]) -> GroupMember:
@@ -99,6 +101,8 @@ class GroupMember:
             "group.protocol": "classic",
             "enable.auto.commit": False,
             "auto.offset.reset": "latest",
+            # The client reports that it was shut out here, while it is polled.
+            "error_cb": self._heed,
         }
         self._consumer: Consumer = new_consumer({**settings, **fixed})
         #: The group without a member: the broker checks transactions of nobody's membership.
@@ -217,7 +221,10 @@ class GroupMember:
 
     def _heed(self, error: KafkaError | None) -> None:
         """Note an error after which the client never joins the group again."""
-        if error is None or not error.fatal() or self._failure is not None:
+        if error is None or self._failure is not None:
+            return
+        if not (error.fatal() or error.code() in _SHUT_OUT):
+            log.debug("the group member reported: %s", error)
             return
         self._failure = StreamsError(
             "instance-id-in-use",
