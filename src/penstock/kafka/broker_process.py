@@ -151,7 +151,8 @@ def _check_time(deadline: float, folder: BrokerFolder) -> None:
         "broker-slow",
         f"the broker did not answer within {_START_TIMEOUT_S:.0f} s;"
         f" the end of {str(folder.log)!r}:\n{folder.log_tail()}",
-        fix="look for a machine that is out of memory or processors, then start again",
+        fix="this machine may be out of memory or processor time: stop other programs, then start"
+        " again",
     )
 
 
