@@ -13,12 +13,14 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from penstock.errors import ConfigError
+from penstock.kafka.client_lines import Seldom
 from penstock.kafka.error_table import Verdict, verdict
 from penstock.kafka.refusals import reported_text
 
 C = TypeVar("C", bound="_ReportingConsumer | _ReportingProducer | _ReportingAdminClient")
 
 _log = logging.getLogger("penstock.kafka.client")
+_log.addFilter(Seldom())
 
 
 class ReportedErrors:
