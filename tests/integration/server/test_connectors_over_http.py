@@ -34,7 +34,7 @@ def listed(rest: Rest) -> dict[str, Any]:
 
 def rows(rest: Rest, sql: str) -> list[Any]:
     body = {"ksql": sql, "streamsProperties": {"auto.offset.reset": "earliest"}}
-    answer = rest.client.post("/query", json=body)
+    answer = rest.client.post("/query", json=body, timeout=600.0)
     assert answer.status_code == 200, answer.text
     return [part["row"]["columns"] for part in answer.json() if "row" in part]
 

@@ -42,7 +42,7 @@ def test_a_bad_record_is_a_row_that_can_be_asked(
 
     def rows(sql: str) -> list[Any]:
         body = {"sql": sql, "properties": {"auto.offset.reset": "earliest"}}
-        answer = rest.client.post("/query-stream", json=body)
+        answer = rest.client.post("/query-stream", json=body, timeout=600.0)
         assert answer.status_code == 200, answer.text
         found = [json.loads(line) for line in answer.text.splitlines()[1:]]
         return [each for each in found if isinstance(each, list)]
