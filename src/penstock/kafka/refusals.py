@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from penstock.kafka.error_table import reason
 from penstock.kafka.errors import KafkaRequestError
@@ -140,3 +140,13 @@ def _parts(error: KafkaError) -> tuple[str, str]:
     if found is None:
         return "the broker", str(error.str())
     return f"the broker at {found['broker']}", found["text"]
+
+
+def hidden_failure(error: BaseException) -> KafkaException | None:
+    """Return the failure behind an error of the interpreter; None if there is none.
+
+    If a client becomes unusable while it reports a delivery, confluent-kafka calls the callback
+    with its exception already set. Python then raises a ``SystemError``.
+    """
+    cause = error.__cause__ if isinstance(error, SystemError) else None
+    return cause if isinstance(cause, KafkaException) else None

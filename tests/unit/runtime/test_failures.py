@@ -158,3 +158,14 @@ def test_start_of_spark_that_fails_says_what_java_said() -> None:
 def test_jvm_that_is_killed_while_spark_starts_is_lost() -> None:
     """The program ends with a code, not with a traceback of Py4J."""
     assert explained_start(Py4JNetworkError("Error while sending")).code == "spark-lost"
+
+
+def test_a_failure_that_the_interpreter_hides_is_told_as_what_it_is() -> None:
+    """A fatal error while a delivery is reported comes as a ``SystemError``."""
+    hiding = SystemError("returned a result with an exception set")
+    hiding.__cause__ = KafkaException(KafkaError(KafkaError._FENCED))
+    found = as_streams_error(hiding)
+    assert isinstance(found, StreamsError)
+    assert found.code == as_streams_error(hiding.__cause__).code  # type: ignore[attr-defined]
+    other = SystemError("something else")
+    assert as_streams_error(other) is other

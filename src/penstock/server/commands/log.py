@@ -14,6 +14,7 @@ from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
 from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.refusals import hidden_failure
 
 _log = logging.getLogger("penstock.server")
 _TIMEOUT_S = 30.0
@@ -167,10 +168,13 @@ class KafkaCommandLog:
             )
             producer.flush(_TIMEOUT_S)
             self._commit(producer)
-        except KafkaException as failure:
+        except (KafkaException, SystemError) as failure:
             # A producer that failed once is given up. A new one ends its transaction, too.
             self._producer = None
-            raise _overtaken(failure) from None
+            reported = hidden_failure(failure) or failure
+            if not isinstance(reported, KafkaException):
+                raise
+            raise _overtaken(reported) from None
         error, message = delivered[0]
         if error is not None:
             self._producer = None

@@ -6,6 +6,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from penstock.errors import StreamsError
 from penstock.kafka.error_table import Verdict, reason, verdict
+from penstock.kafka.refusals import hidden_failure
 
 #: The error code for each verdict. ``driver.failures`` decides what to do for each code.
 CODES = {
@@ -27,6 +28,9 @@ _FIXES = {
 
 def as_streams_error(error: BaseException) -> BaseException:
     """Return Penstock's error for an error of a Kafka client; return any other unchanged."""
+    hidden = hidden_failure(error)
+    if hidden is not None:
+        error = hidden
     if not isinstance(error, KafkaException):
         return error
     cause = error.args[0] if error.args else None
