@@ -5,9 +5,12 @@ from hypothesis import strategies as st
 
 from penstock.testing.strategies import Event, batches, keys, streams
 from tests.properties.runs import FEW, SOME, Run, cut, for_each, read_by, run
-from tests.properties.topologies import ONE_TOPIC, TWO_TOPICS, Build
+from tests.properties.topologies import ONE_TOPIC, TWO_TOPICS, Build, deduplicated
 
 TOPOLOGIES = ONE_TOPIC + TWO_TOPICS
+#: A restart here counts offsets from 0 again, which Kafka never does. Deduplication tells a record
+#: that is read again from a duplicate by its offset.
+WITHOUT_OFFSETS = [build for build in TOPOLOGIES if build is not deduplicated]
 EVENTS = streams(topics=("in", "table"), key=keys(3, nulls=True))
 
 
@@ -27,7 +30,7 @@ def test_changelogs_restore_what_was_committed(
     application.close()
 
 
-@for_each(TOPOLOGIES)
+@for_each(WITHOUT_OFFSETS)
 @SOME
 @given(events=EVENTS, sizes=batches(), restart_every=st.integers(1, 3))
 def test_restarts_never_change_what_a_key_sees(

@@ -42,6 +42,11 @@ class Silent:
 
     def record(self, store: str, operation: str, elapsed_ns: int) -> None: ...
 
+    def opened(self, store: str) -> int:
+        return 0
+
+    def closed(self, store: str, number: int) -> None: ...
+
 
 # Layers that are transparent keep the contract of what is below them.
 LAYERED: dict[str, EngineFactory] = {

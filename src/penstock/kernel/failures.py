@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import (
-    DeserializationError,
-    PenstockError,
-    SerializationError,
-    StreamsError,
-    UnavailableError,
-)
+from penstock.errors import PenstockError, StreamsError, UnavailableError
 from penstock.model.change import Change
 from penstock.model.record import ConsumerRecord, Headers, Record, RecordContext
 from penstock.model.site import raising_site
@@ -135,7 +129,7 @@ class Failures:
         except FailedProcessingError as failed:
             raise failed.error from error
         if response.result is not CONTINUE:
-            raise DeserializationError(
+            raise StreamsError(
                 "deserialization",
                 f"source {node.name!r} cannot decode a record: {_said(error)}"
                 f"\n  record: topic {raw.topic!r} partition {raw.partition} offset {raw.offset}",
@@ -235,8 +229,7 @@ def processing_error(
     names_node = error.at is not None or node.name in error.message
     said = error.message if names_node else f"node {node.name!r}: {error.message}"
     fix = error.fix or _CONTINUE_FIX.format(setting=setting)
-    kind = type(error) if isinstance(error, SerializationError) else StreamsError
-    return kind(error.code, f"{said}\n  {where}", fix, error.at or node.site)
+    return StreamsError(error.code, f"{said}\n  {where}", fix, error.at or node.site)
 
 
 def _where(position: RecordContext, raw_key: bytes | None) -> str:

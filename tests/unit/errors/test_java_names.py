@@ -17,29 +17,30 @@ from penstock.runtime.spark.driver.failures import fenced
 from penstock.testing import TopologyTestDriver
 
 
-def _undecodable() -> None:
+def test_errors_have_the_names_of_the_documents() -> None:
+    """A handler that was ported from Java catches what it is meant to catch."""
+    builder = ps.StreamsBuilder()
+    builder.stream("in").map_values(len).to("out", value_serde="long")
+    with TopologyTestDriver(builder.build()) as driver:
+        given = driver.create_input_topic("in")
+        with pytest.raises(SerdeException) as unfit:
+            given.pipe_input(4)
+        assert not isinstance(unfit.value, DeserializationException)
+        given.pipe_input("four")
+        with pytest.raises(DeserializationException) as undecodable:
+            driver.create_output_topic("out", value_serde="integer").read_value()
+        assert isinstance(undecodable.value, SerdeException)
+
+
+def test_a_record_that_cannot_be_read_ends_processing_as_in_java() -> None:
+    """Kafka Streams wraps the error of a serde in a StreamsException."""
     builder = ps.StreamsBuilder()
     builder.stream("in", value="long").to("out")
     with TopologyTestDriver(builder.build()) as driver:
-        driver.create_input_topic("in", value_serde="bytes").pipe_input(b"not a long")
-
-
-def _unfit() -> None:
-    builder = ps.StreamsBuilder()
-    builder.stream("in").map_values(len).to("out")
-    with TopologyTestDriver(builder.build()) as driver:
-        driver.create_input_topic("in").pipe_input("four")
-
-
-def test_errors_have_the_names_of_the_documents() -> None:
-    """A handler that was ported from Java catches what it is meant to catch."""
-    with pytest.raises(DeserializationException) as undecodable:
-        _undecodable()
-    assert isinstance(undecodable.value, SerdeException)
-    assert isinstance(undecodable.value, StreamsError)
-    with pytest.raises(SerdeException) as unfit:
-        _unfit()
-    assert not isinstance(unfit.value, DeserializationException)
+        given = driver.create_input_topic("in", value_serde="bytes")
+        with pytest.raises(StreamsError) as failed:
+            given.pipe_input(b"not a long")
+    assert type(failed.value) is StreamsError
 
 
 def test_work_that_another_instance_has_taken_is_a_task_migrated() -> None:
