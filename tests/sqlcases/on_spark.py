@@ -31,7 +31,7 @@ from penstock.testing.sql.script import ScriptTopics
 from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions
 from tests.sqlcases.schemas import register_schemas
-from tests.sqlcases.topic_reading import committed_records
+from tests.sqlcases.topic_reading import UNCOMPACTED, committed_records
 from tests.sqlcases.verdict import Verdict, guarded
 
 #: A multiple of the windows' sizes: Kafka's C client writes no time 0.
@@ -83,7 +83,7 @@ def sample_of(cases: Sequence[Case], size: int, seed: int = 6) -> list[Case]:
 def check_on_spark(cases: Iterable[Case]) -> Iterator[Verdict]:
     """Starts a broker and a session, and gives a verdict per case."""
     settings = {"application.id": "sql-cases", "spark.ui.enabled": "false"}
-    with EmbeddedBroker() as broker, tempfile.TemporaryDirectory() as folder:
+    with EmbeddedBroker(properties=UNCOMPACTED) as broker, tempfile.TemporaryDirectory() as folder:
         session, _ = spark_session(StreamsConfig(settings))
         try:
             for case in cases:

@@ -38,7 +38,7 @@ from tests.sqlcases.cases import Case
 from tests.sqlcases.functions import functions
 from tests.sqlcases.protobuf_answers import readable_rows
 from tests.sqlcases.schemas import register_schemas
-from tests.sqlcases.topic_reading import committed_records
+from tests.sqlcases.topic_reading import UNCOMPACTED, committed_records
 from tests.sqlcases.verdict import Verdict, guarded
 
 _TOPIC = re.compile(r"(\bKAFKA_TOPIC\s*=\s*')([^']*)'", re.IGNORECASE)
@@ -134,7 +134,10 @@ def rest_server(servers: str) -> Iterator[RestServer]:
 
 def check_over_rest(cases: Iterable[Case]) -> Iterator[Verdict]:
     """Start a broker and a server, and give a verdict per case."""
-    with EmbeddedBroker() as broker, rest_server(broker.bootstrap_servers) as rest:
+    with (
+        EmbeddedBroker(properties=UNCOMPACTED) as broker,
+        rest_server(broker.bootstrap_servers) as rest,
+    ):
         for case in cases:
             yield guarded(case, partial(problems_over_rest, case, rest))
         most = sorted(_SPENT.items(), key=lambda part: -part[1])

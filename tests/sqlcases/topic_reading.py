@@ -10,6 +10,11 @@ from penstock.kafka.admin import Admin
 from penstock.runtime.local.outbox import ProducedRecord
 
 
+#: Times of cases are old, and the end of a transaction is of today. Between the two Kafka begins a
+#: new file, and may compact the topic of a table before it is read.
+UNCOMPACTED = {"log.cleaner.min.compaction.lag.ms": "86400000"}
+
+
 def committed_records(servers: str, topic: str) -> Iterator[ProducedRecord]:
     """Give the records of all partitions of a topic, partition by partition."""
     partitions = [each.id for each in Admin({"bootstrap.servers": servers}).topic(topic).partitions]
