@@ -9,7 +9,6 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 from penstock.kafka.admin import Admin
 from penstock.runtime.local.outbox import ProducedRecord
 
-
 #: Times of cases are old, and the end of a transaction is of today. Between the two Kafka begins a
 #: new file, and may compact the topic of a table before it is read.
 UNCOMPACTED = {"log.cleaner.min.compaction.lag.ms": "86400000"}
