@@ -49,6 +49,8 @@ from penstock.kafka.admin_failures import (
 from penstock.kafka.errors import KafkaRequestError, UnknownGroupError, UnknownTopicError
 from penstock.kafka.refusals import Right
 
+#: How long a question about offsets waits for a leader that has just been chosen.
+_NEW_LEADER_S = 2.0
 #: Errors of a broker for a partition whose leader it will be in a moment.
 _NOT_LEADING_YET = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -353,14 +355,18 @@ class Admin:
             self._check_partitions(asked)
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         request = {TopicPartition(*partition): spec for partition in asked}
-        futures = self._client.list_offsets(request, isolation_level=level, **self._limit)
-        try:
-            return {(p.topic, p.partition): self._offset(p, f) for p, f in futures.items()}
-        except KafkaRequestError as error:
-            if error.code in ("kafka-refused", "kafka-not-ready"):
-                # If the topic has been deleted meanwhile, that is the better reason.
-                self._check_partitions(asked)
-            raise
+        deadline = time.monotonic() + _NEW_LEADER_S
+        while True:
+            futures = self._client.list_offsets(request, isolation_level=level, **self._limit)
+            try:
+                return {(p.topic, p.partition): self._offset(p, f) for p, f in futures.items()}
+            except KafkaRequestError as error:
+                if error.code in ("kafka-refused", "kafka-not-ready"):
+                    # If the topic has been deleted meanwhile, that is the better reason.
+                    self._check_partitions(asked)
+                if error.code != "kafka-not-ready" or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.05)
 
     def _offset(self, part: TopicPartition, answer: Future[Any]) -> int:
         what = f"read offsets of {part.topic!r}"

@@ -64,7 +64,8 @@ def test_a_file_is_a_stream_that_outlives_the_server(
     rest = process.start()
     with file.open("a", encoding="utf-8") as lines:
         lines.write("six\n")
-    wait_for(lambda: rows(rest, "SELECT n FROM lengths WHERE size = 3;") == [[3]], "no more", 240)
+    # A worker that is killed has not always written down how far it was: lines may come twice.
+    wait_for(lambda: rows(rest, "SELECT n FROM lengths WHERE size = 3;") >= [[3]], "no more", 240)
     (described,) = rest.ksql("DESCRIBE CONNECTOR reader;")
     assert [each["name"] for each in described["sources"]] == ["LINES"]
     (dropped,) = rest.ksql("DROP CONNECTOR reader;")
