@@ -10,8 +10,9 @@ from penstock.kafka.admin import Admin
 from penstock.runtime.local.outbox import ProducedRecord
 
 #: Times of cases are old, and the end of a transaction is of today. Between the two Kafka begins a
-#: new file, and may compact the topic of a table before it is read.
-UNCOMPACTED = {"log.cleaner.min.compaction.lag.ms": "86400000"}
+#: new file, and may compact the topic of a table before it is read. The lag counts from the times of
+#: the records.
+UNCOMPACTED = {"log.cleaner.min.compaction.lag.ms": str(2**63 - 1)}
 
 
 def committed_records(servers: str, topic: str) -> Iterator[ProducedRecord]:
