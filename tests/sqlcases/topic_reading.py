@@ -10,8 +10,8 @@ from penstock.kafka.admin import Admin
 from penstock.runtime.local.outbox import ProducedRecord
 
 #: Times of cases are old, and the end of a transaction is of today. Between the two Kafka begins a
-#: new file, and may compact the topic of a table before it is read. The lag counts from the times of
-#: the records.
+#: new file, and may compact the topic of a table before it is read. The lag counts from the
+#: times of the records.
 UNCOMPACTED = {"log.cleaner.min.compaction.lag.ms": str(2**63 - 1)}
 
 
