@@ -222,6 +222,7 @@ def test_statements_are_written_back() -> None:
 
 def test_functions_travel_to_workers_by_value() -> None:
     """A worker has no such module: dataclasses and functions of the body go along."""
+    before = cloudpickle.list_registry_pickle_by_value()
     engine = new_engine(
         """
         CREATE FUNCTION pair LANGUAGE PYTHON AS $$
@@ -242,4 +243,4 @@ def test_functions_travel_to_workers_by_value() -> None:
     packed_function = packed(engine.catalog.functions["PAIR"].function)
     assert b"sql_function_pair" in packed_function
     assert pickle.loads(packed_function)(1).b == 2
-    assert cloudpickle.list_registry_pickle_by_value() == set()
+    assert cloudpickle.list_registry_pickle_by_value() == before
