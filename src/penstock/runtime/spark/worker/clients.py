@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
@@ -78,6 +78,15 @@ class KafkaClients:
         return RangeReader(self._application.global_consumer)
 
     def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
+        try:
+            return self._watermarks(topic, partition, is_own=is_own)
+        except KafkaException:
+            # A client that has once not found a topic may not find it for minutes. The next
+            # attempt asks with new ones.
+            self._marks = self._undecided = None
+            raise
+
+    def _watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
         if self._marks is None or self._undecided is None:
             settings = self._application.consumer
             self._marks = new_consumer(settings)
