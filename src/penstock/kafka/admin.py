@@ -56,7 +56,6 @@ _NOT_LEADING_YET = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.FENCED_LEADER_EPOCH,
-    KafkaError._NOENT,
 )
 
 
