@@ -72,9 +72,10 @@ class Server:
     def hang_up(self) -> None:
         for connection in self.opened:
             # The thread of the connection waits in it: only a shutdown reaches the other side.
-            with socket.socket(fileno=connection.fileno()) as held:
+            held = socket.socket(fileno=connection.fileno())
+            with contextlib.suppress(OSError):  # the other side may have left already
                 held.shutdown(socket.SHUT_RDWR)
-                held.detach()
+            held.detach()
         self.opened.clear()
 
 
@@ -151,6 +152,25 @@ def test_a_late_answer_never_belongs_to_the_next_question() -> None:
         with pytest.raises(ServerLostError):
             kept.ask(server.endpoint, ("slow",), silence_s=0.2)
         assert ask("quick") == "quick"
+
+
+def test_a_silent_server_is_not_waited_for_twice() -> None:
+    """A paused process keeps its connections open, and a new one would hang as well."""
+    over = threading.Event()
+    asked_for: list[Any] = []
+
+    def reply(question: Any) -> tuple[str, Any]:
+        asked_for.append(question)
+        if question == ("slow",):
+            over.wait(10)
+        return OK, question
+
+    with asked(reply) as (server, ask, kept):
+        ask(("once",))
+        with pytest.raises(ServerLostError, match="has not answered"):
+            kept.ask(server.endpoint, ("slow",), silence_s=0.3)
+        over.set()
+        assert asked_for == [("once",), ("slow",)]
 
 
 def test_a_server_that_is_gone_is_lost() -> None:

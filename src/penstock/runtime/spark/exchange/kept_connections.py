@@ -7,6 +7,7 @@ for one key, and the slot pays for it out of the time of its batches.
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict
 from multiprocessing.connection import Connection
 from typing import Any
@@ -31,17 +32,20 @@ class KeptConnections:
         """Send a question, and wait for its answer as long as the server is alive.
 
         A kept connection may have been closed by the other side meanwhile. Then the question is
-        sent again over a new one.
+        sent again over a new one. A server that is silent is not waited for twice.
 
         Raises:
             ServerLostError: the server is gone, paused, or not one of this application.
         """
         kept = self._taken(endpoint)
         if kept is not None:
+            began = time.monotonic()
             try:
                 return self._asked(kept, endpoint, question, silence_s)
             except ServerLostError:
                 self._drop(endpoint)
+                if time.monotonic() - began >= silence_s:
+                    raise
         fresh = connect(endpoint, self._secret, silence_s)
         return self._asked(fresh, endpoint, question, silence_s)
 
