@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.runtime.spark.driver import placement as module
-from penstock.runtime.spark.driver.placement import Placement, executor_count
+from penstock.runtime.spark.driver.placement import Placement, executor_count, is_local
 from penstock.runtime.spark.exchange.stage_request import Endpoint, Outcome
 
 
@@ -149,3 +149,21 @@ def test_without_places_tasks_run_anywhere() -> None:
     assert made == [(range(3), 3)]
     placement.places(4)
     assert len(made) == 2
+
+
+@pytest.mark.parametrize(
+    ("master", "expected"),
+    [
+        (None, True),
+        ("local", True),
+        ("local[*]", True),
+        ("local[4,2]", True),
+        ("local-cluster[2,1,1024]", False),
+        ("spark://a:7077", False),
+        ("yarn", False),
+        ("k8s://https://a:6443", False),
+    ],
+)
+def test_only_a_local_master_has_no_executors(master: str | None, expected: bool) -> None:
+    """Spark's own local cluster has executors: it starts them as a real one does."""
+    assert is_local(master) is expected

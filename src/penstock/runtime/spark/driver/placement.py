@@ -37,7 +37,7 @@ class Placement:
     def wait_for_executors(self, slots: int, closing: threading.Event) -> None:
         """Give executors a moment to arrive: slots that start on the first one would move soon."""
         conf = self._context.getConf()
-        if str(conf.get("spark.master", "local")).startswith("local["):
+        if is_local(conf.get("spark.master")):
             return
         cores = int(conf.get("spark.executor.cores", "1") or 1)
         deadline = time.monotonic() + _ARRIVAL_S
@@ -99,6 +99,11 @@ class Placement:
             if n in self.endpoints
             and (self.endpoints[n].host, self.endpoints[n].executor) == fullest
         )  # fmt: skip
+
+
+def is_local(master: str | None) -> bool:
+    """Whether Spark runs its tasks in the driver's own JVM, without executors."""
+    return master is None or master == "local" or master.startswith("local[")
 
 
 def executor_count(context: SparkContext) -> int:

@@ -18,6 +18,7 @@ from penstock.config import APPLICATION_ID, NUM_STREAM_THREADS, StreamsConfig
 from penstock.kafka.java import Java, find_java, java_home_for_spark
 from penstock.kafka.machine import set_variable, variable
 from penstock.runtime.spark.driver.class_archive import archive_options
+from penstock.runtime.spark.driver.placement import is_local
 from penstock.runtime.spark.driver.spark_defaults import given_to_spark
 
 log = logging.getLogger(__name__)
@@ -178,8 +179,7 @@ def _for_place(config: StreamsConfig, given: Mapping[str, Any]) -> dict[str, Any
     if not master:
         slots = max(config[NUM_STREAM_THREADS], os.cpu_count() or 1)
         return {**_local(java, given), "spark.master": f"local[{slots}]"}
-    is_local = master.startswith("local[") or master == "local"
-    return _local(java, given) if is_local else _CLUSTER
+    return _local(java, given) if is_local(master) else _CLUSTER
 
 
 def _local(java: Java, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from penstock.config import (
 )
 from penstock.processor.listeners import StandbyUpdateListener
 from penstock.runtime.spark.driver.pickling import packed
-from penstock.runtime.spark.driver.placement import Placement
+from penstock.runtime.spark.driver.placement import Placement, is_local
 from penstock.runtime.spark.driver.standbys import Standbys
 from penstock.runtime.spark.exchange.stage_request import Application, Outcome, StageRequest
 from penstock.runtime.spark.worker.slot_task import SlotTask
@@ -88,7 +88,7 @@ class OwnJobs:
         wants_any = self._config[NUM_STANDBY_REPLICAS] > 0 and self._has_state
         if not wants_any or self._standbys is not None:
             return
-        if not str(self._context.getConf().get("spark.master", "local")).startswith("local["):
+        if not is_local(self._context.getConf().get("spark.master")):
             self._standbys = self._new_standbys()
 
     def _new_standbys(self) -> Standbys:

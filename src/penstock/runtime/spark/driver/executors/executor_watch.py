@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pyspark import SparkContext
 
 from penstock.errors import StreamsError
-from penstock.runtime.spark.driver.placement import known_executors
+from penstock.runtime.spark.driver.placement import is_local, known_executors
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class ExecutorWatch:
         Raises:
             StreamsError: ``no-executors``, if the job was given up for want of them.
         """
-        if self._master.startswith("local[") or self._master == "local":
+        if is_local(self._master):
             yield
             return
         if self._thread is None:
