@@ -1,6 +1,6 @@
 """A slot commits every stage once, also after failures and repeated requests.
 
-Exercises ``task_output``.
+Exercises ``task_output`` and ``markers``.
 """
 
 from __future__ import annotations
@@ -255,6 +255,53 @@ def test_a_slot_that_another_server_ran_meanwhile_restores_its_state(
     # Its own folder has the first batch; the second one comes from the changelog.
     assert restored == [1]
     assert counts(application) == {"k": 3}
+
+
+@pytest.mark.parametrize("is_rerun", [False, True])
+def test_a_slot_that_was_overtaken_restores_its_state_without_being_told(
+    kafka: MemoryKafka, staged: Staged, tmp_path: Path, *, is_rerun: bool
+) -> None:
+    """The other server is gone, and the driver has forgotten that it was there."""
+    application = staged(counting)
+    own = application.slot_of(0)
+    clients = MemoryClients(kafka, application.application.batches_topic)
+    elsewhere = replace(application.application, state_dir=str(tmp_path))
+    other = Slot(elsewhere, 0, "other", clients, MemoryDisk().open)
+    for batch, slot in enumerate((own, other, own)):
+        kafka.append("in", b"k", b"", batch, partition=0)
+        if batch == 2 and not is_rerun:
+            # The producer has lost its brokers, so that the slot needs a new one.
+            own._writer = None
+        slot.run(_one_record(batch, is_rerun=is_rerun))
+    assert counts(application) == {"k": 3}
+
+
+def test_a_new_slot_refuses_a_request_of_an_older_batch(
+    kafka: MemoryKafka, staged: Staged, tmp_path: Path
+) -> None:
+    """It has answered nothing yet, but the batch log says that the others have gone on."""
+    application = staged(counting)
+    own = application.slot_of(0)
+    for batch in range(2):
+        kafka.append("in", b"k", b"", batch, partition=0)
+        own.run(_one_record(batch))
+    clients = MemoryClients(kafka, application.application.batches_topic)
+    elsewhere = replace(application.application, state_dir=str(tmp_path))
+    other = Slot(elsewhere, 0, "other", clients, MemoryDisk().open)
+    written = len(kafka.committed)
+    with pytest.raises(StreamsError) as raised:
+        other.run(_one_record(0))
+    assert raised.value.code == "stale-request"
+    assert len(kafka.committed) == written
+
+
+def _one_record(batch: int, *, is_rerun: bool = False) -> StageRequest:
+    """Return a request for one record of the first partition, from a driver without memory."""
+    return StageRequest(
+        batch=batch, stage=0, slots=1, clock_ms=0, is_rerun=is_rerun,
+        ranges={("in", 0): (batch, batch + 1), ("in", 1): (0, 0)},
+        plan=BatchPlan(batch, {}, {}, 0, {}).to_json(),
+    )  # fmt: skip
 
 
 # Faults

@@ -117,7 +117,7 @@ def test_a_slot_with_another_server_has_moved() -> None:
     assert placement.moves == 1
     assert placement.owners() == {0: "server-0", 1: "another"}
     placement.forget([0, 5])
-    assert placement.owners() == {1: "another"}
+    assert placement.endpoints.keys() == {1}
 
 
 def test_a_spark_that_does_not_tell_its_executors_has_one() -> None:
@@ -167,3 +167,11 @@ def test_without_places_tasks_run_anywhere() -> None:
 def test_only_a_local_master_has_no_executors(master: str | None, expected: bool) -> None:
     """Spark's own local cluster has executors: it starts them as a real one does."""
     assert is_local(master) is expected
+
+
+def test_the_last_server_of_a_slot_is_remembered_after_the_slot_has_lost_its_place() -> None:
+    """A server that had it before that one may still be there, with state of that time."""
+    placement = placed(2, "1", "2")
+    placement.forget([0])
+    assert placement.endpoints.keys() == {1}
+    assert placement.owners() == {0: "server-0", 1: "server-1"}

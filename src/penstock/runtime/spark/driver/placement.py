@@ -27,6 +27,9 @@ class Placement:
     def __init__(self, context: SparkContext) -> None:
         self._context = context
         self.endpoints: dict[int, Endpoint] = {}
+        #: By slot: the server that ran it last, also if that one is gone. A server that had the
+        #: slot earlier may still be there, with state of that time.
+        self._owners: dict[int, str] = {}
         #: For each slot that has a standby: the nearest one. The slot starts there if it is lost.
         self.standbys: dict[int, Endpoint] = {}
         #: How many times a slot has been found with another server than before.
@@ -55,9 +58,11 @@ class Placement:
                 self.moves += 1
                 log.warning("slot %d moved to %s", outcome.slot, outcome.endpoint.host)
             self.endpoints[outcome.slot] = outcome.endpoint
+            self._owners[outcome.slot] = outcome.endpoint.server
 
     def owners(self) -> dict[int, str]:
-        return {slot: endpoint.server for slot, endpoint in self.endpoints.items()}
+        """Return the server that ran each slot last."""
+        return dict(self._owners)
 
     def forget(self, slots: Iterable[int]) -> None:
         for slot in slots:

@@ -22,7 +22,6 @@ from penstock.config import (
     STATE_CLEANUP_DIR_MAX_AGE_MS,
     StreamsConfig,
 )
-from penstock.errors import StoreError, StreamsError, TaskMigratedError
 from penstock.kernel.clocks import Clocks
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
@@ -44,14 +43,21 @@ from penstock.runtime.spark.exchange.stage_request import (
 )
 from penstock.runtime.spark.worker.clients import Clients, KafkaClients
 from penstock.runtime.spark.worker.global_copy import GlobalCopy
-from penstock.runtime.spark.worker.markers import write_marker, write_plan
+from penstock.runtime.spark.worker.markers import (
+    check_leader,
+    check_newest,
+    newest_step,
+    stale_request,
+    write_marker,
+    write_plan,
+)
 from penstock.runtime.spark.worker.memory import keep_freed_memory, no_garbage_collection
 from penstock.runtime.spark.worker.reader import Reader, ReadRanges
 from penstock.runtime.spark.worker.refusals import RefusalWatch, is_refusal, noticed
+from penstock.runtime.spark.worker.task_databases import store_failure
 from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.runtime.spark.worker.writer import Writer
-from penstock.state.engine.damaged import DAMAGED, DISK_FULL
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.state.task_directory import remove_unused
 
@@ -60,10 +66,6 @@ log = logging.getLogger(__name__)
 #: The shortest time until a commit that a processor asked for. A processor may ask after every
 #: record.
 _COMMIT_S = 0.05
-#: Codes of errors after which a database is opened anew.
-_REOPENED = frozenset({DAMAGED, DISK_FULL, "store-write-failed"})
-#: How many causes of an error are searched; a longer chain must be a cycle.
-_DEPTH = 20
 
 
 class Slot:
@@ -150,8 +152,12 @@ class Slot:
         writer = self._writer = self._writer or self._new_writer()
         tasks = {task for _, task in work}
         if is_new or not all(map(self._is_made, tasks)):
-            found = self._log = self._clients.batch_log()
-            self._check_generation(found)
+            found = self._clients.batch_log()
+            check_leader(self.application, found)
+            check_newest(self.number, request, found)
+            if self._is_overtaken(found):
+                self._start_over()
+            self._writer, self._log = writer, found
             clocks = found.clocks()
             # A task may have committed more than the driver knew when it sent the request.
             at = {**request.table_positions, **found.positions()}
@@ -175,17 +181,12 @@ class Slot:
         state = self._tasks.get(task)
         return state is not None and (state.is_ready or state.is_restoring)
 
-    def _check_generation(self, found: LogState) -> None:
-        application = self.application
-        newest = found.generation, found.run_id
-        if newest != (application.generation, application.run_id):
-            raise TaskMigratedError(
-                "fenced",
-                f"another driver leads application {application.id!r}: generation"
-                f" {found.generation} of the batch log is newer than {application.generation}",
-                fix="nothing to do if another instance was started; otherwise look for a second"
-                " program with this application.id",
-            )
+    def _is_overtaken(self, found: LogState) -> bool:
+        """Tell whether another server has run this slot since it last ran here."""
+        if self._log is None:
+            return False
+        known = max([newest_step(self._log, self._tasks), *self._answered])
+        return newest_step(found, self._tasks) > known
 
     def _all_work(self, request: StageRequest) -> list[tuple[Run, TaskId]]:
         stages = range(self._plan.stages)
@@ -253,12 +254,7 @@ class Slot:
         # A batch that runs again begins with its first stage, even if this slot was further.
         is_same = request.is_rerun and newest[0] == request.batch
         if newest > request.step and not is_same:
-            raise StreamsError(
-                "stale-request",
-                f"slot {self.number} was asked for batch {request.batch} stage"
-                f" {request.stage}, but has gone on to {newest}",
-                fix="nothing to do: an old attempt of Spark's woke up late",
-            )
+            raise stale_request(self.number, request, f"batch {newest[0]} stage {newest[1]}")
 
     def _run(self, request: StageRequest) -> list[Report]:
         everything = self._work(request.stage, request.slots)
@@ -464,7 +460,7 @@ class Slot:
         """Discard everything that a failed run has written."""
         writer = self._writer
         self._start_over()
-        failure = _store_failure(error)
+        failure = store_failure(error)
         if failure is not None:
             for state in self._tasks.values():
                 state.mend(failure)
@@ -581,18 +577,3 @@ def _waiting(run: Run, task: TaskId, slot: int, request: StageRequest) -> Report
         task=task, stage=request.stage, slot=slot, positions=starts, is_waiting=True,
         skips={part: request.skips[part] for part in starts if part in request.skips},
     )  # fmt: skip
-
-
-def _store_failure(error: BaseException) -> StoreError | None:
-    """Find the error of a database that must be opened anew among the causes of an error.
-
-    User code may have wrapped it into errors of its own.
-    """
-    cause: BaseException | None = error
-    for _ in range(_DEPTH):
-        if cause is None:
-            return None
-        if isinstance(cause, StoreError) and cause.code in _REOPENED:
-            return cause
-        cause = cause.__cause__ or cause.__context__
-    return None

@@ -20,7 +20,7 @@ from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.spark.worker.reader import Reader
 from penstock.state.bytes_store import BytesStore
-from penstock.state.engine.damaged import DAMAGED, set_aside
+from penstock.state.engine.damaged import DAMAGED, DISK_FULL, set_aside
 from penstock.state.engine.pending import Checkpoint, PendingStore
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.state.spec import StoreHeaders
@@ -30,6 +30,11 @@ log = logging.getLogger(__name__)
 
 #: Return a record of a source topic as its source node saw it, or None if the source skipped it.
 AsRead = Callable[[RawRecord], RawRecord | None]
+
+#: Codes of errors after which a database is opened anew.
+_REOPENED = frozenset({DAMAGED, DISK_FULL, "store-write-failed"})
+#: How many causes of an error are searched; a longer chain must be a cycle.
+_DEPTH = 20
 
 _RESTORE_CHUNK = 200_000
 _LOCK_PATIENCE_S = 30.0
@@ -270,3 +275,18 @@ def restorable(
 
 def _keeps_headers(store: Any) -> bool:
     return getattr(store, "headers", StoreHeaders.NONE) is not StoreHeaders.NONE
+
+
+def store_failure(error: BaseException) -> StoreError | None:
+    """Find the error of a database that must be opened anew among the causes of an error.
+
+    User code may have wrapped it into errors of its own.
+    """
+    cause: BaseException | None = error
+    for _ in range(_DEPTH):
+        if cause is None:
+            return None
+        if isinstance(cause, StoreError) and cause.code in _REOPENED:
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return None
