@@ -15,6 +15,7 @@ from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import StagedApplication
+from penstock.runtime.spark.driver import batch_runner
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
@@ -215,6 +216,67 @@ def test_a_failure_that_passes_runs_the_same_batch_again(staged: StagedApplicati
     assert (driver.fenced, driver.log.renewed) == (2, 2)
     progress = driver.runner.progress
     assert (progress.batches, progress.reruns, progress.waiting_for) == (1, 2, None)
+
+
+class Clock:
+    """The time that the driver sees; it goes on only when a test says so."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def time_ns(self) -> int:
+        return 0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(batch_runner, "time", made)
+    return made
+
+
+#: More than ``task.timeout.ms``.
+LONG_S = 301.0
+
+
+@pytest.mark.parametrize("first", ["worker-lost", "broker-away"])
+def test_only_failures_that_last_are_given_up(
+    staged: StagedApplication, clock: Clock, first: str
+) -> None:
+    """A batch that took long before it failed, or that waited for Kafka, is not at its limit."""
+    codes = [first, "client-renewed"]
+
+    def failing(task: SlotTask) -> Outcome:
+        if first == "broker-away" or len(codes) == 2:
+            clock.now_s += LONG_S
+        if codes:
+            return Outcome(slot=0, error=StreamsError(codes.pop(0), "it is away"))
+        driver.runner.stop(0)
+        return done(task)
+
+    driver = Driver(staged, failing)
+    driver.planner.may_go_on.set()
+    driver.join()
+    assert driver.error is None
+    assert driver.runner.progress.reruns == 2
+
+
+def test_a_failure_that_lasts_is_for_the_handler(staged: StagedApplication, clock: Clock) -> None:
+    """Otherwise an application that cannot go on would look healthy for ever."""
+    lost = StreamsError("worker-lost", "it is gone")
+
+    def failing(task: SlotTask) -> Outcome:
+        clock.now_s += LONG_S / 3
+        return Outcome(slot=0, error=lost)
+
+    driver = Driver(staged, failing)
+    driver.planner.may_go_on.set()
+    driver.join()
+    assert driver.error is lost
+    assert driver.runner.progress.reruns == 3
 
 
 def test_a_failure_of_the_users_program_ends_the_batches(staged: StagedApplication) -> None:

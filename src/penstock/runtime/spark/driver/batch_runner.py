@@ -184,7 +184,8 @@ class BatchRunner:
 
     def _persist(self, action: Callable[[], Any], *, is_batch: bool = True) -> Any:
         """Do something until it is done: wait for whatever is away, and say for what."""
-        since, attempts = time.monotonic(), 0
+        since: float | None = None
+        attempts = 0
         while not self._closing.is_set():
             try:
                 if attempts and is_batch:
@@ -192,7 +193,9 @@ class BatchRunner:
                 result = action()
             except Exception as error:
                 failure = explained(error)
-                waited_s = time.monotonic() - since
+                # Neither the time that the action took nor waiting for Kafka counts.
+                since = (since or time.monotonic()) if has_limit(failure) else None
+                waited_s = 0.0 if since is None else time.monotonic() - since
                 if self._closing.is_set() or not self._may_repeat(failure, waited_s):
                     if failure is error:
                         # Its own cause stays what it was.
