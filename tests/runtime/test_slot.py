@@ -34,6 +34,7 @@ from penstock.runtime.spark.exchange.stage_request import (
 from penstock.runtime.spark.worker.slot import Slot
 from penstock.state.engine.damaged import disk_full
 from penstock.state.engine.memory import MemoryStore
+from penstock.state.engine.rocks import open_rocks
 
 Program = Callable[[ps.StreamsBuilder], None]
 
@@ -374,6 +375,32 @@ def test_a_full_disk_stops_a_slot_only_until_there_is_room(
     send(kafka, "e", "f")
     application.run_batch(0)
     assert counts(application) == {"0": 3, "1": 3}
+
+
+class RealDisk(MemoryDisk):
+    """Keep stores in RocksDB."""
+
+    open = staticmethod(open_rocks)  # type: ignore[assignment]
+
+
+def test_a_store_with_a_damaged_checkpoint_is_restored(kafka: MemoryKafka, staged: Staged) -> None:
+    """Its database opens without an error, and the first read fails."""
+    application = staged(counting)
+    application._disk = RealDisk()
+    send(kafka, *"abcdefgh")
+    application.run_batch(0)
+    application.restart()
+    files = list(Path(application.application.state_dir).glob("app/0_*/rocksdb/*/*.sst"))
+    assert len(files) == 2
+    for file in files:
+        data = bytearray(file.read_bytes())
+        # In the block with the rows: what is read when the database is opened comes behind it.
+        data[data.index(b"checkpoint")] ^= 0xFF
+        file.write_bytes(data)
+    send(kafka, *"abcdefgh")
+    application.run_batch(0)
+    assert counts(application) == {str(number): 2 for number in range(8)}
+    assert [file.exists() for file in files] == [False, False]
 
 
 def test_faults_at_many_commits_in_a_row_leave_every_record_counted_once(

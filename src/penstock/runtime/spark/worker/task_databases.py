@@ -19,7 +19,6 @@ from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.spark.worker.reader import Reader
-from penstock.state.bytes_store import BytesStore
 from penstock.state.engine.damaged import DAMAGED, DISK_FULL, set_aside
 from penstock.state.engine.pending import Checkpoint, PendingStore
 from penstock.state.engine.rocks import OpenEngine, open_rocks
@@ -72,23 +71,24 @@ class TaskDatabases:
     def engine(self, store: str) -> PendingStore:
         """Return the database of a store, opened if it is not open yet."""
         if store not in self.engines:
-            self.engines[store] = PendingStore(self._opened(self._folder(store), store))
+            self.engines[store] = self._opened(self._folder(store), store)
         return self.engines[store]
 
     def _folder(self, store: str) -> Path:
         folder = self._plan.graph.stores[store].folder
         return self._directory / str(self._task_id) / "rocksdb" / folder
 
-    def _opened(self, folder: Path, store: str) -> BytesStore:
-        """Open a database.
+    def _opened(self, folder: Path, store: str) -> PendingStore:
+        """Open a database and read its checkpoint.
 
-        If a former owner that is ending still has it open, wait. If it is damaged, put it aside.
+        If a former owner that is ending still has it open, wait. If it is damaged, put it aside:
+        often only the first read shows that.
         """
         deadline = time.monotonic() + _LOCK_PATIENCE_S
         while True:
             try:
                 self.lock.acquire()
-                return self._open_engine(folder, store, self._settings.configs)
+                return PendingStore(self._open_engine(folder, store, self._settings.configs))
             except StoreError as error:
                 if error.code == DAMAGED:
                     set_aside(folder)
