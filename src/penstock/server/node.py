@@ -27,6 +27,7 @@ from penstock.server.hosts import Hosts
 from penstock.server.options import NodeOptions
 from penstock.server.request import Request
 from penstock.server.request_properties import DENYLIST, checked_properties
+from penstock.server.security.topic_rules import TopicRules
 from penstock.server.supervision.supervisor import QueryFailure, QuerySupervisor
 from penstock.serving.credentials import Access
 from penstock.serving.metric import Metric
@@ -73,6 +74,7 @@ class ServerNode:
         self.options = options
         self._engine, self.cluster, self.supervisor = engine, cluster, supervisor
         self.hosts = hosts or Hosts(options.host)
+        self.topic_rules = TopicRules.of(options.settings)
         self.runner = CommandRunner(log, self._apply, options.backup())
         #: What runs connector statements; None refuses them.
         self.connectors: Connectors | None = None

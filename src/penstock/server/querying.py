@@ -18,6 +18,7 @@ from penstock.server.push.service import (
 )
 from penstock.server.query_meter import GROUP, QueryMeter
 from penstock.server.reading import KafkaTopics, Topics
+from penstock.server.security.topic_rules import TopicRules
 from penstock.serving.metric import Metric
 
 _THREADS = 16
@@ -40,6 +41,7 @@ class QueryServices:
     ) -> None:
         self.host = host
         self.topics = topics or KafkaTopics(host.config)
+        self.topic_rules = TopicRules.of(host.engine.config)
         self.meter = QueryMeter()
         self.replicas = Replicas(self.topics, folder or Path(host.config[STATE_DIR]))
         self.pull = PullService(host, self.topics, self.replicas)

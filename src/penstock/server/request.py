@@ -132,10 +132,13 @@ class Request:
             raise _refused(error.with_source(piece.text), piece) from None
 
     def _tried(self, session: SqlEngine, piece: StatementText, number: int | None = None) -> Any:
+        before = session.catalog
         try:
-            return session.trial(piece.text, number=number)
+            trial = session.trial(piece.text, number=number)
+            self._node.topic_rules.check(before, trial, self._access)
         except PenstockError as error:
             raise _refused(error, piece) from None
+        return trial
 
     def _session(self) -> SqlEngine:
         return self._node.engine.session(self._properties, self._variables)

@@ -16,6 +16,13 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9._-]")
 SERVICE_ID = "ksql.service.id"
 FINAL_IDLE = "ksql.emit.final.idle.ms"
 DEFAULT_SERVICE = "default_"
+HIDDEN_TOPICS = "ksql.hidden.topics"
+READONLY_TOPICS = "ksql.readonly.topics"
+#: ksqlDB's default of both lists: topics of Kafka and of what runs beside it.
+SYSTEM_TOPICS = (
+    "_confluent.*,__confluent.*,_schemas,__consumer_offsets,__transaction_state,connect-configs,"
+    "connect-offsets,connect-status,connect-statuses"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,8 @@ KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
     KsqlSetting("ksql.advertised.listener", "", "Address by which other servers know a server."),
     KsqlSetting("ksql.extension.dir", "", "Folder with functions in Python for a server."),
     KsqlSetting("ksql.properties.overrides.denylist", "", "Settings that requests may not change."),
+    KsqlSetting(HIDDEN_TOPICS, SYSTEM_TOPICS, "Topics that SHOW TOPICS leaves out: patterns."),
+    KsqlSetting(READONLY_TOPICS, SYSTEM_TOPICS, "Topics that no statement writes to: patterns."),
     KsqlSetting("ksql.max.push.queries", "100", "Most push queries that a server runs at a time."),
     KsqlSetting("ksql.pull.queries.enable", "true", "Whether a server answers pull queries."),
     KsqlSetting(
@@ -176,7 +185,7 @@ _WITHOUT_EFFECT = frozenset({
     "ksql.cast.strings.preserve.nulls", "ksql.create.or.replace.enabled",
     "ksql.fail.on.deserialization.error", "ksql.fail.on.production.error",
     "ksql.fetch.remote.hosts.max.timeout.seconds", "ksql.headers.columns.enabled",
-    "ksql.heartbeat.enable", "ksql.hidden.topics", "ksql.insert.into.values.enabled",
+    "ksql.heartbeat.enable", "ksql.insert.into.values.enabled",
     "ksql.internal.listener", "ksql.internal.topic.min.insync.replicas",
     "ksql.internal.topic.replicas", "ksql.json_sr.converter.deserializer.enabled",
     "ksql.lag.reporting.enable", "ksql.lambdas.enabled", "ksql.metrics.extension",
@@ -192,7 +201,7 @@ _WITHOUT_EFFECT = frozenset({
     "ksql.query.push.v2.max.hourly.bandwidth.megabytes", "ksql.query.push.v2.metrics.enabled",
     "ksql.query.push.v2.new.latest.delay.ms", "ksql.query.push.v2.registry.installed",
     "ksql.query.status.running.threshold.seconds",
-    "ksql.query.transient.max.bytes.buffering.total", "ksql.readonly.topics",
+    "ksql.query.transient.max.bytes.buffering.total",
     "ksql.rowpartition.rowoffset.enabled", "ksql.runtime.feature.shared.enabled",
     "ksql.security.extension.class", "ksql.shared.runtime.enabled", "ksql.sink.partitions",
     "ksql.sink.replicas", "ksql.sink.window.change.log.additional.retention",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.kafka.admin_answers import Topic
+from penstock.server.security.topic_rules import TopicRules
 from penstock.server.supervision.supervisor import QueryFailure
 from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.functions.registry import FunctionRegistry
@@ -30,6 +31,10 @@ class Observing(Protocol):
     @property
     def host(self) -> str:
         """Return host and port of this node."""
+
+    @property
+    def topic_rules(self) -> TopicRules:
+        """Return which topics are listed."""
 
     def statuses(self, query_id: str) -> Statuses:
         """Return what a query does on each host that runs it."""

@@ -18,8 +18,6 @@ from penstock.sql.setting_names import STREAMS_PREFIX, is_changeable
 from penstock.sql.statements.property_rows import property_rows
 
 Entity = dict[str, Any]
-#: Topics of the server and of Kafka that SHOW TOPICS leaves out, and SHOW ALL TOPICS does not.
-_HIDDEN = ("_", "connect-")
 
 
 def entity(kind: str, sql: str, **parts: Any) -> Entity:
@@ -84,7 +82,7 @@ def _topics(*, is_all: bool) -> Callable[[str, Facts, bool], Entity]:
         consumers = facts.node.consumers() if is_extended else {}
         rows = []
         for name, topic in facts.node.topics().items():
-            if not is_all and name.startswith(_HIDDEN):
+            if not is_all and facts.node.topic_rules.is_hidden(name):
                 continue
             row: Entity = {
                 "name": name,

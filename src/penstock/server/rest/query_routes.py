@@ -35,6 +35,7 @@ from penstock.server.rest.row_forms import (
     form_for,
 )
 from penstock.server.security.masking import masked
+from penstock.serving.credentials import Access
 from penstock.sql.ast.administration import PrintTopic
 from penstock.sql.ast.queries import Query
 from penstock.sql.syntax.parser import parse_statement
@@ -146,7 +147,8 @@ class _Endpoint:
                 raise NotAcceptableError(
                     "not-acceptable", "there is no form of rows that the Accept header allows"
                 )
-            await self._answer(request, factory, receive, answered)
+            access: Access = scope.get("penstock.access", Access.FULL)
+            await self._answer(request, factory, access, receive, answered)
         except ConnectionError:
             _log.debug("a client left before its query was read")
         except Exception as error:  # noqa: BLE001 - each has an answer
@@ -156,7 +158,12 @@ class _Endpoint:
             await error_reply(refusal_of(error, sql))(scope, receive, send)
 
     async def _answer(
-        self, request: QueryRequest, factory: FormFactory, receive: Receive, send: Send
+        self,
+        request: QueryRequest,
+        factory: FormFactory,
+        access: Access,
+        receive: Receive,
+        send: Send,
     ) -> None:
         services = self._services
         if request.command_sequence_number is not None:
@@ -174,6 +181,7 @@ class _Endpoint:
             if self._is_stream and factory not in (DelimitedForm, ChangesForm):
                 # PRINT has lines of text, and no other form.
                 raise NotAcceptableError("not-acceptable", f"PRINT answers with {DELIMITED} only")
+            services.topic_rules.check_read(asked.topic, access)
             await PrintAnswer(services, asked).send(receive, send)
         else:
             await PushAnswer(services, asked, factory).send(receive, send)
