@@ -114,7 +114,9 @@ class _Run:
         self._engine = SqlEngine(config, functions=functions(), registry=registry)
         self._script = ScriptTopics(self._engine)
         self._admin = Admin({"bootstrap.servers": servers})
-        self._producer = Producer({"bootstrap.servers": servers, "linger.ms": 1})
+        # A broker may refuse the first records of a new topic and take those behind them.
+        ordered = {"enable.idempotence": True, "linger.ms": 1}
+        self._producer = Producer({"bootstrap.servers": servers, **ordered})
         self._written: dict[str, int] = {}
         self._config = {
             "bootstrap.servers": servers,

@@ -125,8 +125,10 @@ def rest_server(servers: str) -> Iterator[RestServer]:
             "statestore.cache.max.bytes": "0",
             "spark.ui.enabled": "false",
         }
+        # A broker may refuse the first records of a new topic and take those behind them.
+        ordered = {"enable.idempotence": True, "linger.ms": 1}
         producer = Producer(
-            {"bootstrap.servers": servers, "linger.ms": 1, "partitioner": "murmur2_random"}
+            {"bootstrap.servers": servers, "partitioner": "murmur2_random", **ordered}
         )
         with new_server(settings, functions=functions(), registry=MemoryRegistry()) as server:
             yield RestServer(server, servers, Admin({"bootstrap.servers": servers}), producer)

@@ -36,6 +36,7 @@ from penstock.sql.ksql_settings import DEFAULT_SERVICE, QUERY_DEFAULTS, SERVICE_
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.queries.cluster_log import ClusterLog
 from penstock.sql.queries.following import todo
+from penstock.sql.queries.idle import Place, wait_until_idle
 from penstock.sql.queries.paused import PausedQueries, paused_topic
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
@@ -359,24 +360,25 @@ class SparkQueries:
                 self._session, self._owns_session = module.spark_session(self._base)
 
     def run_until_idle(self, timeout_s: float = 120.0) -> bool:
-        """Waits until no query has input left; false if the time was not enough."""
+        """Wait until no query has input left, and readers see what all of them wrote.
+
+        Returns false if the time was not enough.
+        """
         self.sync()
-        deadline = time.monotonic() + timeout_s
-        idle_rounds = 0
-        # What one query writes is the input of another: all must be idle twice in a row.
-        while idle_rounds < 2:
-            left = max(deadline - time.monotonic(), 0.0)
-            if not all(a.run_until_idle(f"{int(left * 1000)}ms") for a in self._active()):
-                return False
-            idle_rounds = idle_rounds + 1 if not self._lag() else 0
-            time.sleep(_PAUSE_S)
-        return True
+        return wait_until_idle(self._active(), self._admin, self._written(), timeout_s)
+
+    def _written(self) -> list[Place]:
+        """Return the partitions that the queries write to."""
+        sinks = {plan.sink.topic for plan in self._plans.values() if plan.sink is not None}
+        known = self._admin.topics()
+        return [
+            (topic, part.id)
+            for topic in sorted(sinks & known.keys())
+            for part in known[topic].partitions
+        ]
 
     def _active(self) -> list[KafkaStreams]:
         return [a for query_id, a in self.applications.items() if query_id not in self._paused]
-
-    def _lag(self) -> int:
-        return sum(sum(application.lag().values()) for application in self._active())
 
     def wait(self) -> None:
         """Waits until a query fails, and raises its error; Ctrl-C ends the wait."""

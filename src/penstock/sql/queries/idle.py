@@ -1,0 +1,66 @@
+"""Waiting until queries on a cluster have nothing left to do, and readers see what they wrote."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+Place = tuple[str, int]
+
+_PAUSE_S = 0.05
+
+
+class Running(Protocol):
+    """What the wait asks an application."""
+
+    def run_until_idle(self, timeout: str) -> bool:
+        """Process what is there; false if the time was not enough."""
+
+    def lag(self) -> Mapping[Place, int]:
+        """Return how many records of each source partition wait."""
+
+
+class Offsets(Protocol):
+    """What the wait asks the cluster."""
+
+    def end_offsets(
+        self, partitions: Collection[Place], *, committed: bool = False
+    ) -> Mapping[Place, int]:
+        """Return the offset after the last record; ``committed`` stops at open transactions."""
+
+
+def wait_until_idle(
+    applications: Collection[Running],
+    offsets: Offsets,
+    written: Collection[Place],
+    timeout_s: float,
+) -> bool:
+    """Wait until no application has input left; false if the time was not enough.
+
+    What one query writes is the input of another, so all must be idle twice in a row. A commit
+    returns before the broker has marked its records as committed: until then neither the next
+    query nor a reader sees them. A busy broker takes longer for that than two rounds.
+
+    Args:
+        written: the partitions that the applications write to.
+    """
+    deadline = time.monotonic() + timeout_s
+    idle_rounds = 0
+    while idle_rounds < 2:
+        left = max(deadline - time.monotonic(), 0.0)
+        if not all(each.run_until_idle(f"{int(left * 1000)}ms") for each in applications):
+            return False
+        is_done = not any(any(each.lag().values()) for each in applications)
+        if is_done and _is_committed(offsets, written):
+            idle_rounds += 1
+        elif time.monotonic() > deadline:
+            return False
+        else:
+            idle_rounds = 0
+        time.sleep(_PAUSE_S)
+    return True
+
+
+def _is_committed(offsets: Offsets, written: Collection[Place]) -> bool:
+    return offsets.end_offsets(written) == offsets.end_offsets(written, committed=True)
