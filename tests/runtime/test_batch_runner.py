@@ -1,4 +1,7 @@
-"""The driver's batches, without Spark: calls of two threads that meet, and what runs again."""
+"""The driver's batches, without Spark: calls of two threads that meet, and what runs again.
+
+Exercises ``slot_release``.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import StagedApplication
-from penstock.runtime.spark.driver import batch_runner
+from penstock.runtime.spark.driver import batch_runner, slot_release
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
-from penstock.runtime.spark.exchange.stage_request import Outcome, Report, Restore
+from penstock.runtime.spark.exchange.stage_request import Endpoint, Outcome, Report, Restore
 from penstock.runtime.spark.worker.slot_task import SlotTask
 
 PLAN = BatchPlan(0, {("in", 0): 0}, {("in", 0): 1}, 0, {})
@@ -58,12 +61,17 @@ class Log:
     def __init__(self) -> None:
         self.state = LogState(generation=1, run_id="staged")
         self.renewed = 0
+        self.finished: list[int] = []
 
     def begin(self, plan: BatchPlan) -> None:
         self.state.plan = plan
 
     def renew(self) -> None:
         self.renewed += 1
+
+    def finish(self, batch: int) -> None:
+        self.finished.append(batch)
+        raise StreamsError("batch-log", "no answer in 5 s")
 
     def note_cut(self, cut: Cut) -> None:
         self.state.cut = cut
@@ -303,6 +311,47 @@ def test_faults_of_the_column_path_are_counted_for_the_metrics(staged: StagedApp
     driver.planner.may_go_on.set()
     driver.join()
     assert dict(driver.runner.progress.column_errors) == {"IndexError": 2}
+
+
+def test_a_slot_that_hangs_does_not_keep_the_driver_from_closing(
+    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its server is alive, so the answer may come; all slots are asked at once."""
+    asked: list[str] = []
+    may_end = threading.Event()
+
+    def hanging(endpoint: Endpoint, secret: bytes, question: tuple[Any, ...]) -> None:
+        asked.append(endpoint.server)
+        assert may_end.wait(60)
+
+    monkeypatch.setattr(slot_release, "ask", hanging)
+    monkeypatch.setattr(slot_release, "_PATIENCE_S", 0.1)
+    runner = Driver(staged, done).runner
+    runner.placement.note(
+        Outcome(slot=number, endpoint=Endpoint(f"server-{number}", "host", 1, "1"))
+        for number in range(3)
+    )
+    assert runner.stop(10)
+    runner.close(is_clean=False, keeps_slots=False)
+    assert sorted(asked) == ["server-0", "server-1", "server-2"]
+    assert runner.placement.endpoints == {}
+    may_end.set()
+
+
+def test_slots_are_released_although_the_batch_log_cannot_be_written(
+    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise they keep their folders for two minutes, in a session that goes on."""
+    asked: list[Any] = []
+    monkeypatch.setattr(slot_release, "ask", lambda endpoint, *more: asked.append(endpoint))
+    driver = Driver(staged, done)
+    driver.log.state.plan, driver.log.state.complete = PLAN, PLAN.batch
+    place = Endpoint("server", "host", 1, "1")
+    driver.runner.placement.note([Outcome(slot=0, endpoint=place)])
+    assert driver.runner.stop(10)
+    driver.runner.close(is_clean=True, keeps_slots=False)
+    assert driver.log.finished == [PLAN.batch]
+    assert asked == [place]
 
 
 class Heard:

@@ -40,6 +40,7 @@ from penstock.runtime.spark.driver.observing.tracing import BatchTracer
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.retention import ChangelogRetention
 from penstock.runtime.spark.driver.session import ask_jvm
+from penstock.runtime.spark.driver.slot_release import release_slots
 from penstock.runtime.spark.driver.stage_jobs import OwnJobs, StageJobs
 from penstock.runtime.spark.driver.to_spark import SparkSinks
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, Cut
@@ -499,19 +500,17 @@ class BatchRunner:
 
     def restoring(self) -> list[Restore]:
         """What the slots are reading back right now; a slot that does not answer is left out."""
-        found: list[Restore] = []
-        for number, endpoint in list(self.placement.endpoints.items()):
-            with contextlib.suppress(StreamsError):
-                question = ("restoring", self.application.key, number)
-                found += ask(endpoint, self.secret, question, silence_s=2.0)
-        return found
+        return self._answers("restoring")
 
     def measures(self) -> list[TaskMeasures]:
         """What the slots tell about their state; one that does not answer is left out."""
-        found: list[TaskMeasures] = []
+        return self._answers("measures")
+
+    def _answers(self, kind: str) -> list[Any]:
+        found: list[Any] = []
         for number, endpoint in list(self.placement.endpoints.items()):
             with contextlib.suppress(StreamsError):
-                question = ("measures", self.application.key, number)
+                question = (kind, self.application.key, number)
                 found += ask(endpoint, self.secret, question, silence_s=2.0)
         return found
 
@@ -548,16 +547,10 @@ class BatchRunner:
 
     def release(self, slots: Iterable[int], *, is_moved: bool = False) -> None:
         """Have slots bring their state to disk and end."""
-        for number in list(slots):
-            endpoint = self.placement.endpoints.get(number)
-            if endpoint is None:
-                continue
-            question = ("close", self.application.key, number, Release(is_moved))
-            try:
-                ask(endpoint, self.secret, question)
-            except StreamsError as error:
-                log.info("slot %d could not be released: %s", number, error.message)
-            self.placement.forget([number])
+        known = self.placement.endpoints
+        leaving = {number: known[number] for number in list(slots) if number in known}
+        release_slots(leaving, self.secret, self.application.key, Release(is_moved))
+        self.placement.forget(leaving)
 
     def close(self, *, is_clean: bool, keeps_slots: bool) -> None:
         """Write that the last batch is complete, and let the slots go.
@@ -567,7 +560,10 @@ class BatchRunner:
         """
         state = self._log.state
         if is_clean and state.plan is not None and state.complete == state.plan.batch:
-            self._log.finish(state.complete)
+            try:
+                self._log.finish(state.complete)
+            except Exception as error:  # noqa: BLE001 - the next driver asks the markers
+                log.info("that batch %d is complete is not written: %s", state.complete, error)
         self.questions.close()
         if not keeps_slots:
             self.release(list(self.placement.endpoints))
