@@ -313,6 +313,27 @@ def test_faults_of_the_column_path_are_counted_for_the_metrics(staged: StagedApp
     assert dict(driver.runner.progress.column_errors) == {"IndexError": 2}
 
 
+def test_servers_are_asked_during_a_long_commit_interval(
+    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise all of them end, and every batch begins with a restore."""
+    monkeypatch.setattr(batch_runner, "_LOOK_S", 0.01)
+    driver = Driver(staged, done)
+    looks: list[None] = []
+
+    def look() -> None:
+        looks.append(None)
+        if len(looks) == 3:
+            driver.runner.stop(0)
+
+    monkeypatch.setattr(driver.runner, "_look_around", look)
+    driver.planner.is_behind = False
+    driver.runner._interval_s = 600.0
+    driver.planner.may_go_on.set()
+    driver.join()
+    assert (driver.runner.progress.batches, len(looks)) == (1, 3)
+
+
 def test_a_slot_that_hangs_does_not_keep_the_driver_from_closing(
     staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -254,7 +254,7 @@ class BatchRunner:
     def _wait_for_batch(self) -> BatchPlan | None:
         """Wait for the next commit's time, and for input; a backlog waits for neither."""
         if not self._planner.is_behind or self.is_waiting:
-            self._closing.wait(max(self._next_commit - time.monotonic(), 0.0))
+            self._pause(self._next_commit - time.monotonic())
         if time.monotonic() - self._topics_checked > self._topics_s:
             self._topics_checked = time.monotonic()
             self._check_topics()
@@ -268,8 +268,17 @@ class BatchRunner:
                 looked = time.monotonic()
                 self._look_around()
                 return None
-            self._closing.wait(self._interval_s)
+            self._pause(self._interval_s)
         return None
+
+    def _pause(self, seconds: float) -> None:
+        """Wait, and look around meanwhile: a server that is not asked for two minutes ends."""
+        ends = time.monotonic() + seconds
+        while not self._closing.is_set() and (left := ends - time.monotonic()) > 0:
+            self._closing.wait(min(left, _LOOK_S))
+            if left > _LOOK_S:
+                self._member.check()
+                self._look_around()
 
     def _look_around(self) -> None:
         """While there is no input: see that Spark is there, and show servers that we are."""
