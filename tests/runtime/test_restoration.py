@@ -14,7 +14,7 @@ from penstock.model.task_id import TaskId
 from penstock.runtime.local import memory_clients
 from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import StagedApplication
-from penstock.runtime.spark.worker import task_state
+from penstock.runtime.spark.worker import restoration, task_state
 from penstock.runtime.spark.worker.queries import answer_query
 from tests.runtime.slot_processes import happens
 
@@ -53,7 +53,8 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Gate]:
 def _counting(kafka: MemoryKafka, **given: Any) -> StagedApplication:
     builder = ps.StreamsBuilder()
     builder.stream("in", key="string", value="string").group_by_key().count("counts")
-    return StagedApplication(builder.build().graph, {"application.id": "beside"}, kafka, **given)
+    config = {"application.id": "beside", "statestore.cache.max.bytes": 0}
+    return StagedApplication(builder.build().graph, config, kafka, **given)
 
 
 def _kafka() -> MemoryKafka:
@@ -156,6 +157,35 @@ def test_a_restore_that_fails_is_an_error_of_the_next_batch(gate: _Gate) -> None
     rows = {key: row.value for store in application.stores()["counts"] for key, row in store.all()}
     assert set(rows.values()) == {_RECORDS // 2}
     application.close()
+
+
+def test_a_restore_that_was_given_up_changes_nothing_any_more(
+    gate: _Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for a broker that is away, and gets its records after a later batch has run."""
+    monkeypatch.setattr(restoration, "_STOP_S", 0.05)
+    kafka, application = _restarted()
+    application.run_batch(0)
+    (late,) = [t for t in threading.enumerate() if t.name == "penstock-restore" and _waits(t)]
+    _send(kafka, 2 * _RECORDS)
+    kafka.fault = lambda number: "before" if number == kafka.commits - 1 else None
+    with pytest.raises(memory_clients.InjectedFaultError):
+        application.run_batch(0)
+    kafka.fault = lambda number: None
+    monkeypatch.setattr(task_state, "AT_ONCE", 1_000_000)
+    application.run_again()
+    _finish(application)
+    gate.is_open.set()
+    late.join(30)
+    rows = {key: row.value for store in application.stores()["counts"] for key, row in store.all()}
+    assert set(rows.values()) == {3 * _RECORDS // 4}
+    application.close()
+
+
+def _waits(thread: threading.Thread) -> bool:
+    """Whether a thread is still there after a moment in which the others have ended."""
+    thread.join(0.5)
+    return thread.is_alive()
 
 
 def test_a_short_restore_is_done_at_once() -> None:

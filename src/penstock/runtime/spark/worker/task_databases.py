@@ -129,7 +129,8 @@ class TaskDatabases:
         """Read a range of a changelog into a store and its database, chunk by chunk.
 
         Args:
-            is_over: asked before each chunk; True leaves the rest unread.
+            is_over: asked around each read; True leaves the rest unread. A read may take so long
+                that somebody else uses the databases by then.
         """
         part = (topic, self._task_id.partition)
         progress = Restore(store.name, *part, offsets.start, offsets.stop, offsets.start, 0)
@@ -140,6 +141,8 @@ class TaskDatabases:
                 return
             stop = min(start + _RESTORE_CHUNK, offsets.stop)
             columns = reader.read_columns({part: (start, stop)}).columns[part]
+            if is_over():
+                return
             taken = self.take(store, columns, Checkpoint(batch, stop), as_read)
             progress = replace(progress, position=stop, records=progress.records + taken)
             self.restores[store.name] = progress
