@@ -159,6 +159,29 @@ def test_a_restore_that_fails_is_an_error_of_the_next_batch(gate: _Gate) -> None
     application.close()
 
 
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_task_that_is_being_restored_reports_where_its_changelog_ends(
+    gate: _Gate, *, is_done: bool
+) -> None:
+    """A cut is made of that. What the restore has read so far is part of no batch."""
+    kafka, application = _restarted()
+    if is_done:
+        gate.is_open.set()
+        _finish(application)
+        application.restart(lose_state=True)
+        gate.is_open.clear()
+        reports = application.run_again()
+    else:
+        reports = application.run_batch(0)
+    topic = "beside-counts-changelog"
+    (report,) = [each for each in reports if each.task.partition == 0]
+    assert (report.is_waiting, report.is_repeated) == (True, is_done)
+    assert report.changelog_ends == {(topic, 0): len(kafka.logs[topic][0])}
+    gate.is_open.set()
+    _finish(application)
+    application.close()
+
+
 def test_a_restore_that_was_given_up_changes_nothing_any_more(
     gate: _Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

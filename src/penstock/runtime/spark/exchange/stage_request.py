@@ -147,7 +147,7 @@ class Report:
     #: Whether the task had committed this stage before. Then it did not run again, and ``written``
     #: is empty.
     is_repeated: bool = False
-    #: Whether the stores of the task are still being restored. Then it has processed nothing.
+    #: Whether the stores of the task are still being restored. Then it processed nothing now.
     is_waiting: bool = False
 
 

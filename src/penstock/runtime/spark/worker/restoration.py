@@ -55,6 +55,11 @@ class Restoration:
     def is_done(self) -> bool:
         return not self._thread.is_alive()
 
+    @property
+    def ends(self) -> dict[str, int]:
+        """Return by store where its changelog ends: what is committed, not what has been read."""
+        return {each.store.name: each.offsets.stop for each in self._replays}
+
     def finish(self) -> None:
         """Raise the error that has ended the restore, if there was one."""
         self._thread.join()

@@ -281,15 +281,16 @@ class Slot:
         with self.reading:
             for _, task in work:
                 self._tasks[task].apply(request.batch)
-        reports += [_repeated(task, self.number, request, done[task]) for task in done]
-        reports = [
-            replace(each, changelog_ends=self._changelog_ends(each.task)) for each in reports
-        ]
-        return reports + [_waiting(*each, self.number, request) for each in waiting]
+        for task in done:
+            is_waiting = task in self._tasks and self._tasks[task].is_restoring
+            report = _repeated(task, self.number, request, done[task])
+            reports.append(replace(report, is_waiting=is_waiting))
+        reports += [_waiting(*each, self.number, request) for each in waiting]
+        return [replace(each, changelog_ends=self._changelog_ends(each.task)) for each in reports]
 
     def _changelog_ends(self, task: TaskId) -> dict[TopicPartition, int]:
         state = self._tasks.get(task)
-        return {} if state is None else state.databases.changelog_ends()
+        return {} if state is None else state.changelog_ends()
 
     def _read(self, work: list[tuple[Run, TaskId]], request: StageRequest) -> ReadRanges:
         wanted = {

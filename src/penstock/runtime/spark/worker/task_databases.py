@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -183,12 +183,16 @@ class TaskDatabases:
     def _end_of(self, store: str, engine: PendingStore) -> int:
         return self.ends.get(store, engine.checkpoint.changelog_offset)
 
-    def changelog_ends(self) -> dict[tuple[str, int], int]:
-        """Return the next offset of each changelog of the task, by topic and partition."""
+    def changelog_ends(self, ends: Mapping[str, int] | None = None) -> dict[tuple[str, int], int]:
+        """Return the next offset of each changelog of the task, by topic and partition.
+
+        Args:
+            ends: the same by store, if not what has been applied or written here.
+        """
         sources, partition = self._plan.graph.source_changelogs, self._task_id.partition
         return {
             (self._settings.changelog_topic(store), partition): end
-            for store, end in self.ends.items()
+            for store, end in (self.ends if ends is None else ends).items()
             if store not in sources
         }
 

@@ -18,6 +18,7 @@ from penstock.kernel.stores import TaskStores, open_cache, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.bundles import Sent
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.exchange.stage_request import StageRequest
@@ -143,6 +144,11 @@ class TaskState:
     def is_restoring(self) -> bool:
         """Whether the stores are being read back in the background."""
         return self._restoration is not None
+
+    def changelog_ends(self) -> dict[TopicPartition, int]:
+        """Return where the task's changelogs end after its last commit, also during a restore."""
+        restoration = self._restoration
+        return self.databases.changelog_ends(None if restoration is None else restoration.ends)
 
     def _stop_restoring(self) -> None:
         restoration, self._restoration = self._restoration, None
