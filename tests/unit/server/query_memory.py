@@ -90,7 +90,7 @@ class MemoryReader:
         self._topics = topics
         self.is_eager = is_eager
         self.positions: Positions = dict(starts)
-        self.failure: StreamsError | None = None
+        self.failure: Exception | None = None
 
     def read(self, timeout_s: float) -> list[RawRecord]:
         with self._topics.changed:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, StreamsError
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers
 from penstock.server.reading import Place, Positions, Topics, has_reached
@@ -112,9 +112,11 @@ class TableReplica:
                 if time.monotonic() - self.asked_at > IDLE_S:
                     self._idle(self)
         except PenstockError as error:
-            if not self._closing.is_set():
-                _log.error("table %s is no longer followed: %s", self.source.name, error)
-                self._fail(error)
+            self._fail(error)
+        # Nobody may be answered from a copy that has stopped, whatever has stopped it.
+        except Exception as error:  # noqa: BLE001
+            text = f"the copy of table {self.source.name} has failed: {error!r}"
+            self._fail(StreamsError("copy-failed", text, fix="ask again: a new copy is made"))
         finally:
             self._reader.close()
 
@@ -125,13 +127,16 @@ class TableReplica:
         eager.close()
 
     def _fail(self, error: PenstockError) -> None:
+        if self._closing.is_set():
+            return
+        _log.error("table %s is no longer followed: %s", self.source.name, error)
         with self._changed:
             self.failure = error
             self._changed.notify_all()
 
     def _take(self, records: list[RawRecord]) -> None:
         if records:
-            self._store.write([self._write(record) for record in records if record.key is not None])
+            self._store.write([self._write(record) for record in records if self._has_row(record)])
             times = self._stream_times
             for record in records:
                 if record.timestamp > times.get(record.partition, -1):
@@ -141,6 +146,10 @@ class TableReplica:
             self._ends.update(self._reader.ends())
             self.is_complete = self.is_complete or has_reached(self._positions, self._start)
             self._changed.notify_all()
+
+    def _has_row(self, record: RawRecord) -> bool:
+        """Tell whether a record can be a row: its key is there, and is long enough for a window."""
+        return record.key is not None and len(record.key) >= self._window_bytes
 
     def _write(self, record: RawRecord) -> tuple[bytes, bytes | None]:
         key = self.stored_key(record.key or b"")

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 from typing import Protocol
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, StreamsError
 from penstock.server.push.runs import RecordBatch
 from penstock.server.reading import Place, Positions, Topics
 
@@ -100,13 +100,20 @@ class SharedReader:
                     with self._lock:
                         self._positions = dict(self._reader.positions)
         except PenstockError as error:
-            _log.error("topic %s is no longer read for push queries: %s", self.topic, error)
-            with self._lock:
-                self.failure, feeds = error, list(self._feeds)
-            for feed in feeds:
-                feed.fail(error)
+            self._fail(error)
+        # Clients must not wait for ever for rows that nobody reads any more.
+        except Exception as error:  # noqa: BLE001
+            text = f"topic {self.topic!r} is no longer read: {error!r}"
+            self._fail(StreamsError("read-failed", text, fix="send the query again"))
         finally:
             self._reader.close()
+
+    def _fail(self, error: PenstockError) -> None:
+        _log.error("topic %s is no longer read for push queries: %s", self.topic, error)
+        with self._lock:
+            self.failure, feeds = error, list(self._feeds)
+        for feed in feeds:
+            feed.fail(error)
 
     def _hand_out(self, batch: RecordBatch) -> None:
         wakers: dict[asyncio.AbstractEventLoop, list[asyncio.Event]] = {}

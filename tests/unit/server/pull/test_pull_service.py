@@ -67,6 +67,31 @@ def test_updates_and_deletions_are_followed(users: QueryWorld) -> None:
     assert rows(users, "SELECT age FROM users WHERE id = 'bob';") == []
 
 
+def test_a_key_that_is_too_short_for_a_window_is_no_row(world: QueryWorld) -> None:
+    """Another program may write anything to a topic; the rows around it are found."""
+    world.execute(VISITS)
+    add_visit(world, "ann", 1000, 1)
+    world.topics.add("visits", b"short", b'{"N": 2}')
+    add_visit(world, "bob", 1000, 3)
+    assert rows(world, "SELECT n FROM visits WHERE id = 'bob';") == [(3,)]
+    add_visit(world, "bob", 1000, 4)
+    ends = world.topics.ends(world.topics.places(["visits"]))
+    assert world.services.replicas.all()[0].wait(ends, 20)
+    assert rows(world, "SELECT n FROM visits WHERE id = 'bob';") == [(4,)]
+
+
+def test_a_replica_that_breaks_is_made_anew(users: QueryWorld) -> None:
+    """It must not answer for ever with the rows that it had when its thread ended."""
+    assert rows(users, "SELECT age FROM users WHERE id = 'ann';") == [(20,)]
+    broken = users.services.replicas.all()[0]
+    users.topics.readers[0].failure = OSError("the disk is full")
+    add_user(users, "ann", 99)
+    with pytest.raises(PenstockError, match="the disk is full"):
+        broken.wait({("users", 0): 100, ("users", 1): 100}, 20)
+    assert rows(users, "SELECT age FROM users WHERE id = 'ann';") == [(99,)]
+    assert users.services.replicas.all() != [broken]
+
+
 def test_a_replica_is_eager_only_until_it_is_complete(users: QueryWorld) -> None:
     """Whoever asks first waits for its end; later it must not ask the broker all the time."""
     assert rows(users, "SELECT age FROM users WHERE id = 'ann';") == [(20,)]

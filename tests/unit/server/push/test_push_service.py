@@ -259,14 +259,17 @@ def test_the_server_has_a_limit_of_push_queries(tmp_path: Path) -> None:
     world.close()
 
 
-def test_a_topic_that_is_gone_ends_its_queries(world: QueryWorld) -> None:
-    """Subscribers hear why; the next one gets a new reader."""
+@pytest.mark.parametrize(
+    "failure", [StreamsError("topic-gone", "it was deleted"), RuntimeError("the client is broken")]
+)
+def test_a_topic_that_is_gone_ends_its_queries(world: QueryWorld, failure: Exception) -> None:
+    """Subscribers hear why, whatever it is; the next one gets a new reader."""
     world.execute(ORDERS)
 
     async def test() -> None:
         sql = "SELECT amount FROM orders EMIT CHANGES;"
         query = await opened(world, sql)
-        world.topics.readers[0].failure = StreamsError("topic-gone", "it was deleted")
+        world.topics.readers[0].failure = failure
         with world.topics.changed:
             world.topics.changed.notify_all()
         assert await take(query, 1) == []
