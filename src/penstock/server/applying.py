@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import orjson
 
 from penstock.errors import PenstockError
+from penstock.model.secrets import shown
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import TERMINATE_CLUSTER
 from penstock.server.commands.status import CommandStatus
@@ -106,6 +107,6 @@ def _message(statement: Node, result: StatementResult, base: Catalog) -> str:
             done = {"TERMINATE": "terminated", "PAUSE": "paused", "RESUME": "resumed"}
             return f"Query {done[action]}."
         case admin.AlterSystem(name, value):
-            return f"System property {name} was set to {value}."
+            return f"System property {name} was set to {shown(name, value)}."
         case _:
             return result.message

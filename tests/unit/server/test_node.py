@@ -271,6 +271,14 @@ def test_descriptions_have_only_the_settings_of_the_query(nodes: Nodes) -> None:
     assert "swordfish" not in str(listed)
 
 
+def test_secrets_of_alter_system_are_in_no_answer(node: ServerNode) -> None:
+    """Neither in the answer nor in the status of its command, which every reader may ask for."""
+    (entity,) = node.execute("ALTER SYSTEM 'ssl.key.password' = 'hunter2';")
+    assert "[hidden]" in entity["commandStatus"]["message"]
+    assert "hunter2" not in str(entity)
+    assert "hunter2" not in str(node.runner.statuses.all())
+
+
 def test_requests_that_wait_hold_nobody_up(node: ServerNode) -> None:
     """Clients may wait for commands that never come, as many as they like."""
     node.options = replace(node.options, catch_up_s=120.0)
