@@ -82,6 +82,8 @@ class SqlGuard:
             return 414, 41400, f"the URL has more than {most} bytes", {}
         if sum(len(name) + len(value) for name, value in scope["headers"]) > most:
             return 431, 43100, f"the headers have more than {most} bytes", {}
+        if scope["path"] in _STREAMED_PATHS:
+            return None
         size = headers.get(b"content-length", b"0")
         if not size.isdigit() or int(size[:20]) > most:
             return 413, 41300, f"the body has more than {most} bytes", {}

@@ -58,6 +58,13 @@ def guard(**more: Any) -> SqlGuard:
 
 
 @pytest.mark.parametrize("says_length", [True, False])
+def test_a_stream_of_rows_may_be_long(says_length: bool) -> None:
+    """Each row has a limit, and all of them together have none, known in advance or not."""
+    happened = asked(guard(), 3, path="/inserts-stream", says_length=says_length)
+    assert happened == ["part"] * 3
+
+
+@pytest.mark.parametrize("says_length", [True, False])
 def test_large_body_is_read_before_it_is_refused(says_length: bool) -> None:
     """An answer in the middle of a body would be lost with the connection."""
     happened = asked(guard(), 5, says_length=says_length)
