@@ -71,14 +71,25 @@ class PlanCache:
                 return BoundPull(plan, literals), shape
         return None, shape
 
-    def planned(self, shape: Shape | None, properties: Mapping[str, Any], plan: Plan) -> BoundPull:
-        """Plan a statement and keep the plan; one without a shape is not kept."""
+    def planned(
+        self, shape: Shape | None, properties: Mapping[str, Any], plan: Plan, catalog: Catalog
+    ) -> BoundPull:
+        """Plan a statement and keep the plan; one without a shape is not kept.
+
+        Args:
+            shape: What the statement has in common with others.
+            properties: The settings of the request.
+            plan: Plans the statement.
+            catalog: The catalog from before the planning. If another one has come since, the plan
+                may belong to the old one and is not kept.
+        """
         self.misses += 1
         literals = () if shape is None else shape.literals
         prepared = plan(literals)
         if shape is not None:
             with self._lock:
-                self._keep(_key(shape, properties), prepared, literals)
+                if catalog is self._catalog:
+                    self._keep(_key(shape, properties), prepared, literals)
         return BoundPull(prepared, literals)
 
     def _keep(self, key: Any, prepared: PreparedPull, literals: Sequence[Literal]) -> None:

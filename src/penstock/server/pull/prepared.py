@@ -138,6 +138,7 @@ def prepare(session: SqlEngine, sql: str, literals: Sequence[Literal]) -> Prepar
     lowering = session.lowering(query.push.id)
     rows = row_plan(query.push.plan, lowering)
     if rows is None:
+        _check_scans(session, query, sql)
         return _general(query)
     source = session.catalog.sources[rows.source.name]
     parameters = Parameters(literals)
@@ -221,23 +222,51 @@ def _allowed(session: SqlEngine, access: Access, source: DataSource, sql: str) -
     """Return the way that settings allow: without range scans, a range is a scan."""
     if isinstance(access.way, KeyRange) and not _is_on(session, RANGE_SCAN_ENABLED):
         access = Access(Scan(), access.rest, access.starts)
-    if isinstance(access.way, Scan) and not _is_on(session, TABLE_SCAN_ENABLED):
+    if isinstance(access.way, Scan):
+        _check_scan(session, source, sql)
+    return access
+
+
+def _check_scan(session: SqlEngine, source: DataSource, sql: str) -> None:
+    if not _is_on(session, TABLE_SCAN_ENABLED):
         names = ", ".join(identifier(column.name) for column in source.schema.key)
         raise BadStatementError(
             "scan-disabled",
             f"the query would read all rows of {source.name}, and {TABLE_SCAN_ENABLED} is false",
-            fix=f"ask for a key: WHERE {names} = ..., or set {TABLE_SCAN_ENABLED} to true",
+            fix=f"ask for a key: WHERE {names} = ..., or set {TABLE_SCAN_ENABLED} to true in the"
+            " server's settings",
             statement=sql,
         )
-    return access
+
+
+def _check_scans(session: SqlEngine, query: PullQuery, sql: str) -> None:
+    """Refuse groups and joins over sources whose rows may not all be read."""
+    for name in {source.name for source in query.push.plan.sources}:
+        # The plan may read a table as the stream of its rows; the catalog has it as it is.
+        source = session.catalog.sources[name]
+        if source.is_table:
+            _check_scan(session, source, sql)
+        else:
+            _check_enabled(session, STREAM_ENABLED, "pull queries on streams are not enabled", sql)
 
 
 def _check_enabled(session: SqlEngine, setting: str, problem: str, sql: str) -> None:
     if not _is_on(session, setting):
         raise BadStatementError(
-            "disabled", f"{problem}: {setting} is false", f"set {setting} to true", statement=sql
+            "disabled",
+            f"{problem}: {setting} is false",
+            f"set {setting} to true in the server's settings",
+            statement=sql,
         )
 
 
 def _is_on(session: SqlEngine, setting: str) -> bool:
-    return session.settings.get(setting, "true").lower() != "false"
+    """Tell whether the server and the request allow something.
+
+    A request can turn off what the server allows, and not the other way round.
+    """
+    server = {**session.config, **session.catalog.system}
+    return all(
+        str(settings.get(setting, "true")).lower() != "false"
+        for settings in (server, session.settings)
+    )

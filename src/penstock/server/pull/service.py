@@ -114,7 +114,7 @@ class PullService:
             return found
         session = self._host.session(properties, variables)
         return self._cache.planned(
-            shape, properties, lambda literals: prepare(session, sql, literals)
+            shape, properties, lambda literals: prepare(session, sql, literals), catalog
         )
 
     def freshness(self, properties: Mapping[str, Any], request: Mapping[str, Any]) -> Freshness:

@@ -1,11 +1,14 @@
 """Plans with parameters: ``plan_cache``, ``prepared`` and ``parameters`` together."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from penstock.errors import PenstockError
 from penstock.server.pull.parameters import Parameters
 from penstock.server.pull.plan_cache import BoundPull, PlanCache
-from penstock.server.pull.prepared import prepare
+from penstock.server.pull.prepared import PreparedPull, prepare
+from penstock.server.pull.shape import Literal, shape_of
 from penstock.sql import SqlEngine
 
 TABLES = """
@@ -31,13 +34,16 @@ class Plans:
         self.engine, self.cache, self.planned = engine, PlanCache(), 0
 
     def bound(self, sql: str, **properties: str) -> BoundPull:
-        self.cache.is_current(self.engine.catalog)
+        catalog = self.engine.catalog
+        self.cache.is_current(catalog)
         found, shape = self.cache.find(sql, properties)
         if found is not None:
             return found
         self.planned += 1
         session = self.engine.session(properties)
-        return self.cache.planned(shape, properties, lambda given: prepare(session, sql, given))
+        return self.cache.planned(
+            shape, properties, lambda given: prepare(session, sql, given), catalog
+        )
 
 
 def test_another_key_needs_no_other_plan(engine: SqlEngine) -> None:
@@ -105,6 +111,38 @@ def test_plans_end_when_the_catalog_changes(engine: SqlEngine) -> None:
     engine.execute("DROP TABLE visits;")
     plans.bound(sql)
     assert plans.planned == 2
+
+
+def test_a_plan_of_an_older_catalog_is_not_kept(engine: SqlEngine) -> None:
+    """The catalog may change while a statement is planned."""
+    cache, sql = PlanCache(), "SELECT * FROM users WHERE id = 'ann';"
+    old = engine.catalog
+    cache.is_current(old)
+    session = engine.session()
+
+    def plan(literals: Sequence[Literal]) -> PreparedPull:
+        engine.execute("DROP TABLE visits;")
+        cache.is_current(engine.catalog)
+        return prepare(session, sql, literals)
+
+    cache.planned(shape_of(sql), {}, plan, old)
+    assert cache.find(sql, {})[0] is None
+
+
+def test_a_request_cannot_allow_what_the_server_forbids() -> None:
+    """It can only forbid more, as in ksqlDB."""
+    setting = "ksql.query.pull.table.scan.enabled"
+    strict = SqlEngine({setting: "false"})
+    strict.execute(TABLES)
+    with pytest.raises(PenstockError, match="would read all rows of USERS"):
+        Plans(strict).bound("SELECT * FROM users;", **{setting: "true"})
+
+
+def test_groups_need_a_scan(engine: SqlEngine) -> None:
+    """A GROUP BY reads all rows, so it is refused where that is forbidden."""
+    off = {"ksql.query.pull.table.scan.enabled": "false"}
+    with pytest.raises(PenstockError, match="would read all rows of USERS"):
+        Plans(engine).bound("SELECT age, COUNT(*) FROM users GROUP BY age;", **off)
 
 
 def test_settings_are_part_of_a_plan(engine: SqlEngine) -> None:
