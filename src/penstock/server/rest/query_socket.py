@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,16 +15,19 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from penstock.errors import PenstockError
 from penstock.server.entities.schemas import field_infos
 from penstock.server.pull.plan_cache import BoundPull
+from penstock.server.pull.service import Freshness
 from penstock.server.push.runs import PushRow
 from penstock.server.push.service import PlannedPush
 from penstock.server.querying import QueryServices
-from penstock.server.rest.query_answers import COMPLETED, HEARTBEAT_S, until_gone
+from penstock.server.rest import query_answers
+from penstock.server.rest.query_answers import COMPLETED, HEARTBEAT_S, sources_of, until_gone
 from penstock.server.rest.query_request import QueryRequest, read_request
 from penstock.server.rest.row_forms import V1JsonForm
 from penstock.server.rest.threaded import ThreadedRows
 from penstock.sql.planner.lowering.context import Row
 
-_NORMAL, _UNACCEPTABLE = 1000, 1003
+_log = logging.getLogger("penstock.server")
+_NORMAL, _UNACCEPTABLE, _FAILED = 1000, 1003, 1011
 #: A close frame holds at most 123 bytes of text.
 _MOST_REASON = 120
 
@@ -59,14 +64,33 @@ class QuerySocket:
                 code, reason = _UNACCEPTABLE, "PRINT is answered by /query-stream"
         except PenstockError as error:
             code, reason = _UNACCEPTABLE, error.message
-        except WebSocketDisconnect:
+        except (WebSocketDisconnect, TimeoutError):
+            _log.debug("a websocket ended early: its client has left, or takes no rows")
             return
+        except Exception as error:  # noqa: BLE001 - each has an answer
+            _log.error("a query over a websocket could not be answered", exc_info=error)
+            code, reason = _FAILED, "the query could not be answered: see the server's log"
         with contextlib.suppress(RuntimeError, OSError, WebSocketDisconnect):
-            await websocket.close(code, reason[:_MOST_REASON])
+            await websocket.close(code, _shortened(reason))
 
     async def _pull(self, bound: BoundPull, request: QueryRequest, websocket: WebSocket) -> None:
-        pull = self._services.pull
-        fresh = pull.freshness(request.settings, request.request)
+        pull, prepared = self._services.pull, bound.prepared
+        pull.enter()
+        started, sent, is_error = time.perf_counter(), 0, True
+        try:
+            fresh = pull.freshness(request.settings, request.request)
+            sent = await self._send_rows(bound, fresh, websocket)
+            is_error = False
+        finally:
+            pull.leave()
+            self._services.meter.pulled(
+                prepared.kind, sources_of(prepared), time.perf_counter() - started, sent,
+                is_error=is_error,
+            )  # fmt: skip
+
+    async def _send_rows(self, bound: BoundPull, fresh: Freshness, websocket: WebSocket) -> int:
+        """Send columns and rows, and return how many rows there were."""
+        pull, sent = self._services.pull, 0
         form = V1JsonForm(bound.prepared.columns)
         rows = ThreadedRows(self._services.threads, lambda: pull.rows(bound, fresh))
         try:
@@ -75,11 +99,14 @@ class QuerySocket:
             await _columns(websocket, bound.prepared.columns)
             for row in first:
                 await _row(websocket, form, PushRow(row))
+            sent = len(first)
             async for bunch in bunches:
                 for row in bunch:
                     await _row(websocket, form, PushRow(row))
+                sent += len(bunch)
         finally:
             await rows.close()
+        return sent
 
     async def _push(self, planned: PlannedPush, websocket: WebSocket) -> None:
         services, loop = self._services, asyncio.get_running_loop()
@@ -97,7 +124,7 @@ class QuerySocket:
             if opened.subscription.failure is not None:
                 raise opened.subscription.failure
             if not opened.subscription.is_complete:
-                await websocket.send_text(orjson.dumps({"finalMessage": COMPLETED}).decode())
+                await _send(websocket, orjson.dumps({"finalMessage": COMPLETED}))
 
         try:
             await until_gone(write(), websocket.receive)
@@ -111,10 +138,21 @@ def _request(websocket: WebSocket) -> QueryRequest:
 
 
 async def _columns(websocket: WebSocket, columns: Any) -> None:
-    await websocket.send_text(orjson.dumps(field_infos(columns)).decode())
+    await _send(websocket, orjson.dumps(field_infos(columns)))
 
 
 async def _row(websocket: WebSocket, form: V1JsonForm, row: PushRow) -> None:
     text = form.row(row)
     if text is not None:
-        await websocket.send_text(text.lstrip(b",\n").decode())
+        await _send(websocket, text.lstrip(b",\n"))
+
+
+async def _send(websocket: WebSocket, text: bytes) -> None:
+    """Send one message; a client that does not take it for a minute is cut off."""
+    async with asyncio.timeout(query_answers.SEND_S):
+        await websocket.send_text(text.decode())
+
+
+def _shortened(reason: str) -> str:
+    """Return as much of a reason as a close frame holds, which counts bytes."""
+    return reason.encode()[:_MOST_REASON].decode(errors="ignore")

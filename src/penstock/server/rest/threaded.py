@@ -54,17 +54,26 @@ class ThreadedRows(Generic[T]):
             close = getattr(rows, "close", None)
             if close is not None:
                 close()
-            self._put(_END)
+            # The end needs no room: whoever still reads must not wait for it for ever.
+            self._hand(_END)
 
-    def _put(self, item: list[T] | object) -> None:
-        """Hand a bunch to the event loop, once there is room for it."""
+    def _put(self, bunch: list[T]) -> None:
+        """Hand a bunch to the event loop, once there is room for it.
+
+        Raises:
+            TimeoutError: the client has taken nothing for too long.
+        """
         deadline = time.monotonic() + _WAIT_S
         while not self._is_closed and not self._room.acquire(timeout=_LOOK_S):
             # The loop may have ended while the thread was waiting.
-            if self._loop.is_closed() or time.monotonic() > deadline:
+            if self._loop.is_closed():
                 self._is_closed = True
-        if self._is_closed:
-            return
+            elif time.monotonic() > deadline:
+                raise TimeoutError("the client takes no rows")
+        if not self._is_closed:
+            self._hand(bunch)
+
+    def _hand(self, item: list[T] | object) -> None:
         try:
             self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
         except RuntimeError:

@@ -1,11 +1,16 @@
 """Queries over a websocket."""
 
+import time
+from pathlib import Path
+from typing import Any
+
 import orjson
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+from penstock.server.pull.service import MAX_CONCURRENT
 from tests.unit.server.query_memory import QueryWorld
 
 TABLE = """
@@ -59,3 +64,59 @@ def test_errors_close_the_socket(client: TestClient, sql: str) -> None:
         socket.receive_json()
     assert ended.value.code == 1003
     assert ended.value.reason
+
+
+def closed(client: TestClient, sql: str) -> WebSocketDisconnect:
+    """Return how the server ends a websocket that gets no message."""
+    with client.websocket_connect(url(sql)) as socket, pytest.raises(WebSocketDisconnect) as ended:
+        socket.receive_json()
+    return ended.value
+
+
+def test_the_reason_fits_into_a_close_frame(client: TestClient) -> None:
+    """It holds 123 bytes, and letters may have several."""
+    ended = closed(client, f"SELECT * FROM `{'größe' * 40}`;")
+    assert ended.code == 1003
+    assert 60 < len(ended.reason.encode()) <= 123
+
+
+def test_an_unexpected_error_is_told_and_logged(
+    client: TestClient, world: QueryWorld, caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """A mistake of the server must not look like a network that failed."""
+
+    def broken(*given: Any) -> Any:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(world.services.pull, "plan", broken)
+    assert closed(client, "SELECT * FROM users;").code == 1011
+    assert "a bug" in caplog.text
+
+
+def test_limits_of_pull_queries_hold_for_websockets(tmp_path: Path) -> None:
+    """And they are counted as those of the other endpoints are."""
+    world = QueryWorld(tmp_path, {MAX_CONCURRENT: "1"})
+    world.execute(TABLE)
+    client = TestClient(Starlette(routes=world.routes.routes()))
+    with client.websocket_connect(url("SELECT * FROM users;")) as socket:
+        socket.receive_json()
+        with pytest.raises(WebSocketDisconnect):
+            socket.receive_json()
+    world.services.pull.enter()
+    assert "under way" in closed(client, "SELECT * FROM users;").reason
+    counts = [m.value for m in world.services.meter.metrics() if m.name == "pull-requests-total"]
+    assert counts == [1]
+    world.close()
+
+
+def test_a_client_that_takes_nothing_is_cut_off(
+    client: TestClient, world: QueryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its push query ends, and leaves its place to others."""
+    monkeypatch.setattr("penstock.server.rest.query_answers.SEND_S", 0.0)
+    with client.websocket_connect(url("SELECT * FROM users EMIT CHANGES;")):
+        deadline = time.monotonic() + 20
+        while world.services.meter.metrics() == [] or world.services.push.all():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)

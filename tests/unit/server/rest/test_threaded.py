@@ -81,3 +81,22 @@ def test_a_loop_that_ends_does_not_hold_the_thread() -> None:
     while any(thread.name.startswith("orphan") for thread in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_reader_that_comes_back_too_late_is_not_left_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread has given up; the reader gets what was made before, and then an error."""
+    monkeypatch.setattr("penstock.server.rest.threaded._WAIT_S", 0.1)
+    monkeypatch.setattr("penstock.server.rest.threaded._LOOK_S", 0.05)
+
+    async def test() -> None:
+        with ThreadPoolExecutor(1) as threads:
+            rows = ThreadedRows(threads, lambda: iter(int, 1), together=1)
+            await asyncio.wait((rows._work,), timeout=20)
+            with pytest.raises(TimeoutError):
+                async for _ in rows.bunches():
+                    pass
+            await rows.close()
+
+    asyncio.run(asyncio.wait_for(test(), 20))
