@@ -106,6 +106,31 @@ def test_json_record_that_is_no_object_is_an_error(data: bytes) -> None:
         serde("JSON", DOUBLE).decode(data)
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'\x00\x00\x00\x00\x07{"C0": 1.5}',
+        b'\xef\xbb\xbf{"C0": 1.5}',
+        b'{"C0": 1.5}{"C0": 2}',
+        b' {"C0": 1.5} and more',
+    ],
+    ids=["schema id", "byte order mark", "two documents", "text behind it"],
+)
+@pytest.mark.parametrize("type_", [DOUBLE, DecimalType(2, 1)])
+def test_json_reads_the_first_document_of_a_record(data: bytes, type_: SqlType) -> None:
+    """As documented for what JSON_SR wrote, and as Jackson does with the rest."""
+    value = 1.5 if type_ == DOUBLE else Decimal("1.5")
+    assert serde("JSON", type_).decode(data) == (value,)
+    many_digits = data.replace(b"1.5", b"1.50000000000000000000")
+    assert serde("JSON", type_).decode(many_digits) == (value,)
+
+
+@pytest.mark.parametrize("data", [b"\0", b"\0\0\0\0\1", b"1x", b"1.5.5", b"nul", b"\0{}"])
+def test_json_without_a_whole_document_is_an_error(data: bytes) -> None:
+    with pytest.raises(ValueError, match="not JSON"):
+        serde("JSON", DOUBLE, wrap=False).decode(data)
+
+
 def test_json_writes_what_is_not_finite_as_text() -> None:
     rows = serde("JSON", DOUBLE, ArrayType(DOUBLE))
     data = rows.encode((float("nan"), [float("inf"), None, 1.0]))

@@ -12,7 +12,7 @@ from orjson import JSONDecodeError
 
 from penstock.formats.columns import parts
 from penstock.formats.json.json_read import fields_reader, parser, reader
-from penstock.formats.json.json_values import Inexact, UnfitError, parse_exactly
+from penstock.formats.json.json_values import Inexact, UnfitError, first_document, parse_exactly
 from penstock.model.sql.types import (
     BYTES,
     DOUBLE,
@@ -51,7 +51,7 @@ def object_decoder(columns: Sequence[Field]) -> Decode:
         except Inexact:
             return tuple(values(parse_exactly(data)))
         except JSONDecodeError as error:
-            raise ValueError(f"not JSON: {error}") from None
+            return decode(first_document(data, error))
         raise UnfitError("the record is not an object")
 
     return decode
@@ -67,7 +67,7 @@ def _single_decoder(type_: SqlType) -> Decode:
         except Inexact:
             return (convert(parse_exactly(data)),)
         except JSONDecodeError as error:
-            raise ValueError(f"not JSON: {error}") from None
+            return decode(first_document(data, error))
 
     return decode
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from binascii import Error as Base64Error
 from binascii import a2b_base64
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -65,11 +66,39 @@ def parse_exactly(data: bytes) -> Any:
     try:
         return json.loads(data, parse_float=Decimal, parse_constant=_no_constant)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        return parse_exactly(first_document(data, error))
+
+
+def first_document(data: bytes, error: Exception) -> bytes:
+    """Return the JSON document within bytes that are more than one.
+
+    As in ksqlDB, what follows the first document is ignored, and so are a byte order mark and the
+    zero byte with a schema id that JSON_SR writes before a document.
+
+    Raises:
+        ValueError: if there is no document, or nothing besides it. Then ``error`` says why.
+    """
+    begin = 5 if data[:1] == b"\0" else 0
+    begin += len(BOM_UTF8) if data.startswith(BOM_UTF8, begin) else 0
+    try:
+        text = data[begin:].decode()
+        start = text.lstrip(" \t\r\n")
+        _, end = _DECODER.raw_decode(start)
+    except (ValueError, RecursionError):
         raise ValueError(f"not JSON: {error}") from None
+    document = start[:end].encode()
+    # A bracket or quote ends a document wherever it stands; a number or word ends with a blank.
+    is_ended = start[end - 1] in '}]"' or not start[end : end + 1].strip()
+    if not is_ended or len(document) == len(data):
+        raise ValueError(f"not JSON: {error}")
+    return document
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"not JSON: {name}")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def decimal_reader(precision: int, scale: int) -> Read:

@@ -115,8 +115,6 @@ PLAIN = b'{"name":"a","N":1,"at":2,"x":1.5,"OK":true}'
         b"[]",
         b"null",
         PLAIN[:-1],
-        PLAIN + b"}",
-        PLAIN + PLAIN,
         PLAIN.replace(b'"a"', b'"\xff"'),
         PLAIN.replace(b'"a"', b'"\n"'),
         PLAIN.replace(b'"N":1', b'"N":"word"'),
@@ -131,6 +129,15 @@ def test_unreadable_record_is_found_though_nobody_reads_it(bad: bytes) -> None:
     assert one_by_one([bad]) is None
     assert as_columns([PLAIN, bad, PLAIN], is_read=False) is None
     assert as_columns([PLAIN, PLAIN], is_read=False) == one_by_one([PLAIN, PLAIN])
+
+
+@pytest.mark.parametrize("odd", [PLAIN + b"}", PLAIN + PLAIN, b"\0\0\0\0\1" + PLAIN])
+@pytest.mark.parametrize("is_read", [True, False], ids=["read", "checked"])
+def test_record_with_more_than_a_document_is_left_to_single_records(
+    odd: bytes, is_read: bool
+) -> None:
+    assert one_by_one([odd]) == one_by_one([PLAIN])
+    assert as_columns([PLAIN, odd, PLAIN], is_read=is_read) is None
 
 
 def test_records_are_not_read_where_a_check_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
