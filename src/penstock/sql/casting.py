@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
+from penstock.formats import text_numbers
 from penstock.model import java
 from penstock.model.sql.errors import SqlTypeError
 from penstock.model.sql.types import (
@@ -193,13 +194,7 @@ def _decimal_of_double(value: float) -> Decimal:
 
 
 def read_decimal(text: str) -> Decimal:
-    try:
-        number = Decimal(text.strip())
-    except InvalidOperation:
-        raise ValueError(f"{text!r} is not a number") from None
-    if not number.is_finite():
-        raise ValueError(f"{text!r} is not a number")
-    return number
+    return text_numbers.read_decimal(text.strip())
 
 
 def read_boolean(text: str) -> bool | None:
@@ -233,12 +228,6 @@ def _whole(text: str, low: int, high: int) -> int:
     return value
 
 
-def read_double(text: str) -> float:
-    if "_" in text:
-        raise ValueError(f"{text!r} is not a number")
-    return float(text.strip())
-
-
 def _time_of(ms: int) -> int:
     return ms % DAY_MS
 
@@ -257,7 +246,7 @@ _SCALARS: dict[tuple[SqlType, SqlType], Convert] = {
     (STRING, BOOLEAN): lambda text: text.strip().lower() == "true",
     (STRING, INTEGER): _read_int,
     (STRING, BIGINT): _read_long,
-    (STRING, DOUBLE): read_double,
+    (STRING, DOUBLE): text_numbers.read_double,
     (STRING, TIMESTAMP): parse_timestamp,
     (STRING, DATE): parse_date,
     (STRING, TIME): parse_time,

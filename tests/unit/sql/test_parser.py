@@ -70,8 +70,13 @@ def test_number_literals_keep_their_kind() -> None:
     assert parse_expression("1.50") == DecimalLiteral(Decimal("1.50"))
     assert parse_expression("-1e3") == DoubleLiteral(-1000.0)
     assert parse_expression("- -1") == Unary("-", IntegerLiteral(-1))
+    assert parse_expression("-9223372036854775808") == IntegerLiteral(-(2**63))
     with pytest.raises(ParseError, match="number-too-large"):
         parse_expression("9223372036854775808")
+    with pytest.raises(ParseError, match="number-too-large"):
+        parse_expression("1 - 9223372036854775808")
+    with pytest.raises(ParseError, match="number-too-large"):
+        parse_expression("-9223372036854775809")
     with pytest.raises(ParseError, match="number-too-large"):
         parse_expression("1e999")
 

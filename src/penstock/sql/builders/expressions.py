@@ -13,7 +13,9 @@ from penstock.model.sql.errors import ParseError
 from penstock.model.sql.span import Span
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import fold
+from penstock.sql.ast.node import Node
 from penstock.sql.ast.types import ArrayOf, FieldType, MapOf, NamedType, StructOf, TypeNode
+from penstock.sql.ast.walk import walk
 from penstock.sql.builders.rules import builds
 
 _MAX_LONG = 2**63 - 1
@@ -286,14 +288,26 @@ def string(span: Span | None, token: Token) -> ast.StringLiteral:
 @builds("integer")
 def integer(span: Span | None, token: Token) -> ast.IntegerLiteral:
     # More digits than any long has are refused before Python reads them: that takes quadratic time.
-    if len(token.lstrip("0")) > 19 or int(token) > _MAX_LONG:
-        raise ParseError(
-            "number-too-large",
-            f"number {token[:40]} does not fit 64 bits",
-            fix="write it with a decimal point or an exponent",
-            span=span,
-        )
+    # One more than the largest long may still get a minus: ``refuse_too_large`` asks for it.
+    if len(token.lstrip("0")) > 19 or int(token) > _MAX_LONG + 1:
+        raise _too_large(token, span)
     return ast.IntegerLiteral(int(token), span=span)
+
+
+def refuse_too_large(tree: Node) -> None:
+    """Refuse the number that only fits 64 bits with a minus before it."""
+    for node in walk(tree):
+        if isinstance(node, ast.IntegerLiteral) and node.value > _MAX_LONG:
+            raise _too_large(str(node.value), node.span)
+
+
+def _too_large(digits: str, span: Span | None) -> ParseError:
+    return ParseError(
+        "number-too-large",
+        f"number {digits[:40]} does not fit 64 bits",
+        fix="write it with a decimal point or an exponent",
+        span=span,
+    )
 
 
 @builds("decimal")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from unicodedata import category
 
 from penstock.model.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
@@ -125,13 +126,15 @@ def _padding(value: Any, length: int, padding: Any) -> Any:
     return (padding * (missing // len(padding) + 1))[:missing]
 
 
-@scalar("CONCAT", "STRING... -> STRING", "BYTES... -> BYTES", takes_null=True)
-def concat(*values: Any) -> Any:
+@scalar("CONCAT", "STRING... -> STRING", takes_null=True)
+def concat(*values: str | None) -> str:
     """Joins texts or byte strings; NULLs are left out."""
-    present = [value for value in values if value is not None]
-    if not present:
-        return ""
-    return ("" if isinstance(present[0], str) else b"").join(present)
+    return "".join(value for value in values if value is not None)
+
+
+@scalar("CONCAT", "BYTES... -> BYTES", takes_null=True)
+def concat_bytes(*values: bytes | None) -> bytes:
+    return b"".join(value for value in values if value is not None)
 
 
 @scalar("CONCAT_WS", "STRING, STRING... -> STRING", "BYTES, BYTES... -> BYTES", takes_null=True)
@@ -198,20 +201,10 @@ _MASKS = "Xxn-"
 
 def masked(text: str, masks: tuple[Any, ...]) -> str:
     """Replaces capitals, small letters, digits and other characters; a None mask keeps them."""
-    upper, lower, digit, other = masks
-    return "".join(
-        mask if mask is not None else char
-        for char in text
-        for mask in [
-            upper
-            if char.isupper()
-            else lower
-            if char.islower()
-            else digit
-            if char.isdigit()
-            else other
-        ]
-    )
+    *kinds, other = masks
+    by_category = dict(zip(("Lu", "Ll", "Nd"), kinds, strict=True))
+    found = (by_category.get(category(char), other) for char in text)
+    return "".join(char if mask is None else mask for char, mask in zip(text, found, strict=True))
 
 
 def _masks(masks: tuple[Any, ...]) -> tuple[Any, ...]:

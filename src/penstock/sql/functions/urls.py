@@ -13,7 +13,13 @@ _URL = re.compile(
     r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#\s]*))?([^?#\s\"<>\\^`{|}]*)"
     r"(?:\?([^#\s\"<>\\^`{|}]*))?(?:#([^\s\"<>\\^`{|}#]*))?"
 )
-_HOST = re.compile(r"(?:[^@]*@)?(\[[^\]]*\]|[^:\[\]]*)(?::(\d*))?")
+# RFC 2396: parts of letters, digits and hyphens, of which the last one begins with a letter. Any
+# other authority, such as one with an underscore, has neither host nor port for java.net.URI.
+_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_HOST = re.compile(
+    rf"(?:[^@]*@)?((?:{_LABEL}\.)*(?=[A-Za-z]){_LABEL}\.?|\d{{1,3}}(?:\.\d{{1,3}}){{3}}|\[[0-9A-Fa-f:.%\w]+\])"
+    r"(?::(\d*))?"
+)
 
 
 def _part(url: str, group: int) -> str | None:

@@ -12,7 +12,6 @@ from typing import Any, cast
 from lark import Lark
 from lark.exceptions import UnexpectedToken
 
-import penstock.sql.builders.expressions
 import penstock.sql.builders.queries
 import penstock.sql.builders.statements  # noqa: F401 - registers the builders
 from penstock.model.sql.errors import ParseError, SqlError, did_you_mean
@@ -20,11 +19,13 @@ from penstock.model.sql.span import Span
 from penstock.sql.ast.expressions import Expression
 from penstock.sql.ast.statements import Statement
 from penstock.sql.ast.types import TypeNode
+from penstock.sql.builders.expressions import refuse_too_large
 from penstock.sql.builders.rules import build, token_span
 from penstock.sql.syntax.lexer import GrammarLexer, Lexeme, SourceText, accepts, scan, split
 from penstock.sql.syntax.unsupported import unsupported_error
 
 _NO_VARIABLES: Mapping[str, str] = {}
+_LEAST_LONG = str(2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +126,12 @@ def _parse_text(text: str, start: str, variables: Mapping[str, str]) -> Any:
 def _parse(lexemes: list[Lexeme], start: str) -> Any:
     try:
         # The custom lexer takes lexemes where Lark's own ones take text.
-        return build(_grammar().parse(cast(Any, lexemes), start=start))
+        tree = build(_grammar().parse(cast(Any, lexemes), start=start))
     except UnexpectedToken as error:
         raise _unexpected(error, lexemes, start) from None
+    if any(lexeme.value.endswith(_LEAST_LONG) for lexeme in lexemes):
+        refuse_too_large(tree)
+    return tree
 
 
 def _within(lexemes: list[Lexeme], start: int, end: int) -> list[Lexeme]:

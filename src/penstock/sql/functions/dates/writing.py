@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 from penstock.model.sql.errors import FunctionError
 from penstock.sql.functions.dates.patterns import (
@@ -140,11 +140,20 @@ def _localized_offset(moment: datetime, width: int) -> str:
 
 
 def _zone_name(moment: datetime, _: int) -> str:
-    return moment.tzname() or "UTC"
+    return _fixed_offset(moment) or moment.tzname() or "UTC"
 
 
 def _zone_id(moment: datetime, _: int) -> str:
-    return getattr(moment.tzinfo, "key", None) or "UTC"
+    return _fixed_offset(moment) or getattr(moment.tzinfo, "key", None) or "UTC"
+
+
+def _fixed_offset(moment: datetime) -> str | None:
+    """Return the name of a zone that is an offset, such as +05:30; None for other zones."""
+    return (
+        _offset(moment, 3, "")
+        if isinstance(moment.tzinfo, timezone) and moment.tzinfo is not UTC
+        else None
+    )
 
 
 _FIELDS: dict[str, Callable[[datetime, int], str]] = {
