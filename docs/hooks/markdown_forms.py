@@ -1,4 +1,4 @@
-"""Write the Markdown form of every page and ``llms.txt``, and draw SVG files inside their pages.
+"""Write ``llms.txt`` and the Markdown form of every page, draw SVG files inline, rank the search.
 
 MkDocs calls the functions that begin with ``on_``. ``mkdocs.yml`` names this file.
 """
@@ -18,14 +18,32 @@ IMAGE = re.compile(r'(?:<p>)?<img alt="([^"]*)" src="([^"]+\.svg)" ?/?>(?:</p>)?
 CELL_CODE = re.compile(r"<code>([^<]+)</code>(?=(?:(?!</?t[dr]|<table).)*</td>)", re.DOTALL)
 SUMMARY = "Kafka Streams and ksqlDB for Python, run by Spark."
 
+#: How much a hit on a page counts in the search, by the beginning of its path. A reader who asks
+#: "reset" wants the guide first, then the reference, and the reasons behind it last.
+BOOSTS = {
+    "how-to/": 3.0,
+    "start/": 2.0,
+    "concepts/": 2.0,
+    "coming-from/": 1.5,
+    "reference/api/": 0.5,
+    "contributing/": 0.3,
+    "decisions/": 0.2,
+}
+
 #: The Markdown of every page by the path of its source, in the order of the build.
 _texts: dict[str, str] = {}
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Keep the page's Markdown, with API directives replaced by what they stand for."""
+    """Keep the Markdown with API directives replaced; tell the search how much a hit counts."""
     _texts[page.file.src_uri] = DIRECTIVE.sub(lambda found: api_text(found[1]), markdown)
+    page.meta.setdefault("search", {"boost": boost_of(page.file.src_uri)})
     return markdown
+
+
+def boost_of(source: str) -> float:
+    """Return how much a hit on this page counts in the search; 1 is the normal weight."""
+    return next((boost for start, boost in BOOSTS.items() if source.startswith(start)), 1.0)
 
 
 def on_page_content(html: str, page: Any, config: Any, **_: Any) -> str:

@@ -103,3 +103,12 @@ def test_names_in_tables_can_break(hook: ModuleType) -> None:
     """Code outside of tables stays as it is."""
     html = "<p><code>a.b</code></p><table><tr><td>x <code>a.b_c</code> y</td></tr></table>"
     assert hook.CELL_CODE.sub(hook.breakable, html) == html.replace("a.b_c", "a.<wbr>b_<wbr>c")
+
+
+def test_guides_come_first_in_the_search(hook: ModuleType) -> None:
+    """A reader who searches for a task finds the guide before its reference and its reasons."""
+    order = ["how-to/joins.md", "concepts/columns.md", "reference/http.md", "decisions/index.md"]
+    boosts = [hook.boost_of(page) for page in order]
+    assert boosts == sorted(boosts, reverse=True)
+    assert len(set(boosts)) == len(boosts)
+    assert all(any(name_of(page).startswith(start) for page in pages()) for start in hook.BOOSTS)
