@@ -5,14 +5,15 @@ Exercises ``worker.queries``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import penstock as ps
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, StoreError, StreamsError
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import SuspendReason
@@ -23,6 +24,9 @@ from penstock.runtime.spark.exchange.batch_log import Cut
 from penstock.runtime.spark.exchange.stage_request import Report
 from penstock.runtime.spark.replica import replica as module
 from penstock.runtime.spark.replica.replica import Replica
+from penstock.runtime.spark.worker import task_databases
+from penstock.state.engine.damaged import disk_full
+from penstock.state.engine.memory import MemoryStore
 
 SETTINGS = {"application.id": "copied", "processing.guarantee": "exactly_once_v2"}
 
@@ -299,6 +303,107 @@ def test_records_that_kafka_has_deleted_are_passed_over(
     replica.follow(cut)
     assert replica.applied == 0
     assert replica.cut == cut
+
+
+class Failing:
+    """Raises an error at every call from one number on, until it is mended."""
+
+    def __init__(self, call: Callable[..., Any], first: int, error: Exception) -> None:
+        self._call = call
+        self._left = first
+        self._error: Exception | None = error
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        self._left -= 1
+        if self._left < 0 and self._error is not None:
+            raise self._error
+        return self._call(*given, **named)
+
+    def mend(self) -> None:
+        self._error = None
+
+
+def test_a_copy_that_could_not_be_opened_is_opened_whole_later(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of it would show stores without rows."""
+    world.send("in", *[(key, "x") for key in "abcdefgh"])
+    cut = world.run()
+    opening = Failing(world.disk.open, 1, StoreError("store-locked", "in use"))
+    monkeypatch.setattr(task_databases, "_LOCK_PATIENCE_S", 0.0)
+    monkeypatch.setattr(world.disk, "open", opening)
+    replica = world.replica()
+    asking = Failing(replica._clients.watermarks, 1, StreamsError("broker-away", "no answer"))
+    monkeypatch.setattr(replica._clients, "watermarks", asking)
+    for failing, code in ((opening, "store-locked"), (asking, "broker-away")):
+        with pytest.raises(PenstockError, match=code):
+            replica.follow(cut)
+        with pytest.raises(PenstockError, match="copy-catching-up"):
+            counts_of(replica)
+        failing.mend()
+    replica.follow(cut)
+    assert counts_of(replica) == dict.fromkeys("abcdefgh", 1)
+    replica.close()
+
+
+def test_a_copy_on_a_full_disk_goes_on_when_there_is_room(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile it shows nothing: one of its stores may be further than the other."""
+    world.disk = disk = SmallDisk()
+    world.send("in", *[(key, "x") for key in "abcdefgh"])
+    replica = world.replica()
+    replica.follow(world.run())
+    world.send("in", *[(key, "x") for key in "abcdefgh"])
+    cut = world.run()
+    disk.room = 1
+    with pytest.raises(PenstockError, match="disk-full"):
+        replica.follow(cut)
+    with pytest.raises(PenstockError, match="copy-catching-up"):
+        counts_of(replica)
+    disk.room = 100
+    replica.follow(cut)
+    assert counts_of(replica) == dict.fromkeys("abcdefgh", 2)
+    replica.close()
+
+
+class SmallDisk(MemoryDisk):
+    """A disk with room for some writes. A store that has failed must be opened again."""
+
+    room = 100
+
+    def open(self, directory: Path, store: str, configs: Mapping[str, Any]) -> MemoryStore:
+        opened = super().open(directory, store, configs)
+        write, has_failed = type(opened).write, False
+
+        def checked(writes: Any, **options: Any) -> None:
+            nonlocal has_failed
+            self.room -= 1
+            has_failed = has_failed or self.room < 0
+            if has_failed:
+                raise disk_full(directory, "No space left on device")
+            write(opened, writes, **options)
+
+        opened.write = checked  # type: ignore[method-assign]
+        return opened
+
+
+def test_a_copy_that_is_further_than_the_newest_cut_waits_for_the_next(world: World) -> None:
+    """The instance led before it was killed, and its last cut was lost. It keeps its state."""
+    world.send("in", *[(key, "x") for key in "abcdefgh"])
+    older = world.run()
+    world.send("in", *[(key, "x") for key in "abcdefgh"])
+    newer = world.run()
+    replica = world.replica()
+    replica.follow(newer)
+    replica.close()
+    again = world.replica()
+    again.follow(older)
+    with pytest.raises(PenstockError, match="copy-catching-up"):
+        counts_of(again)
+    again.follow(newer)
+    assert counts_of(again) == dict.fromkeys("abcdefgh", 2)
+    assert again.applied == 0
 
 
 def test_a_chunk_has_a_limit() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.config import StreamsConfig
-from penstock.errors import StreamsError, UnknownStoreError
+from penstock.errors import StoreError, StreamsError, UnknownStoreError
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener, SuspendReason
@@ -24,6 +24,7 @@ from penstock.runtime.spark.worker.global_copy import GlobalCopy
 from penstock.runtime.spark.worker.memory import no_garbage_collection
 from penstock.runtime.spark.worker.queries import committed_view, read_rows, store_answers
 from penstock.runtime.spark.worker.reader import Range, Reader, ReadRanges
+from penstock.runtime.spark.worker.task_databases import store_failure
 from penstock.serving.answering import StoreAnswers
 from penstock.serving.application import Row
 from penstock.serving.question import Question
@@ -103,36 +104,73 @@ class Replica:
     # Following
 
     def follow(self, cut: Cut, is_over: Callable[[], bool] = lambda: False) -> None:
-        """Bring all stores to a cut; stop early, between two chunks, once ``is_over``."""
+        """Bring all stores to a cut; stop early, between two chunks, once ``is_over``.
+
+        After an error nothing is shown until a later call succeeds: one store may be further than
+        another.
+        """
         self.target = cut
         if not self._copies:
             self._open(cut)
-        # Restoring makes millions of objects that live only briefly.
-        with no_garbage_collection():
-            while not is_over():
-                found = self._read(cut)
-                is_whole = all(at >= cut.ends[part] for part, at in found.reached.items())
-                with self.reading:
-                    if not is_whole:
-                        self.cut = None
-                    self._apply(found, cut)
-                    if is_whole:
-                        if self._has_globals:
-                            self._global.catch_up(cut.global_ends, {})
-                        self.cut = cut
+        try:
+            # Restoring makes millions of objects that live only briefly.
+            with no_garbage_collection():
+                while not is_over() and not self._is_ahead(cut):
+                    if self._takes(self._read(cut), cut):
                         return
+        except Exception as error:
+            failure = store_failure(error)
+            if failure is not None:
+                self._close_copies(failure)
+            raise
+
+    def _takes(self, found: ReadRanges, cut: Cut) -> bool:
+        """Apply what was read; return whether the stores show the cut now."""
+        is_whole = all(at >= cut.ends[part] for part, at in found.reached.items())
+        with self.reading:
+            # Threads that do not hold the lock see the former cut until the new one is there.
+            shown, self.cut = (cut, self.cut) if is_whole else (None, None)
+            try:
+                self._apply(found, cut)
+                if is_whole and self._has_globals:
+                    self._global.catch_up(cut.global_ends, {})
+            except BaseException:
+                shown = None
+                raise
+            finally:
+                self.cut = shown
+        return is_whole
+
+    def _is_ahead(self, cut: Cut) -> bool:
+        """Tell whether a store has more than the cut; then only a later cut can be shown.
+
+        The last cut of a leader that was killed may be lost, and this may be the leader's state.
+        """
+        ends = cut.ends
+        return any(at > ends.get(each.part, at) for each, at in self._positions.items())
 
     def _open(self, cut: Cut) -> None:
-        plan = self._plan
-        for task in self._tasks:
-            copy = TaskCopy(task, plan, self._settings, self._directory, self._open_engine)
-            self._copies[task] = copy
-        self._followed = [each for copy in self._copies.values() for each in copy.followed()]
-        for each in self._followed:
-            end = cut.ends.get(each.part, 0)
-            low, _ = self._clients.watermarks(*each.part, is_own=False)
-            start = self._copies[each.task].position(each.store, min(low, end), end)
-            self._positions[each] = self._starts[each] = start
+        """Open all copies, or none: half of them would show stores without rows."""
+        copies: dict[TaskId, TaskCopy] = {}
+        positions: dict[Followed, int] = {}
+        try:
+            for task in self._tasks:
+                copies[task] = TaskCopy(
+                    task, self._plan, self._settings, self._directory, self._open_engine
+                )
+            for each in [each for copy in copies.values() for each in copy.followed()]:
+                low, high = self._clients.watermarks(*each.part, is_own=False)
+                end = cut.ends.get(each.part, 0)
+                positions[each] = copies[each.task].position(
+                    each.store, min(low, end), max(high, end)
+                )
+        except BaseException:
+            for copy in copies.values():
+                copy.close()
+            raise
+        self._copies, self._followed = copies, list(positions)
+        self._positions, self._starts = positions, dict(positions)
+        for each, start in positions.items():
             self._tell("on_update_start", each.part, each.store, start)
 
     def _read(self, cut: Cut) -> ReadRanges:
@@ -277,17 +315,25 @@ class Replica:
             for each in self.lags():
                 part = (each.topic, each.task.partition)
                 self._tell("on_update_suspended", part, each.store, each.position, each.end, reason)
+            self._close_copies()
+            if self._reader is not None:
+                self._reader.close()
+                self._reader = None
+            self._clients.close()
+
+    def _close_copies(self, failure: StoreError | None = None) -> None:
+        """Close the databases; what has failed can be opened again afterwards."""
+        with self.reading:
+            self.cut = None
             for copy in self._copies.values():
+                if failure is not None:
+                    copy.databases.mend(failure)
                 copy.close()
             self._copies.clear()
             self._views.clear()
             self._readers.clear()
             self._followed, self._positions = [], {}
             self._global.close()
-            if self._reader is not None:
-                self._reader.close()
-                self._reader = None
-            self._clients.close()
 
 
 def _catching_up(store: str) -> StreamsError:

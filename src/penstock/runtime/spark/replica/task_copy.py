@@ -55,9 +55,14 @@ class TaskCopy:
             for spec in task_store_specs(plan.graph, nodes)
             if self.databases.changelog_of(spec.name) is not None
         ]
-        self._stores = TaskStores(
-            specs, settings=settings, engine=self.databases.engine, changelog=lambda store: None
-        )
+        try:
+            self._stores = TaskStores(
+                specs, settings=settings, engine=self.databases.engine, changelog=lambda store: None
+            )
+        except BaseException:
+            # Otherwise this process keeps the folder locked, also against itself.
+            self.databases.close()
+            raise
         self._as_read = {
             name: self._seen_by_source(topic)
             for name, topic in plan.graph.source_changelogs.items()
