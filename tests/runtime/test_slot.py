@@ -341,16 +341,20 @@ class SmallDisk(MemoryDisk):
 
     def open(self, directory: Path, store: str, configs: Mapping[str, Any]) -> MemoryStore:
         opened = super().open(directory, store, configs)
-        write, has_failed = type(opened).write, False
+        has_failed = False
 
-        def checked(writes: Any, **options: Any) -> None:
-            nonlocal has_failed
-            has_failed = has_failed or self.is_full
-            if has_failed:
-                raise disk_full(directory, "No space left on device")
-            write(opened, writes, **options)
+        def checked(method: Callable[..., None]) -> Callable[..., None]:
+            def call(*given: Any, **options: Any) -> None:
+                nonlocal has_failed
+                has_failed = has_failed or self.is_full
+                if has_failed:
+                    raise disk_full(directory, "No space left on device")
+                method(opened, *given, **options)
 
-        opened.write = checked  # type: ignore[method-assign]
+            return call
+
+        opened.write = checked(type(opened).write)  # type: ignore[method-assign]
+        opened.put = checked(type(opened).put)  # type: ignore[method-assign]
         return opened
 
 
@@ -375,6 +379,33 @@ def test_a_full_disk_stops_a_slot_only_until_there_is_room(
     send(kafka, "e", "f")
     application.run_batch(0)
     assert counts(application) == {"0": 3, "1": 3}
+
+
+def test_global_tables_go_on_when_there_is_room_on_the_disk(
+    kafka: MemoryKafka, staged: Staged
+) -> None:
+    """Their database takes nothing any more until it is opened again, so they are read again."""
+
+    def joined(builder: ps.StreamsBuilder) -> None:
+        table = builder.global_table("out", key="string", value="string")
+        stream = builder.stream("in", key="string", value="string")
+        stream.join(
+            table, lambda left, right: right, key_selector=lambda key, value: key
+        ).group_by_key().count("counts")
+
+    application = staged(joined)
+    disk = application._disk = SmallDisk()
+    kafka.append("out", b"0", b"row", 0)
+    send(kafka, "a")
+    application.run_batch(0)
+    kafka.append("out", b"1", b"row", 0)
+    send(kafka, "b", "c")
+    disk.is_full = True
+    with pytest.raises(StoreError):
+        application.run_batch(0)
+    disk.is_full = False
+    application.run_again()
+    assert counts(application) == {"0": 2, "1": 1}
 
 
 class RealDisk(MemoryDisk):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from penstock.errors import StoreError
 from penstock.kernel.global_task import GlobalTask
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores
@@ -113,9 +115,11 @@ class GlobalCopy:
         self._position.update(ends)
 
     def close(self) -> None:
-        if self._task is not None:
-            self._task.close()
-            self._task = None
+        task, self._task = self._task, None
+        if task is not None:
+            with contextlib.suppress(StoreError):
+                # A database that has failed may also fail to close. It is deleted anyway.
+                task.close()
         if self._reader is not None:
             self._reader.close()
             self._reader = None

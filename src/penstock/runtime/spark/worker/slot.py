@@ -465,6 +465,9 @@ class Slot:
         if failure is not None:
             for state in self._tasks.values():
                 state.mend(failure)
+            with self.reading:
+                # Global tables are built again from their topics.
+                self._global.close()
         if writer is not None:
             try:
                 writer.abort()
