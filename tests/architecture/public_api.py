@@ -12,6 +12,7 @@ MODULES = (
     "penstock",
     "penstock.client",
     "penstock.errors",
+    "penstock.query",
     "penstock.testing",
     "penstock.testing.strategies",
 )

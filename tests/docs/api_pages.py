@@ -14,6 +14,7 @@ MODULES = (
     "penstock.testing",
     "penstock.testing.strategies",
     "penstock.client",
+    "penstock.query",
 )
 
 #: Name of the page, its title, what it is about, and its names.
@@ -78,6 +79,16 @@ AREAS: dict[str, tuple[str, str, str]] = {
         """
         KafkaStreams StreamsConfig State StateRestoreListener StandbyUpdateListener
         SuspendReason register_data_source
+        """,
+    ),
+    "queries": (
+        "Questions to stores",
+        "What `KafkaStreams.query` takes and returns: Kafka Streams' interactive queries, version 2. "
+        "[Read state](../../how-to/read-state.md) shows how to use them.",
+        """
+        StateQueryRequest Query KeyQuery TimestampedKeyQuery RangeQuery TimestampedRangeQuery
+        WindowKeyQuery WindowRangeQuery VersionedKeyQuery MultiVersionedKeyQuery ResultOrder
+        Position PositionBound StateQueryResult query.QueryResult FailureReason
         """,
     ),
     "handlers": (
