@@ -83,8 +83,7 @@ AREAS: dict[str, tuple[str, str, str]] = {
     ),
     "queries": (
         "Questions to stores",
-        "What `KafkaStreams.query` takes and returns: Kafka Streams' interactive queries, version 2. "
-        "[Read state](../../how-to/read-state.md) shows how to use them.",
+        "What `KafkaStreams.query` takes and returns: [how to use it](../../how-to/read-state.md).",
         """
         StateQueryRequest Query KeyQuery TimestampedKeyQuery RangeQuery TimestampedRangeQuery
         WindowKeyQuery WindowRangeQuery VersionedKeyQuery MultiVersionedKeyQuery ResultOrder
