@@ -182,7 +182,7 @@ class Instances:
 
     def kill(self, number: int, how: signal.Signals = signal.SIGKILL) -> None:
         process = self.processes.pop(number)
-        os.kill(process.pid, how)
+        process.send_signal(how)  # nothing happens if it has ended by itself
         # One that closes takes its time; its successor must not wait for that.
         ending = threading.Thread(target=_end, args=(process,), daemon=True)
         ending.start()
