@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.errors import StoreError, StreamsError
+from penstock.errors import StoreError, StreamsError, UnknownStoreError
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.column_executor import ColumnExecutor
 from penstock.kernel.columns.effects import Effects
@@ -31,6 +32,7 @@ from penstock.runtime.spark.exchange.stage_request import (
     Report,
     StageRequest,
 )
+from penstock.runtime.spark.worker.queries import answer_query
 from penstock.runtime.spark.worker.slot import Slot
 from penstock.state.engine.damaged import disk_full
 from penstock.state.engine.memory import MemoryStore
@@ -524,3 +526,70 @@ def test_state_that_is_too_old_is_deleted_at_the_start(
     application = replace(made, id="app", config=config, state_dir=str(tmp_path))
     Slot(application, 0, "one", MemoryClients(new_kafka(1), "batches"), MemoryDisk().open)
     assert sorted(path.name for path in (tmp_path / "app").iterdir()) == left
+
+
+# Questions
+
+
+def test_a_store_in_memory_is_not_read_in_the_middle_of_a_batch(
+    kafka: MemoryKafka, staged: Staged
+) -> None:
+    """It has one set of rows only, with those of the batch that is not committed yet."""
+    is_running, may_end = threading.Event(), threading.Event()
+    may_end.set()
+
+    def waiting(key: str, count: int) -> None:
+        is_running.set()
+        assert may_end.wait(30)
+
+    def program(builder: ps.StreamsBuilder) -> None:
+        kept = ps.Materialized.as_(ps.Stores.in_memory_key_value_store("counts"))
+        counted = builder.stream("in", key="string", value="string").group_by_key().count(kept)
+        counted.to_stream().peek(waiting)
+
+    application = staged(program, partitions=1)
+    slot = application.slot_of(0)
+    answers: list[Any] = []
+
+    def ask() -> None:
+        answers.append(answer_query(slot, "counts", 0, "get", ("0",)))
+
+    send(application.kafka, "a")
+    application.run_batch(0)
+    send(application.kafka, "b")
+    may_end.clear()
+    is_running.clear()
+    batch = threading.Thread(target=application.run_batch, args=(0,), daemon=True)
+    batch.start()
+    assert is_running.wait(30)
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(0.3)
+    assert answers == []
+    may_end.set()
+    batch.join(30)
+    asking.join(30)
+    assert [answer.value for answer in answers] == [2]
+
+
+def test_a_store_in_memory_is_not_read_after_a_batch_that_failed(staged: Staged) -> None:
+    """Its rows are those of the failed batch until the next one has restored it."""
+
+    def program(builder: ps.StreamsBuilder) -> None:
+        kept = ps.Materialized.as_(ps.Stores.in_memory_key_value_store("counts"))
+        builder.stream("in", key="string", value="string").group_by_key().count(kept)
+
+    application = staged(program, partitions=1)
+    slot, kafka = application.slot_of(0), application.kafka
+    send(kafka, "a")
+    application.run_batch(0)
+    send(kafka, "b")
+    kafka.fault = lambda number: "before"
+    with pytest.raises(InjectedFaultError):
+        application.run_batch(0)
+    with pytest.raises(UnknownStoreError) as raised:
+        answer_query(slot, "counts", 0, "get", ("0",))
+    assert raised.value.code == "store-not-ready"
+    kafka.fault = lambda number: None
+    application.run_again()
+    assert answer_query(slot, "counts", 0, "get", ("0",)).value == 2

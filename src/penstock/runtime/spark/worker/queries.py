@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, UnknownStoreError
@@ -34,13 +35,30 @@ def is_quick(store: str, partition: int, method: str, arguments: tuple[Any, ...]
     return method == "get" or (method == "answer" and isinstance(arguments[0], KeyQuestion))
 
 
+def waits_for_commit(slot: Slot, store: str) -> bool:
+    """Whether a store has no committed rows beside those of the stage that is under way.
+
+    Such a store is in memory only. It can be read between two stages.
+    """
+    spec = slot.application.plan.graph.stores.get(store)
+    return spec is not None and not spec.persistent
+
+
+@contextlib.contextmanager
+def _committed(slot: Slot, store: str) -> Iterator[None]:
+    """Keep a store as of the slot's last commit while it is read."""
+    lock = slot.lock if waits_for_commit(slot, store) else contextlib.nullcontext()
+    with lock, slot.reading:
+        yield
+
+
 def answer_query(
     slot: Slot, store: str, partition: int, method: str, arguments: tuple[Any, ...]
 ) -> Any:
     """Call a reading method of a store of one partition; iterators come back as lists."""
     if method == "answer":
         return _answered(slot, store, partition, *arguments)
-    with slot.reading:
+    with _committed(slot, store):
         if store in slot.global_stores:
             return read_rows(slot.global_stores[store], method, arguments)
         return read_rows(_view(slot, _task_with(slot, store, partition), store), method, arguments)
@@ -61,7 +79,7 @@ def _answered(
 ) -> tuple[list[Row], bool, dict[int, int]]:
     """Answer a question with its rows, whether there are more, and the changelog's position."""
     graph = slot.application.plan.graph
-    with slot.reading:
+    with _committed(slot, store):
         if store in slot.global_stores:
             spec, view = graph.global_stores[store].spec, slot.global_stores[store]
             return *store_answers(view, spec, slot.settings).answer(question), {}
@@ -89,11 +107,21 @@ def _task_with(slot: Slot, store: str, partition: int) -> TaskState:
         if task.partition == partition and state.has_store(store):
             if state.is_restoring:
                 raise _restoring(store, partition, state)
+            if not state.is_ready and store not in state.databases.engines:
+                raise _failed(store, partition)
             return state
     raise UnknownStoreError(
         "store-not-ready",
         f"slot {slot.number} does not hold partition {partition} of store {store!r} yet",
         fix="ask again when the first batch has run",
+    )
+
+
+def _failed(store: str, partition: int) -> UnknownStoreError:
+    return UnknownStoreError(
+        "store-not-ready",
+        f"partition {partition} of store {store!r} is restored when its failed batch runs again",
+        fix="ask again in a moment",
     )
 
 

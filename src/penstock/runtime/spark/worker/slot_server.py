@@ -50,7 +50,7 @@ from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 from penstock.runtime.spark.worker.measures import slot_measures
 from penstock.runtime.spark.worker.processes.claim import claim
 from penstock.runtime.spark.worker.processes.process_tree import Executor, Process
-from penstock.runtime.spark.worker.queries import answer_query, is_quick
+from penstock.runtime.spark.worker.queries import answer_query, is_quick, waits_for_commit
 from penstock.runtime.spark.worker.slot import Slot
 from penstock.runtime.spark.worker.ticketed_work import TicketedWork
 
@@ -157,7 +157,8 @@ class SlotServer:
             return self._in_time(connection, lambda: self._close(key, number, *rest))
         if slot is not None:
             held = slot
-            if kind == "query" and is_quick(*rest) and slot.reading.acquire(timeout=_BEAT_S):
+            quick = kind == "query" and is_quick(*rest) and not waits_for_commit(slot, rest[0])
+            if quick and slot.reading.acquire(timeout=_BEAT_S):
                 self._patience.questioned()
                 try:
                     return _tried(lambda: (OK, answer_query(held, *rest)))
