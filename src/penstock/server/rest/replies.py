@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.errors import PenstockError
+from penstock.server.applying import PASSING
 from penstock.server.errors import BadRequestError, ServerError
 
 _log = logging.getLogger("penstock.server")
@@ -33,11 +35,34 @@ def json_reply(
     return Response(body, status, {**_ALWAYS, **(headers or {})}, media)
 
 
+def accepted(header: str | None) -> list[str]:
+    """Return the media types of an Accept header, the one with the greatest weight first.
+
+    >>> accepted("application/json; q=0.5, text/html;q=0, application/vnd.ksql.v1+json")
+    ['application/vnd.ksql.v1+json', 'application/json']
+    """
+    weighted = []
+    for part in (header or "*/*").split(","):
+        name, *parameters = part.split(";")
+        weight = _weight(parameters)
+        if weight > 0:
+            weighted.append((weight, name.strip().lower()))
+    # Of equal weights the first one counts, as the sort is stable.
+    return [name for _, name in sorted(weighted, key=lambda each: -each[0])]
+
+
+def _weight(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "q":
+            with contextlib.suppress(ValueError):
+                return float(value)
+    return 1.0
+
+
 def media_type(request: Request) -> str | None:
     """Return the media type of the answer; None if the caller accepts none that there is."""
-    accepted = request.headers.get("accept", "*/*")
-    for part in accepted.split(","):
-        name = part.split(";")[0].strip().lower()
+    for name in accepted(request.headers.get("accept")):
         if name in _ANY or name == JSON:
             return JSON
         if name in (V1_JSON, "application/vnd.ksql+json"):
@@ -87,6 +112,8 @@ def error_reply(error: BaseException) -> Response:
     if isinstance(error, ServerError):
         headers = {"retry-after": "1"} if error.status == 503 else {}
         return json_reply(error_body(error), error.status, headers)
+    if isinstance(error, PenstockError) and error.code in PASSING:
+        return error_reply(ServerError(error.code, error.message, error.fix))
     if isinstance(error, PenstockError):
         return json_reply(error_body(BadRequestError(error.code, error.message, error.fix)), 400)
     _log.error("a request could not be answered", exc_info=error)

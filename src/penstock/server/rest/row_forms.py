@@ -10,7 +10,7 @@ import orjson
 from penstock.server.push.runs import PushRow
 from penstock.server.rest.json_rows import row_writer
 from penstock.server.rest.protobuf_rows import protobuf_schema, protobuf_writer
-from penstock.server.rest.replies import JSON, V1_JSON
+from penstock.server.rest.replies import JSON, V1_JSON, accepted
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.planner.lowering.context import Row
 
@@ -262,8 +262,7 @@ def form_for(accept: str | None, *, is_stream: bool) -> FormFactory | None:
         accept: the header of that name.
         is_stream: whether the path is /query-stream, whose default and JSON differ from /query's.
     """
-    for part in (accept or "*/*").split(","):
-        name = part.split(";")[0].strip().lower()
+    for name in accepted(accept):
         found = _STREAM_FORMS.get(name) if is_stream else _QUERY_FORMS.get(name)
         if found is not None:
             return found

@@ -17,6 +17,7 @@ pytest.importorskip("granian", reason="needs penstock[server]")
 import httpx
 
 import penstock
+from penstock.errors import StreamsError
 from penstock.server.application import serve
 from penstock.server.node import ServerNode
 from penstock.serving.credentials import Credentials
@@ -69,6 +70,9 @@ def test_statements_are_run(served: Served) -> None:
         ("application/json", "application/json"),
         ("*/*", "application/json"),
         (f"text/html, {V1};q=0.5", V1),
+        (f"application/json; q=0.5, {V1}; q=0.9", V1),
+        (f"{V1};q=0, */*;q=0.1", "application/json"),
+        (f"{V1}; q=strange, application/json", V1),
     ],
 )
 def test_media_type_is_the_accepted_one(served: Served, accept: str, wanted: str) -> None:
@@ -279,6 +283,20 @@ def test_degraded_server_says_so() -> None:
         assert made.ksql("SHOW STREAMS;").status_code == 200
     finally:
         made.close()
+
+
+def test_kafka_that_is_away_is_not_the_fault_of_the_caller(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The status is one that clients try again."""
+
+    def away() -> int:
+        raise StreamsError("broker-unreachable", "no broker answers")
+
+    monkeypatch.setattr(served.node.runner._commands, "become_writer", away)
+    answer = served.ksql("CREATE STREAM away AS SELECT * FROM s;")
+    assert (answer.status_code, answer.json()["error_code"]) == (500, 50000)
+    assert "no broker answers" in answer.json()["message"]
 
 
 def test_terminated_cluster_takes_nothing_more() -> None:
