@@ -89,12 +89,21 @@ async def _write(bunches: Any, send: Send) -> None:
 
 
 def _line(record: RawRecord, key: Show, value: Show) -> str:
-    moment = datetime.fromtimestamp(record.timestamp / 1000, UTC)
-    shown = f"{moment:%Y/%m/%d %H:%M:%S}.{record.timestamp % 1000:03d} Z"
     return (
-        f"rowtime: {shown}, key: {key(record.key)}, value: {value(record.value)},"
+        f"rowtime: {_time(record.timestamp)}, key: {key(record.key)}, value: {value(record.value)},"
         f" partition: {record.partition}\n"
     )
+
+
+def _time(timestamp: int) -> str:
+    """Return the time of a record; a year that Python has no date for is shown in milliseconds."""
+    if timestamp < 0:
+        return "N/A"
+    try:
+        moment = datetime.fromtimestamp(timestamp // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{timestamp} ms"
+    return f"{moment:%Y/%m/%d %H:%M:%S}.{timestamp % 1000:03d} Z"
 
 
 def shown_by(engine: SqlEngine, topic: str) -> tuple[Show, Show]:

@@ -364,6 +364,28 @@ def test_print_shows_the_records_of_a_topic(users: QueryWorld) -> None:
     assert line == ('rowtime: 1970/01/01 00:00:00.000 Z, key: ann, value: {"AGE":30}, partition: 0')
 
 
+@pytest.mark.parametrize(
+    ("timestamp", "shown"), [(-1, "N/A"), (1_700_000_000_000_000_000, "1700000000000000000 ms")]
+)
+def test_print_shows_records_with_any_time(users: QueryWorld, timestamp: int, shown: str) -> None:
+    """A producer may count in nanoseconds, or have no time at all."""
+    users.topics.create("strange")
+    users.topics.add("strange", b"k", b"v", timestamp)
+    users.topics.add("strange", b"next", b"v")
+    status, text = ask(users, "/query", query("PRINT strange FROM BEGINNING LIMIT 2;"))
+    _, line, behind = text.decode().splitlines()
+    assert status == 200
+    assert line == f"rowtime: {shown}, key: k, value: v, partition: 0"
+    assert "next" in behind
+
+
+def test_weights_choose_the_form(users: QueryWorld) -> None:
+    """As ksqlDB's reference has it: what weighs more is preferred, wherever it stands."""
+    accept = f"application/json; q=0.5, {DELIMITED}; q=0.9"
+    _, text = ask(users, "/query-stream", stream(ANN), accept)
+    assert [orjson.loads(line) for line in text.splitlines()][1] == ["ann", 30]
+
+
 def test_prints_have_a_limit(tmp_path: Path) -> None:
     """Each has a thread and a consumer of its own."""
     world = QueryWorld(tmp_path, {"ksql.max.push.queries": "1"})
