@@ -14,7 +14,7 @@ _CODES = {
     40001: "bad-statement",
     40002: "query-endpoint",
     40003: "max-push-queries",
-    40004: "missing-parameter",
+    40004: "http2-only",
     40100: "unauthorized",
     40300: "forbidden",
     40301: "forbidden-kafka-access",
@@ -23,8 +23,10 @@ _CODES = {
     42900: "too-many-requests",
     50000: "server-error",
     50300: "server-not-ready",
-    50301: "command-topic-damaged",
-    50302: "server-shutting-down",
+    50301: "not-caught-up",
+    50302: "server-not-ready",
+    50303: "server-shutting-down",
+    50304: "server-shut-down",
 }
 _STATUS_CODES = {
     400: "bad-request",
@@ -37,6 +39,8 @@ _STATUS_CODES = {
 _FIXES = {
     "unauthorized": "give the client a user and a password, or a token",
     "forbidden": "ask for a role that may do this",
+    "http2-only": "give the client http2=True",
+    "not-caught-up": "ask again in a moment: the server still runs an earlier command",
     "query-endpoint": "use execute_query or stream_query for SELECT",
 }
 #: Penstock's server names its own code and its place, ksqlDB's only the place.

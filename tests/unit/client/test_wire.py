@@ -66,6 +66,21 @@ def test_error_keeps_everything_when_it_is_pickled() -> None:
     assert pickle.loads(pickle.dumps(insert)).seq == 3
 
 
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (40004, "http2-only"),
+        (50301, "not-caught-up"),
+        (50302, "server-not-ready"),
+        (50303, "server-shutting-down"),
+        (50304, "server-shut-down"),
+    ],
+)
+def test_numbers_mean_what_the_server_means(number: int, code: str) -> None:
+    """A damaged command topic is no server that ends, and one that is late is not damaged."""
+    assert refusal(number // 100, {"error_code": number, "message": "no"}).code == code
+
+
 def test_message_of_the_server_is_cut_into_its_parts() -> None:
     """Penstock's own server sends its code, the place and the fix in one text."""
     message = (
