@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 import orjson
 
 _log = logging.getLogger("penstock.server")
@@ -27,6 +28,16 @@ class HostReport:
     #: When it was heard, by this node's clock.
     heard_ms: int
     statuses: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Word(msgspec.Struct):
+    """What a host says of itself, as a record of the topic has it."""
+
+    host: str
+    statuses: dict[str, str]
+
+
+_decode = msgspec.json.Decoder(_Word).decode
 
 
 class HostTopic(Protocol):
@@ -130,7 +141,7 @@ class Hosts:
         while not self._closing.is_set():
             for value in self._topic.read():
                 try:
-                    word = orjson.loads(value)
-                    self.hear(str(word["host"]), word["statuses"])
-                except (ValueError, KeyError, TypeError):
+                    word = _decode(value)
+                    self.hear(word.host, word.statuses)
+                except msgspec.MsgspecError:
                     _log.warning("a record of the topic of hosts cannot be read: %r", value[:80])

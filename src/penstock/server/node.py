@@ -86,7 +86,8 @@ class ServerNode:
         #: Queries that ended before this node started.
         self._ended: set[str] = set()
         self._effects: dict[str, CommandEffect] = {}
-        self._denied = frozenset(filter(None, options.settings.get(DENYLIST, "").split(",")))
+        denied = options.settings.get(DENYLIST, "").split(",")
+        self._denied = frozenset(name.strip() for name in denied if name.strip())
         self.is_terminated = threading.Event()
 
     # Life

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from penstock.server.errors import BadRequestError
-from penstock.sql.setting_names import check_changeable, check_setting
+from penstock.sql.setting_names import alias_of, check_changeable, check_setting
 
 DENYLIST = "ksql.properties.overrides.denylist"
 
@@ -25,7 +25,7 @@ def checked_properties(properties: Mapping[str, Any], denied: Collection[str]) -
     """
     given = {}
     for name, value in properties.items():
-        if name in denied:
+        if name in denied or alias_of(name) in denied:
             raise BadRequestError("fixed-setting", f"{name} cannot be changed: {DENYLIST} names it")
         if value is None:
             continue

@@ -8,6 +8,8 @@ from __future__ import annotations
 import queue
 import threading
 
+import pytest
+
 from penstock.server.host_topic import hosts_topic
 from penstock.server.hosts import Hosts
 from tests.unit.server.memory import new_node
@@ -73,16 +75,19 @@ def test_silent_host_is_unresponsive() -> None:
     assert (report.host, is_alive) == ("b:2", False)
 
 
-def test_rubbish_is_left_alone() -> None:
-    """A record that nobody understands does not stop the reader."""
+@pytest.mark.parametrize(
+    "rubbish", [b"rubbish", b"[]", b'{"host": "b:2", "statuses": {"Q": ["RUNNING"]}}']
+)
+def test_rubbish_is_left_alone(rubbish: bytes) -> None:
+    """A record that nobody understands does not stop the reader, nor the listings of queries."""
     wire = Wire()
     end = wire.end()
     hosts = Hosts("a:1", end)
     hosts.start(dict)
     try:
-        end.inbox.put(b"rubbish")
-        end.inbox.put(b'{"host": "b:2", "statuses": {"Q": "PAUSED"}}')
-        wait_until(lambda: hosts.statuses("Q") == {"b:2": "PAUSED"})
+        end.inbox.put(rubbish)
+        end.inbox.put(b'{"host": "c:3", "statuses": {"Q": "PAUSED"}}')
+        wait_until(lambda: hosts.statuses("Q") == {"c:3": "PAUSED"})
     finally:
         hosts.close()
     assert end.is_closed.is_set()

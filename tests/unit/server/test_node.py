@@ -415,9 +415,13 @@ def test_bad_property_is_a_bad_request(node: ServerNode, properties: dict[str, s
 
 def test_denied_property_is_refused(nodes: Nodes) -> None:
     """Who runs the server can keep settings from its users."""
-    node = nodes(settings={"ksql.properties.overrides.denylist": "auto.offset.reset"})[0]
-    with pytest.raises(BadRequestError):
-        node.execute("SHOW STREAMS;", {"auto.offset.reset": "earliest"})
+    denied = "linger.ms, ksql.streams.auto.offset.reset"
+    node = nodes(settings={"ksql.properties.overrides.denylist": denied})[0]
+    for name in ("auto.offset.reset", "ksql.streams.auto.offset.reset"):
+        with pytest.raises(BadRequestError):
+            node.execute("SHOW STREAMS;", {name: "earliest"})
+        with pytest.raises(BadRequestError):
+            node.execute(f"SET '{name}' = 'earliest'; SHOW STREAMS;")
 
 
 def test_existing_stream_is_only_a_warning_with_if_not_exists(node: ServerNode) -> None:

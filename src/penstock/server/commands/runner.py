@@ -33,6 +33,10 @@ class RunnerState(Enum):
     CLOSED = "CLOSED"
 
 
+#: States in which no further command is run.
+_STOPPED = (RunnerState.DEGRADED, RunnerState.CLOSED)
+
+
 class CommandRunner:
     """Runs commands in a thread of its own, the node's own commands among them.
 
@@ -90,10 +94,13 @@ class CommandRunner:
         """Wait until the command with this sequence number is done.
 
         Raises:
-            NotCaughtUpError: ``not-caught-up``.
+            NotCaughtUpError: ``not-caught-up``, also at once if no more commands are run.
         """
         with self._changed:
-            is_done = self._changed.wait_for(lambda: self._done_offset >= sequence, timeout_s)
+            self._changed.wait_for(
+                lambda: self._done_offset >= sequence or self.state in _STOPPED, timeout_s
+            )
+            is_done = self._done_offset >= sequence
         if not is_done:
             raise NotCaughtUpError(
                 "not-caught-up",
@@ -150,7 +157,11 @@ class CommandRunner:
             self._tried[command.token] = (-1, command)
         offset = self._commands.write(command.id.encode(), command.to_bytes())
         self._last_written = offset
-        self.wait_for(offset, _TIMEOUT_S)
+        try:
+            self.wait_for(offset, _TIMEOUT_S)
+        except NotCaughtUpError:
+            self.refuse_if_degraded()
+            raise
         return offset
 
     def refuse_if_degraded(self) -> None:
@@ -178,7 +189,7 @@ class CommandRunner:
         end = self._commands.end() if is_new else self._last_written + 1
         with self._changed:
             caught_up = self._changed.wait_for(
-                lambda: self._position >= end or self.state is RunnerState.DEGRADED,
+                lambda: self._position >= end or self.state in _STOPPED,
                 _TIMEOUT_S,
             )
         self.refuse_if_degraded()

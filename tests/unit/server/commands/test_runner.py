@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -178,4 +179,23 @@ def test_waiting_for_a_command_has_a_limit() -> None:
     with pytest.raises(NotCaughtUpError) as refused:
         node.runner.wait_for(10, 0.01)
     assert refused.value.error_code == 50301
+    node.runner.close()
+
+
+def test_nobody_waits_for_a_command_behind_damage() -> None:
+    """A bad record that comes just before a command keeps its writer waiting for nothing."""
+    topic = MemoryTopic()
+    node = Node(topic).start()
+    node.submit("first")
+
+    def prepare(number: int) -> Command:
+        with topic.lock:
+            topic.append(None, b"rubbish")
+        return Command(id="stream/late/create", statement="late", number=number)
+
+    began = time.monotonic()
+    with pytest.raises(NotReadyError) as refused:
+        node.runner.submit(prepare)
+    assert refused.value.code == "degraded"
+    assert time.monotonic() - began < 20
     node.runner.close()
