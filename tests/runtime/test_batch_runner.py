@@ -334,6 +334,29 @@ def test_servers_are_asked_during_a_long_commit_interval(
     assert (driver.runner.progress.batches, len(looks)) == (1, 3)
 
 
+def test_threads_that_are_added_during_a_batch_wait_for_the_next(
+    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slot that the batch log does not name yet would not be fenced by the next driver."""
+    asked: list[int] = []
+
+    def more_threads(name: str, about: Any) -> None:
+        if name == "planned":
+            driver.runner.slots = 3
+
+    def answer(task: SlotTask) -> Outcome:
+        asked.append(task.request.slots)
+        driver.runner.stop(0)
+        return done(task)
+
+    monkeypatch.setattr(batch_runner, "fault_point", more_threads)
+    driver = Driver(staged, answer)
+    driver.planner.may_go_on.set()
+    driver.join()
+    assert asked == [1]
+    assert driver.runner.used_slots == 1
+
+
 def test_a_slot_that_hangs_does_not_keep_the_driver_from_closing(
     staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
 ) -> None:

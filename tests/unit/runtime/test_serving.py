@@ -52,6 +52,7 @@ class Served:
         plan = make_plan(self.topology.graph, {"left": 3, "right": 3, "names": 1, "out": 1})
         self.runner: Any = SimpleNamespace(
             slots=2,
+            used_slots=2,
             questions=SimpleNamespace(),
             application=SimpleNamespace(key="app-1", plan=plan),
             placement=SimpleNamespace(endpoints={0: "slot-0", 1: "slot-1"}),

@@ -37,7 +37,9 @@ class Slots:
 
     def query(self, partition: int) -> Any:
         runner: Any = SimpleNamespace(
-            slots=2,
+            # Two more begin with the next batch.
+            slots=4,
+            used_slots=2,
             questions=self,
             application=SimpleNamespace(key="app-1"),
             placement=SimpleNamespace(endpoints=self.endpoints),

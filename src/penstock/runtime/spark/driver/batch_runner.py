@@ -128,7 +128,8 @@ class BatchRunner:
         config = StreamsConfig(application.config)
         self.progress = Progress()
         self.meter, self._tracer = Meter.of(config), BatchTracer.of(config)
-        self.slots = self._used_slots = slots
+        #: How many slots the user wants, and how many there are until the next batch begins.
+        self.slots = self.used_slots = slots
         self.restore_listener: StateRestoreListener | None = None
         self.application = application
         self.secret, self.questions = secret, KeptConnections(secret)
@@ -242,14 +243,14 @@ class BatchRunner:
     def _warm_up(self) -> None:
         """Start the slots and restore their state; the first batch would do it otherwise."""
         self._member.check()
-        self.placement.wait_for_executors(self.slots, self._closing)
+        self.placement.wait_for_executors(self.used_slots, self._closing)
         plan = self._planner.first()
         if plan is not None:
             began = time.monotonic()
             self._internal.refresh()
             request = self._request(plan, 0, is_rerun=True, is_open=True)
             self._run_job("warm-up", request, f"{self.application.id}: start")
-            log.info("%d slots are ready after %.1f s", self.slots, time.monotonic() - began)
+            log.info("%d slots are ready after %.1f s", self.used_slots, time.monotonic() - began)
 
     def _wait_for_batch(self) -> BatchPlan | None:
         """Wait for the next commit's time, and for input; a backlog waits for neither."""
@@ -380,7 +381,7 @@ class BatchRunner:
         return StageRequest(
             batch=plan.batch,
             stage=stage,
-            slots=self.slots,
+            slots=self.used_slots,
             clock_ms=plan.clock_ms,
             ranges=external | self._internal.ranges(stage),
             skips=self._internal.skips,
@@ -397,12 +398,14 @@ class BatchRunner:
 
     def _change_slots(self) -> None:
         """Take a new number of slots, or a better place for one, between two batches."""
-        if self.slots != self._used_slots:
-            self._log.note_slots(self.slots)
+        # Another thread may change the number at any time.
+        wanted = self.slots
+        if wanted != self.used_slots:
+            self._log.note_slots(wanted)
             # Tasks change their slot, and their folders must be free for the next one.
-            self.release(range(self._used_slots))
-            self._used_slots = self.slots
-        moving = self._jobs.to_move(self.slots)
+            self.release(range(self.used_slots))
+            self.used_slots = wanted
+        moving = self._jobs.to_move(wanted)
         if moving is not None:
             log.info("slot %d moves to an executor with less to do", moving)
             self.release([moving], is_moved=True)

@@ -499,6 +499,7 @@ class KafkaStreams(Asking):
         assert self._spark is not None
         run.slots = self._threads
         runner = run.lead(self._spark)
+        runner.slots = self._threads
         runner.restore_listener = self._restore_listener
         run.pause(is_paused=self._is_paused)
         return runner

@@ -413,7 +413,7 @@ def _asked(
         )
     except PenstockError as error:
         if error.code in _PASSING:
-            raise _not_ready(partition % runner.slots, info.name) from error
+            raise _not_ready(partition % runner.used_slots, info.name) from error
         raise
     return found
 

@@ -33,7 +33,7 @@ class SlotAnswers:
         self._silence_s = silence_s
 
     def query(self, store: str, partition: int, method: str, arguments: tuple[Any, ...]) -> Any:
-        runner, slot = self._runner, partition % self._runner.slots
+        runner, slot = self._runner, partition % self._runner.used_slots
         question = ("query", runner.application.key, slot, store, partition, method, arguments)
         deadline = time.monotonic() + self._patience_s
         while True:
