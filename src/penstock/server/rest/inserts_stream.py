@@ -21,12 +21,14 @@ from penstock.formats.json.json_read import parser, reader
 from penstock.formats.json.json_values import Inexact, parse_exactly
 from penstock.kafka.client_config import producer_settings
 from penstock.kafka.clients import new_producer, sendable_time
+from penstock.model.java import MAX_LONG
 from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.server.errors import BadRequestError, BadStatementError, ForbiddenError, ServerError
 from penstock.server.querying import QueryServices
 from penstock.server.rest.query_request import refusal_of
 from penstock.server.rest.replies import JSON, error_body, error_reply
 from penstock.server.rest.row_forms import DELIMITED
+from penstock.server.rest.row_numbers import whole_numbers
 from penstock.server.rest.row_texts import dates_read
 from penstock.serving.credentials import Access
 from penstock.sql.catalog.catalog import DataSource
@@ -97,6 +99,7 @@ class RowReader:
         columns = (*source.schema.key, *source.schema.value)
         self._readers = {column.name: (column.type, reader(column.type)) for column in columns}
         self._dates = {column.name: dates_read(column.type) for column in columns}
+        self._checks = {column.name: whole_numbers(column.type) for column in columns}
         self._parse = parser([column.type for column in columns])
         self._name = source.name
         self._keys = [column.name for column in source.schema.key]
@@ -132,8 +135,11 @@ class RowReader:
         return given
 
     def _value(self, name: str, value: Any) -> Any:
-        if name == ROWTIME and isinstance(value, int):
+        if name == ROWTIME and type(value) is int and value <= MAX_LONG:
             return value
+        if name == ROWTIME:
+            text = f"ROWTIME is milliseconds since 1970, and {value!r:.100} does not fit"
+            raise BadRequestError("wrong-type", text)
         if name not in self._readers:
             raise BadRequestError(
                 "unknown-column",
@@ -141,8 +147,10 @@ class RowReader:
                 fix=did_you_mean(name, self._readers) or f"columns are {', '.join(self._readers)}",
             )
         type_, read = self._readers[name]
-        dates = self._dates[name]
+        dates, check = self._dates[name], self._checks[name]
         try:
+            if check is not None:
+                check(value)
             return read(value if dates is None else dates(value))
         except (ValueError, TypeError, ArithmeticError) as error:
             raise BadRequestError(

@@ -28,6 +28,18 @@ def orders(world: QueryWorld) -> QueryWorld:
     return world
 
 
+@pytest.mark.parametrize(
+    "row", [{"AMOUNT": 3_000_000_000}, {"AMOUNT": 1.5}, {"ROWTIME": True}, {"ROWTIME": 2**63}]
+)
+def test_numbers_that_do_not_fit_are_refused(orders: QueryWorld, row: dict[str, Any]) -> None:
+    """ksqlDB refuses to coerce them; they must not be cut and acknowledged."""
+    body = TARGET + orjson.dumps({"ID": "a", **row}) + b"\n"
+    _, (answer,) = exchanged(orders, body)
+    assert (answer["status"], answer["error_code"]) == ("error", 40000)
+    assert "does not fit" in answer["message"]
+    assert orders.topics.partitions["orders"] == [[]]
+
+
 def run(test: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(asyncio.wait_for(test(), 60))  # type: ignore[arg-type]
 
