@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,9 @@ def json_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _json(value: Any, where: str) -> Any:
     match value:
+        case float() if not math.isfinite(value):
+            # JSON has no such numbers. The server reads and writes them as these texts.
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         case None | bool() | int() | float() | str():
             return value
         case bytes() | bytearray():

@@ -66,6 +66,12 @@ def test_error_keeps_everything_when_it_is_pickled() -> None:
     assert pickle.loads(pickle.dumps(insert)).seq == 3
 
 
+def test_numbers_that_json_has_not_are_texts() -> None:
+    """As the server writes them in rows; NaN must not become NULL on its way."""
+    row = json_row({"a": float("nan"), "b": [float("inf"), -float("inf"), 1.5]})
+    assert row == {"a": "NaN", "b": ["Infinity", "-Infinity", 1.5]}
+
+
 @pytest.mark.parametrize(
     ("number", "code"),
     [
