@@ -23,7 +23,7 @@ from penstock.server.errors import (
     ServerError,
 )
 from penstock.server.resolving import with_columns
-from penstock.server.security.masking import masked
+from penstock.server.security.masking import blotted, masked
 from penstock.server.security.roles import check_access
 from penstock.serving.credentials import Access
 from penstock.sql.ast import administration as admin
@@ -253,10 +253,15 @@ class Request:
         """Tell whether a statement ends a push query, which only this node knows."""
         if not isinstance(statement, admin.ControlQuery) or statement.action != "TERMINATE":
             return False
-        return statement.query_id in self._node.push_queries()
+        return self._push_id(statement) is not None
+
+    def _push_id(self, statement: admin.ControlQuery) -> str | None:
+        """Return the id of a push query; as in ksqlDB its letters may have any case."""
+        wanted = (statement.query_id or "").upper()
+        return next((each for each in self._node.push_queries() if each.upper() == wanted), None)
 
     def _ended_push(self, statement: admin.ControlQuery, sql: str) -> Entity:
-        query_id, transient = statement.query_id or "", self._node.transient
+        query_id, transient = self._push_id(statement) or "", self._node.transient
         is_ended = transient is not None and transient.end(query_id)
         return entity("terminate_query", sql, queryId=query_id, wasTerminated=is_ended)
 
@@ -323,7 +328,8 @@ def _pieces(sql: str) -> list[StatementText]:
     try:
         pieces = list(split_statements(sql))
     except SqlError as error:
-        raise BadStatementError(error.code, str(error), statement=shown_text(sql)) from None
+        error = error.pointing_into(blotted(sql))
+        raise BadStatementError(error.code, str(error), statement=blotted(sql)) from None
     if not pieces:
         raise BadRequestError("no-statement", "the request has no statement", fix="send one")
     return pieces
@@ -331,14 +337,21 @@ def _pieces(sql: str) -> list[StatementText]:
 
 def _refused(error: PenstockError, piece: StatementText) -> ServerError:
     """Return the error of one statement as clients get it: ksqlDB's code, our text."""
+    # Stars of the same length: the error points into the text.
+    shown = _ended(blotted(piece.text))
     if isinstance(error, ServerError):
-        error.statement = error.statement or shown_text(piece.text)
+        error.statement = error.statement or shown
         return error
-    if error.code in PASSING:
-        return ServerError(error.code, str(error), statement=shown_text(piece.text))
-    return BadStatementError(error.code, str(error), statement=shown_text(piece.text))
+    if isinstance(error, SqlError) and error.source is not None:
+        error = error.pointing_into(blotted(error.source))
+    kind = ServerError if error.code in PASSING else BadStatementError
+    return kind(error.code, str(error), statement=shown)
 
 
 def shown_text(sql: str) -> str:
     """Return a statement as entities and errors show it: secrets masked, with its semicolon."""
-    return f"{masked(sql).rstrip().removesuffix(';')};"
+    return _ended(masked(sql))
+
+
+def _ended(sql: str) -> str:
+    return f"{sql.rstrip().removesuffix(';')};"

@@ -279,6 +279,23 @@ def test_secrets_of_alter_system_are_in_no_answer(node: ServerNode) -> None:
     assert "hunter2" not in str(node.runner.statuses.all())
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE SINK CONNECTOR c WITH ('connector.class'='X', 'password'='hunter2', 'a'=);",
+        "SET 'sasl.jaas.config'='hunter2' oops;",
+        "CREATE STREAM z (v INT) WITH (KAFKA_TOPIC='z', 'api.key'='hunter2');",
+    ],
+)
+def test_errors_point_into_a_text_without_secrets(node: ServerNode, sql: str) -> None:
+    """Its lines and columns are those of the statement, so clients can show a caret, too."""
+    with pytest.raises(BadStatementError) as refused:
+        node.execute(sql)
+    assert "hunter2" not in str(refused.value)
+    assert "'*******'" in refused.value.message
+    assert refused.value.statement == sql.replace("hunter2", "*******")
+
+
 def test_requests_that_wait_hold_nobody_up(node: ServerNode) -> None:
     """Clients may wait for commands that never come, as many as they like."""
     node.options = replace(node.options, catch_up_s=120.0)
@@ -548,7 +565,8 @@ class Pushes:
         return self.running.pop(query_id, None) is not None
 
 
-def test_push_queries_are_listed_and_ended_where_they_run(node: ServerNode) -> None:
+@pytest.mark.parametrize("written", ["transient_S_1", "TRANSIENT_s_1", "`transient_S_1`"])
+def test_push_queries_are_listed_and_ended_where_they_run(node: ServerNode, written: str) -> None:
     """They are no commands: only the node that runs them knows them."""
     node.transient = Pushes()
     before = node.runner.sequence
@@ -556,7 +574,8 @@ def test_push_queries_are_listed_and_ended_where_they_run(node: ServerNode) -> N
     assert [(each["id"], each["queryType"]) for each in listed["queries"]] == [
         ("transient_S_1", "PUSH")
     ]
-    (ended,) = node.execute("TERMINATE `transient_S_1`;")
+    (ended,) = node.execute(f"TERMINATE {written};")
+    assert ended["queryId"] == "transient_S_1"
     assert ended["@type"] == "terminate_query"
     assert ended["wasTerminated"] is True
     assert node.execute("SHOW QUERIES;")[0]["queries"] == []

@@ -15,7 +15,7 @@ from penstock.sql.syntax.parser import parse_statement, split_statements
 #: What ksqlDB writes in the place of a value.
 MASK = "[string]"
 #: Properties of connectors that are never secret. A connector may name others as it likes.
-_OPEN = frozenset({"connector.class"})
+OPEN = frozenset({"connector.class"})
 _CONNECTOR = re.compile(r"(?is)\bCREATE\s+(?:SOURCE|SINK)\s+CONNECTOR\b")
 #: A quoted name, and a quoted value in which two quotes stand for one.
 _PAIR = re.compile(r"""('[^']+'|"[^"]+"|`[^`]+`)(\s*=\s*)('(?:[^']|'')*')""")
@@ -33,7 +33,7 @@ def masked_sql(script: str) -> str:
     >>> masked_sql("CREATE SINK CONNECTOR `c` WITH ('connector.class'='X', 'password'='p');")
     "CREATE SINK CONNECTOR `c` WITH ('connector.class' = 'X', 'password' = '[string]');"
     """
-    if _CONNECTOR.search(script) is None:
+    if not is_about_new_connector(script):
         return script
     try:
         return "\n".join(f"{_masked_piece(piece.text)};" for piece in split_statements(script))
@@ -42,30 +42,35 @@ def masked_sql(script: str) -> str:
         return _PAIR.sub(_masked_pair, script)
 
 
+def is_about_new_connector(script: str) -> bool:
+    """Tell whether a script creates a connector, whose properties may all be secret."""
+    return _CONNECTOR.search(script) is not None
+
+
 def blotted(script: str) -> str:
     """Return a script of the same length with stars in the place of secrets.
 
     An error can point into it: every line and column is where it was.
     """
-    if _CONNECTOR.search(script) is None:
+    if not is_about_new_connector(script):
         return script
     return _PAIR.sub(_blotted_pair, script)
 
 
 def _masked_piece(text: str) -> str:
-    statement = parse_statement(text) if _CONNECTOR.search(text) else None
+    statement = parse_statement(text) if is_about_new_connector(text) else None
     return masked_connector(statement) if isinstance(statement, CreateConnector) else text
 
 
 def _masked(property_: Property) -> Property:
-    if property_.name in _OPEN:
+    if property_.name in OPEN:
         return property_
     return replace(property_, value=StringLiteral(MASK))
 
 
 def _masked_pair(found: re.Match[str]) -> str:
     name, between, value = found.groups()
-    return f"{name}{between}" + (value if name[1:-1] in _OPEN else f"'{MASK}'")
+    return f"{name}{between}" + (value if name[1:-1] in OPEN else f"'{MASK}'")
 
 
 def _blotted_pair(found: re.Match[str]) -> str:

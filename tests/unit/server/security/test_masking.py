@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.server.errors import ForbiddenError
-from penstock.server.security.masking import masked
+from penstock.server.security.masking import blotted, masked
 from penstock.server.security.roles import check_access, needed_access
 from penstock.serving.credentials import Access
 from penstock.sql.syntax.parser import parse_statement
@@ -30,12 +30,22 @@ def test_secret_is_hidden(sql: str) -> None:
     """Whatever quotes stand around its name, and also inside of a URL."""
     assert "hunter2" not in masked(sql)
     assert "[hidden]" in masked(sql) or "[string]" in masked(sql)
+    assert "hunter2" not in blotted(sql)
+    assert len(blotted(sql)) == len(sql)
 
 
 def test_other_statements_are_not_changed() -> None:
     """What is no secret stays readable."""
     sql = "CREATE STREAM s (k INT KEY) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');"
-    assert masked(sql) == sql
+    assert masked(sql) == blotted(sql) == sql
+
+
+def test_stars_leave_every_line_where_it_was() -> None:
+    """Of a connector only the class is open, as in ksqlDB."""
+    sql = "CREATE SINK CONNECTOR c WITH (\n'connector.class'='X', 'a'='b\nc', 'topics'='t');"
+    assert blotted(sql) == (
+        "CREATE SINK CONNECTOR c WITH (\n'connector.class'='X', 'a'='*\n*', 'topics'='*');"
+    )
 
 
 @pytest.mark.parametrize(
