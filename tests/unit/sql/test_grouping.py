@@ -146,6 +146,41 @@ def test_final_windows_come_once() -> None:
         assert [r.value for r in script.queries.produced if r.topic == "T"] == [b'{"N":2}']
 
 
+@pytest.mark.parametrize(
+    ("window", "is_long_enough"),
+    [
+        ("TUMBLING (SIZE 1 HOUR, RETENTION 1 MINUTE)", False),
+        ("TUMBLING (SIZE 1 HOUR, RETENTION 1 DAY)", True),
+        (
+            "HOPPING (SIZE 2 HOURS, ADVANCE BY 1 HOUR, RETENTION 2 HOURS, GRACE PERIOD 1 HOUR)",
+            False,
+        ),
+        ("HOPPING (SIZE 2 HOURS, ADVANCE BY 1 HOUR, RETENTION 3 HOURS, GRACE PERIOD 1 HOUR)", True),
+        ("SESSION (1 HOUR, RETENTION 1 HOUR, GRACE PERIOD 1 MINUTE)", False),
+    ],
+)
+def test_windows_are_kept_while_records_may_come(window: str, is_long_enough: bool) -> None:
+    """RETENTION is at least the window and its grace period; the error points at the window."""
+    create = f"CREATE TABLE t AS SELECT item, COUNT(*) FROM orders WINDOW {window} GROUP BY item;"
+    if is_long_enough:
+        engine_of(ORDERS, create)
+        return
+    error = refusal(ORDERS, create)
+    assert error.code == "window-retention"
+    assert "RETENTION" in (error.fix or "")
+    assert error.span is not None
+    assert create[error.span.start :].startswith(window.split(" ", maxsplit=1)[0])
+
+
+def test_null_is_one_value_of_a_histogram() -> None:
+    create = "CREATE TABLE t AS SELECT price, HISTOGRAM(item) AS h FROM orders GROUP BY price;"
+    with running(ORDERS, create) as script:
+        for item in ("a", None, None):
+            script.pipe("orders", 1, {"item": item, "price": 1})
+        values = [r.value for r in script.queries.produced if r.topic == "T"]
+        assert values[-1] == b'{"H":{"a":1,"null":2}}'
+
+
 def test_late_record_outside_grace_is_dropped() -> None:
     """GRACE PERIOD says how late a record may be."""
     create = (

@@ -45,6 +45,13 @@ def test_value_that_would_change_is_refused(column: str, value: str) -> None:
     assert column.upper() in error.message
 
 
+def test_column_that_is_named_twice_is_refused() -> None:
+    """One of the two values would be lost."""
+    error = refusal(TYPES, "INSERT INTO s (id, a, n, a) VALUES (1, 2, 3, 4);")
+    assert error.code == "duplicate-column"
+    assert "A" in error.message
+
+
 @pytest.mark.parametrize(
     ("column", "value", "written"),
     [

@@ -28,6 +28,7 @@ def window_of(query: Query, stage: Stage) -> WindowSpec:
             fix="aggregate a stream, or leave WINDOW out",
             span=window.span,
         )
+    _check_retention(window, is_final=query.emit == "FINAL")
     match window:
         case SessionWindow():
             return WindowSpec("SESSION")
@@ -42,6 +43,22 @@ def window_of(query: Query, stage: Stage) -> WindowSpec:
             return WindowSpec("HOPPING", size.ms)
         case TumblingWindow(size):
             return WindowSpec("TUMBLING", _positive(size.ms, window))
+
+
+def _check_retention(window: Window, *, is_final: bool) -> None:
+    """Refuse to keep windows for less time than records of them may come."""
+    if window.retention is None:
+        return
+    length_ms = window.gap.ms if isinstance(window, SessionWindow) else window.size.ms
+    needed_ms = length_ms + _grace_ms(window, length_ms, is_final)
+    if window.retention.ms < needed_ms:
+        raise AnalysisError(
+            "window-retention",
+            f"a RETENTION of {window.retention.ms} ms is too short: the window's length and grace"
+            f" period are {needed_ms} ms",
+            fix="write a longer RETENTION, or a shorter GRACE PERIOD",
+            span=window.span,
+        )
 
 
 def _positive(size_ms: int, window: Window) -> int:

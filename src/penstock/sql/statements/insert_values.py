@@ -68,6 +68,13 @@ def _columns(statement: InsertValues, target: DataSource) -> list[SourceColumn]:
                     fix=f"columns are {', '.join(c.name for c in target.schema.columns)}",
                     span=statement.span,
                 )
+            if found in columns:
+                raise AnalysisError(
+                    "duplicate-column",
+                    f"column {name} gets two values",
+                    fix="name each column once",
+                    span=statement.span,
+                )
             columns.append(found)
     if len(columns) != len(statement.values):
         raise AnalysisError(

@@ -216,7 +216,9 @@ def histogram(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> Agg
     """Counts how often each text appears, for up to 1000 texts."""
     limit, type_ = _limit(settings, "histogram"), MapType(STRING, BIGINT)
 
-    def moved(state: dict[str, int], value: str, by: int) -> dict[str, int]:
+    def moved(state: dict[str, int], value: str | None, by: int) -> dict[str, int]:
+        # The state is kept as JSON, whose members are texts: so is the one of NULL from the start.
+        value = "null" if value is None else value
         if value not in state and (by < 0 or len(state) >= limit):
             return state
         total = state.get(value, 0) + by
