@@ -57,6 +57,15 @@ def test_left_join_waits_until_no_partner_can_come(driver: Driver) -> None:
     assert driver.read("out") == rows("key | value | time\nann | L+None | 0:20")
 
 
+def test_left_join_with_the_older_windows_waits_for_nothing(driver: Driver) -> None:
+    """``JoinWindows.of`` emits at once, as before Kafka 3.1; a partner that comes later follows."""
+    driver.start(joined("left_join", JoinWindows.of("10s").grace("5s")))
+    driver.pipe("left", "key | value | time\nann | L | 0:20")
+    assert driver.read("out") == rows("key | value | time\nann | L+None | 0:20")
+    driver.pipe("right", "key | value | time\nann | R | 0:25")
+    assert driver.read("out") == rows("key | value | time\nann | L+R | 0:25")
+
+
 def test_outer_join_waits_on_both_sides(driver: Driver) -> None:
     """Either side may be the one that is missing."""
     driver.start(joined("outer_join"))

@@ -51,6 +51,11 @@ def test_older_factories_make_a_day_of_window_and_grace() -> None:
     assert JoinWindows.of(DAY).grace_ms == 0
 
 
+def test_older_join_windows_are_eager() -> None:
+    """They stay so when bounds or grace are set."""
+    assert JoinWindows.of(10).before(5).after(3).grace(1) == JoinWindows(5, 3, 1, is_eager=True)
+
+
 def test_each_side_of_a_join_window_can_be_set_alone() -> None:
     both = JoinWindows.of_time_difference_with_no_grace(10)
     assert both.before(3) == JoinWindows(3, 10)

@@ -187,7 +187,7 @@ class JoinWindows:
 
     With ``is_eager``, a record without a partner is emitted at once, not when its window has
     closed. If a partner comes later, the joined record follows. Left and outer joins worked like
-    this before Kafka 3.1, and in ksqlDB they still do if no grace period is given.
+    this before Kafka 3.1. They still do with ``of``, and in ksqlDB if no grace period is given.
     """
 
     before_ms: int
@@ -217,9 +217,13 @@ class JoinWindows:
 
     @staticmethod
     def of(difference: Duration) -> JoinWindows:
-        """Return windows as before Kafka 3.0: window and grace period together are a day."""
+        """Return windows as before Kafka 3.0: window and grace period together are a day.
+
+        Left and outer joins are eager: they emit a record without a partner at once.
+        """
         windows = JoinWindows.of_time_difference_with_no_grace(difference)
-        return replace(windows, grace_ms=max(_DAY_MS - windows.size_ms, 0))
+        grace_ms = max(_DAY_MS - windows.size_ms, 0)
+        return replace(windows, grace_ms=grace_ms, is_eager=True)
 
     def before(self, difference: Duration) -> JoinWindows:
         """Return a window whose right records may be so much earlier than the left ones."""
