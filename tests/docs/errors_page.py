@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -41,8 +42,9 @@ AREAS: dict[str, tuple[str, ...]] = {
     "Running applications": ("runtime",),
     "HTTP": ("serving", "server", "client", "wire"),
     "Kafka and the private broker": ("kafka",),
+    "Kafka Connect": ("connect",),
     "SQL": ("sql",),
-    "Command line and tests": ("cli", "testing"),
+    "Command line, tests and notebooks": ("cli", "testing", "extras.py", "notebook.py"),
 }
 
 
@@ -146,7 +148,8 @@ def promised_texts() -> dict[str, tuple[str, str]]:
 
 def _error_class(function: ast.expr) -> str:
     name = _called(function)
-    return name if re.fullmatch(r"[A-Z]\w*Error", name) else ""
+    # Python's own errors have no codes, even if their text is a single word.
+    return name if re.fullmatch(r"[A-Z]\w*Error", name) and not hasattr(builtins, name) else ""
 
 
 def _called(function: ast.expr) -> str:

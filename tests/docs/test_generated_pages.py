@@ -43,6 +43,12 @@ def test_every_promised_error_is_on_the_page() -> None:
     assert set(errors_page.promised_texts()) - listed == set()
 
 
+def test_every_error_has_a_heading_on_the_page() -> None:
+    """Errors of a folder that no heading names would be left out."""
+    files = {error.file for error in errors_page.raised()}
+    assert sorted(file for file in files if errors_page.area_of(file) == "Other") == []
+
+
 def test_every_statement_of_the_grammar_is_described() -> None:
     """A new statement gets a text in `statements.toml`, and a removed one loses it."""
     assert set(statements_page.statements()) == set(statements_page.texts())
