@@ -34,6 +34,9 @@ def render() -> str:
 def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     # Typer has its own copy of click, so classes of click say nothing.
     if commands := getattr(command, "commands", None):
+        # Such a group does something by itself: `penstock server` starts the server.
+        if command.invoke_without_command:
+            yield name, command
         for each in commands.values():
             if not each.hidden:
                 yield from _commands(each, f"{name} {each.name}")

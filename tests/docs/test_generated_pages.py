@@ -8,7 +8,14 @@ from types import ModuleType
 import pytest
 
 from tests.architecture.source import ROOT
-from tests.docs import api_pages, errors_page, functions_page, parity_page, statements_page
+from tests.docs import (
+    api_pages,
+    cli_page,
+    errors_page,
+    functions_page,
+    parity_page,
+    statements_page,
+)
 from tests.docs.__main__ import SINGLE
 from tests.docs.pages import DOCS
 
@@ -41,6 +48,13 @@ def test_every_promised_error_is_on_the_page() -> None:
     """The golden file of errors has codes that helpers and variables make, too."""
     listed = {error.code for error in errors_page.raised()}
     assert set(errors_page.promised_texts()) - listed == set()
+
+
+def test_a_group_that_runs_by_itself_is_a_command_of_its_own() -> None:
+    """`penstock server` starts the server, and has commands below it."""
+    page = cli_page.render()
+    assert "\n## penstock server\n" in page
+    assert "--queries-file" in page
 
 
 def test_every_error_has_a_heading_on_the_page() -> None:
