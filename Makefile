@@ -13,6 +13,8 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements/dev.lock
+# The part of it that runs applications: a newcomer's first command does not wait for tools.
+DEMO_LOCK := requirements/demo.lock
 # What the environment was last built from. Compared by content, so touching a file costs nothing.
 STAMP := $(VENV)/.built-from
 
@@ -28,6 +30,13 @@ help: ## Print every target with what it does
 setup: ## Make or refresh .venv with the locked versions (needs only Python 3.11+)
 	@if [ -x $(BIN)/python ] && cat $(LOCK) pyproject.toml | cmp -s - $(STAMP); then exit 0; fi; \
 	$(MAKE) --no-print-directory environment
+
+.PHONY: demo-setup
+demo-setup:
+	@for lock in $(LOCK) $(DEMO_LOCK); do \
+	  if [ -x $(BIN)/python ] && cat $$lock pyproject.toml | cmp -s - $(STAMP); then exit 0; fi; \
+	done; \
+	$(MAKE) --no-print-directory environment LOCK=$(DEMO_LOCK)
 
 # The first interpreter that is new enough; PYTHON=... puts another one in front.
 .PHONY: environment
@@ -56,7 +65,7 @@ environment:
 	echo "setup: $$($(BIN)/python --version) in $(VENV); to use it: source $(BIN)/activate"
 
 .PHONY: demo
-demo: setup ## Count words live, with a private Kafka broker and Spark
+demo: demo-setup ## Count words live, with a private Kafka broker and Spark
 	@$(BIN)/penstock demo $(ARGS)
 
 .PHONY: test
@@ -122,3 +131,6 @@ lock: ## Resolve the dependencies again and write the lock (needs uv)
 	@"$(or $(UV),uv)" pip compile pyproject.toml --group dev --extra docs --extra pydantic --extra spark --upgrade \
 	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --quiet --output-file $(LOCK)
+	@"$(or $(UV),uv)" pip compile pyproject.toml --group build --extra spark --constraints $(LOCK) \
+	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --quiet --output-file $(DEMO_LOCK)

@@ -4,12 +4,14 @@ import re
 import tomllib
 from collections.abc import Iterator
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.architecture.source import ROOT
 
 LOCK = (ROOT / "requirements" / "dev.lock").read_text(encoding="utf-8")
+DEMO_LOCK = (ROOT / "requirements" / "demo.lock").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -18,7 +20,8 @@ def declared() -> Iterator[Requirement]:
     extras = PROJECT["project"]["optional-dependencies"]
     for lines in (
         PROJECT["project"]["dependencies"],
-        PROJECT["dependency-groups"]["dev"],
+        PROJECT["dependency-groups"]["build"],
+        [line for line in PROJECT["dependency-groups"]["dev"] if isinstance(line, str)],
         extras["docs"],
         extras["pydantic"],
         extras["spark"],
@@ -41,10 +44,23 @@ def test_lock_satisfies_every_declared_dependency() -> None:
     assert stale == []
 
 
-def test_lock_names_no_index() -> None:
+def test_demo_installs_a_part_of_what_tests_need() -> None:
+    """`make test` after `make demo` then only adds packages. It takes none back."""
+    pins = re.compile(r"^[\w.-]+==[^\s;]+", re.MULTILINE)
+    demo, every = set(pins.findall(DEMO_LOCK)), set(pins.findall(LOCK))
+    assert demo < every
+    needed = (
+        PROJECT["project"]["dependencies"] + PROJECT["project"]["optional-dependencies"]["spark"]
+    )
+    names = {canonicalize_name(pin.partition("==")[0]) for pin in demo}
+    assert {canonicalize_name(Requirement(line).name) for line in needed} <= names
+
+
+@pytest.mark.parametrize("lock", [LOCK, DEMO_LOCK], ids=["dev", "demo"])
+def test_lock_names_no_index(lock: str) -> None:
     """Where packages come from is a matter of the machine, not of the project."""
-    assert "://" not in LOCK
-    assert "index-url" not in LOCK
+    assert "://" not in lock
+    assert "index-url" not in lock
 
 
 def test_every_documented_make_target_exists() -> None:
