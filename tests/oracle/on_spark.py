@@ -54,6 +54,12 @@ _numbers = count(1)
 _RUN = uuid.uuid4().int % 1_000_000
 
 
+#: Cases whose order only the test driver of Java fixes.
+_BY_CHANCE = {
+    "partition-group-ties": "four tasks write into one partition, in any order among each other",
+}
+
+
 def skip_reason(case: Mapping[str, Any]) -> str | None:
     """Gives why a case cannot be brought to a real broker, None if it can."""
     if "wall_clock" in json.dumps(case["topology"]):
@@ -61,7 +67,7 @@ def skip_reason(case: Mapping[str, Any]) -> str | None:
     text = json.dumps(case["topology"])
     if '"metadata"' in text and "len" in text:
         return "it measures the names of its topics, which are longer here"
-    return None
+    return _BY_CHANCE.get(case["name"])
 
 
 #: A multiple of all window sizes of the cases.
@@ -285,7 +291,7 @@ class Cluster:
         waiting = set(parts)
         try:
             while waiting:
-                message = consumer.poll(30.0)
+                message = consumer.poll(120.0)
                 assert message is not None, f"no answer while reading {waiting}"
                 name, error = message.topic() or "", message.error()
                 if error is not None:
