@@ -299,3 +299,26 @@ def test_a_static_member_stays_away_until_its_session_has_ended() -> None:
     named = StreamsConfig({**settings, "group.instance.id": "one"})
     assert away_s(named, 3) > 15.0
     assert away_s(StreamsConfig(settings), 3) == pytest.approx(12.0)
+
+
+def test_the_client_is_not_closed_while_it_commits(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That may never return. A broker that is away may hold a commit up for long."""
+    monkeypatch.setattr(module, "_CLOSE_S", 0.05)
+    monkeypatch.setattr(module, "_COMMIT_S", 0.05)
+    is_committing, may_end = threading.Event(), threading.Event()
+
+    def slow(**given: Any) -> None:
+        is_committing.set()
+        assert may_end.wait(30)
+
+    monkeypatch.setattr(group, "commit", slow)
+    member = GroupMember({}, "app-batches", lambda: None)
+    with pytest.raises(StreamsError, match="did not take the offsets"):
+        member.commit({("in", 0): 1})
+    assert is_committing.is_set()
+    member.close()
+    assert not group.is_closed
+    may_end.set()
+    assert happens(lambda: group.is_closed, 30)

@@ -79,3 +79,24 @@ def test_the_databases_are_let_go_after_the_thread_has_ended(is_promoted: bool) 
     running.close(is_promoted=is_promoted)
     assert copies.closed == [is_promoted]
     assert not running._thread.is_alive()
+
+
+def test_a_replica_that_is_in_use_is_closed_when_its_thread_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To close a client of Kafka's while another thread reads with it may never return."""
+    monkeypatch.setattr(following, "_CLOSE_S", 0.05)
+    copies, may_end = Copies(), threading.Event()
+
+    def waiting(cut: Cut, is_closing: Callable[[], bool]) -> None:
+        copies.has_followed.set()
+        assert may_end.wait(PATIENCE_S)
+
+    monkeypatch.setattr(copies, "follow", waiting)
+    running = thread(copies, lambda: Cut(1, 5, {}))
+    assert copies.has_followed.wait(PATIENCE_S)
+    running.close(is_promoted=True)
+    assert copies.closed == []
+    may_end.set()
+    running._thread.join(PATIENCE_S)
+    assert copies.closed == [True]

@@ -29,6 +29,7 @@ class ReplicaThread:
         self._newest = newest
         self._wake = threading.Event()
         self._closing = threading.Event()
+        self._is_promoted = False
         self._thread = threading.Thread(target=self._run, name="penstock-replica", daemon=True)
         self._thread.start()
 
@@ -37,13 +38,24 @@ class ReplicaThread:
         self._wake.set()
 
     def close(self, *, is_promoted: bool = False) -> None:
-        """Stop following, and close the databases."""
+        """Stop following, and close the databases.
+
+        While no broker can be reached, the thread may be in the middle of a read for longer than
+        this call waits. It closes the databases itself when it ends: closing a client of Kafka's
+        while another thread uses it may never return.
+        """
+        self._is_promoted = is_promoted
         self._closing.set()
         self._wake.set()
         self._thread.join(_CLOSE_S)
-        self.replica.close(is_promoted=is_promoted)
 
     def _run(self) -> None:
+        try:
+            self._follow()
+        finally:
+            self.replica.close(is_promoted=self._is_promoted)
+
+    def _follow(self) -> None:
         last: Cut | None = None
         while not self._closing.is_set():
             cut = self._newest()

@@ -200,6 +200,8 @@ class GroupMember:
             closing.join(_CLOSE_S)
 
     def _close(self) -> None:
+        # While the other thread is in a call of the client, closing it may never return.
+        self._thread.join()
         with contextlib.suppress(KafkaException, RuntimeError):
             self._consumer.close()
 
