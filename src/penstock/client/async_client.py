@@ -26,8 +26,9 @@ from penstock.client.descriptions import (
     TableInfo,
     TopicInfo,
 )
+from penstock.client.errors import RequestRefusedError
 from penstock.client.inserts import BATCH_ROWS, InsertAck, acks_of, request_of
-from penstock.client.operations import Operation, StatementResult
+from penstock.client.operations import Operation, StatementResult, last_sequence
 from penstock.client.options import DEFAULT_URL, ClientOptions
 from penstock.client.results import QueryResult
 
@@ -134,12 +135,14 @@ class AsyncClient:
     ) -> list[dict[str, Any]]:
         """Run statements and return what the server says of each, as it says it."""
         request = wire.statements(sql, self._given(properties), self._variables, self._sequence)
-        found: list[dict[str, Any]] = await self._connection.send(request) or []
-        for entity in found:
-            number = entity.get("commandSequenceNumber")
-            if isinstance(number, int) and number >= 0:
-                # The next request waits for this command, whichever server answers it.
-                self._sequence = number
+        try:
+            found: list[dict[str, Any]] = await self._connection.send(request) or []
+        except RequestRefusedError as error:
+            # The statements before the one that was refused have been run.
+            self._sequence = last_sequence(error.entities, self._sequence)
+            raise
+        # The next request waits for the last command, whichever server answers it.
+        self._sequence = last_sequence(found, self._sequence)
         return found
 
     def forget_sequence(self) -> None:

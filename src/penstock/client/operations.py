@@ -56,6 +56,13 @@ class StatementResult:
         )
 
 
+def last_sequence(entities: Sequence[Entity], before: int | None) -> int | None:
+    """Return the sequence number of the last command among entities, or the one from before."""
+    numbers = [entity.get("commandSequenceNumber") for entity in entities]
+    # -1 says that the statement had no command.
+    return next((n for n in reversed(numbers) if isinstance(n, int) and n >= 0), before)
+
+
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[T]):
     """A statement, and what a method returns of the entities that answer it."""

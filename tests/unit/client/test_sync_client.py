@@ -119,6 +119,10 @@ def test_next_statement_waits_for_the_command_before_it(server: FakeServer, clie
     assert created.sequence == 1
     client.list_streams()
     assert server.requests[-1]["commandSequenceNumber"] == 1
+    with pytest.raises(RequestRefusedError):
+        client.execute_statements("DROP STREAM CLICKS; DESCRIBE nothing;")
+    client.execute_statement("SHOW STREAMS;")
+    assert server.requests[-1]["commandSequenceNumber"] == 2
     client.forget_sequence()
     client.list_streams()
     assert "commandSequenceNumber" not in server.requests[-1]
