@@ -30,6 +30,7 @@ def _bad_file(file: Path, what: str) -> InvalidArgumentError:
 
 def read_text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        # Some editors put a mark before the first letter.
+        return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise _bad_file(file, f"cannot be read: {error}") from None

@@ -72,6 +72,49 @@ def test_failure_is_exit_1_and_on_standard_error(server: FakeServer) -> None:
     assert done.stdout == ""
 
 
+def test_statement_arrives_as_it_was_written(server: FakeServer) -> None:
+    """A line separator of Unicode is a letter of a text, and no end of a line."""
+    sql = "INSERT INTO orders VALUES ('a\u2028b\x0cc');"
+    server.answers[sql] = {"@type": "done"}
+    for done in (invoke(server.url, "-e", sql), invoke(server.url, text=sql)):
+        assert done.exit_code == 0, done.output
+        assert server.requests[-1]["ksql"] == sql
+
+
+def test_options_with_comments_stay_apart(server: FakeServer) -> None:
+    """A comment at the end of one does not take the next one in."""
+    done = invoke(
+        server.url, "-e", "SHOW STREAMS -- all", "-e", "SHOW TABLES; -- all", "-e", "SHOW STREAMS",
+        "--output", "json",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert len(done.stdout.splitlines()) == 3
+
+
+def test_pipe_that_is_not_text_is_said_so(server: FakeServer) -> None:
+    """Not with a trace of Python."""
+    done = CliRunner().invoke(app, ["sql", server.url], input=b"SHOW \xff;")
+    assert done.exit_code == 1
+    assert "not UTF-8" in done.stderr
+
+
+def test_mark_of_an_editor_is_no_statement(server: FakeServer, tmp_path: Path) -> None:
+    """Some write it before the first letter of a file."""
+    script = tmp_path / "a.sql"
+    script.write_bytes(b"\xef\xbb\xbfSHOW STREAMS;")
+    assert invoke(server.url, "-f", script).exit_code == 0
+    assert invoke(server.url, text="\ufeffSHOW STREAMS;").exit_code == 0
+
+
+def test_command_of_the_prompt_that_fails_ends_a_script(server: FakeServer) -> None:
+    """As the statement that it stands for."""
+    done = invoke(server.url, text="\\d foo\nSHOW STREAMS;\n")
+    assert done.exit_code == 1
+    assert "FOO" in done.stderr
+    assert done.stdout == ""
+    assert invoke(server.url, text="\\d ORDERS\nSHOW STREAMS;\n").exit_code == 0
+
+
 def test_limits_end_queries(server: FakeServer) -> None:
     server.push_rows = [["x", 1], ["y", 2]]
     push = "SELECT * FROM ORDERS EMIT CHANGES;"

@@ -117,6 +117,9 @@ def test_every_kind_of_entity_is_shown(entity: dict[str, Any], texts: list[str])
 
 def test_caret_is_below_the_word() -> None:
     assert str(caret_text("SELECT a,\n\tb c", 2, 4)) == "  2 | \tb c\n    | \t  ^"
+    assert str(caret_text("SELECT '注文' FORM", 1, 13)) == (
+        "  1 | SELECT '注文' FORM\n    |               ^^^^"
+    )
     assert str(caret_text("SELECT", 9, 1)) == ""
     assert str(caret_text("a", 1, 5)).endswith("^")
 

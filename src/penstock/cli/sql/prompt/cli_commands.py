@@ -34,6 +34,8 @@ class CliCommands:
         self.history: Callable[[], Sequence[str]] = tuple
         #: Whether the user wants to leave.
         self.is_over = False
+        #: Whether a statement that a command stands for was refused.
+        self.has_failed = False
 
     def find(self, line: str) -> tuple[CliCommand, str] | None:
         """Return the command that a line begins with, and the rest of the line."""
@@ -179,12 +181,12 @@ def _expanded(commands: CliCommands, rest: str) -> None:
 
 def _describe(commands: CliCommands, rest: str) -> None:
     sql = f"DESCRIBE {rest};" if rest else "SHOW STREAMS; SHOW TABLES;"
-    commands.session.run(sql)
+    commands.has_failed = not commands.session.run(sql)
 
 
 def _statement(sql: str) -> Callable[[CliCommands, str], None]:
     def run(commands: CliCommands, rest: str) -> None:
-        commands.session.run(sql)
+        commands.has_failed = not commands.session.run(sql)
 
     return run
 

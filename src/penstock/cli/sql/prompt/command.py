@@ -21,7 +21,7 @@ from penstock.cli.sql.prompt.statement_kind import is_complete
 from penstock.client.errors import ServerUnreachableError
 from penstock.client.options import DEFAULT_URL
 from penstock.client.sync_client import Client
-from penstock.errors import PenstockError
+from penstock.errors import InvalidArgumentError, PenstockError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +81,13 @@ def run_text(session: SqlSession, commands: CliCommands, text: str) -> bool:
     """
     waiting: list[str] = []
     try:
-        for line in text.splitlines():
+        # Only a line break ends a line: others of Unicode may stand in a text of a statement.
+        for line in text.split("\n"):
             is_new = not "".join(waiting).strip()
             if is_new and commands.find(line) is not None:
                 commands.run(line)
-                if commands.is_over:
-                    return True
+                if commands.is_over or commands.has_failed:
+                    return not commands.has_failed
                 continue
             waiting.append(line)
             if _ends_statement(waiting):
@@ -108,12 +109,30 @@ def _script(options: PromptOptions) -> str | None:
     if options.execute:
         return "\n".join(_ended(text) for text in options.execute)
     if options.file is not None:
-        return sys.stdin.read() if str(options.file) == "-" else read_text(options.file)
-    return None if reads_terminal() else sys.stdin.read()
+        return _piped() if str(options.file) == "-" else read_text(options.file)
+    return None if reads_terminal() else _piped()
+
+
+def _piped() -> str:
+    """Return what comes through the pipe, which is UTF-8 as files are.
+
+    Raises:
+        InvalidArgumentError: ``bad-text``.
+    """
+    try:
+        text = sys.stdin.read()
+        # In some locales Python hides bytes that are no letters in the text.
+        text.encode()
+    except UnicodeError as error:
+        raise InvalidArgumentError(
+            "bad-text", f"the statements in the pipe are not UTF-8: {error}", fix="convert them"
+        ) from None
+    return text.removeprefix("\ufeff")
 
 
 def _ended(text: str) -> str:
-    return text if text.rstrip().endswith(";") else f"{text};"
+    """End the statement of an option; a comment at its end must not take the semicolon in."""
+    return text if is_complete(text) else f"{text}\n;"
 
 
 def _properties(file: Path | None) -> dict[str, str]:

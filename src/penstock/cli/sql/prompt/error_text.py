@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from penstock.client.errors import RequestRefusedError
@@ -43,9 +44,9 @@ def caret_text(sql: str, line: int, column: int) -> Text:
         return Text("")
     shown = lines[line - 1].rstrip("\r")
     found = _WORD.match(shown, column - 1) if column <= len(shown) else None
-    width = len(found[0]) if found else 1
-    # Tabs stay tabs, so that the caret is below the right column.
-    lead = "".join("\t" if c == "\t" else " " for c in shown[: column - 1])
+    width = cell_len(found[0]) if found else 1
+    # Tabs stay tabs, and wide letters are two columns, so that the caret is below its word.
+    lead = "".join("\t" if c == "\t" else " " * cell_len(c) for c in shown[: column - 1])
     number = str(line)
     text = Text(f"  {number} | ", style="dim").append(shown, style="not dim default")
     text.append(f"\n  {' ' * len(number)} | ", style="dim")
