@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -228,3 +230,47 @@ def test_the_log_remembers_that_there_were_transactions(producer: Producer) -> N
 def test_a_log_without_transactions_says_so(producer: Producer) -> None:
     log_of(exactly_once=False).take_generation(1, "first")
     assert not producer.seen.had_transactions
+
+
+class Reader:
+    """A consumer of a log of five offsets, of which a transaction hides the last three."""
+
+    def __init__(self) -> None:
+        self.answers: list[Any] = [self._record(0, "complete", b"7"), self._end(2)]
+        self.is_closed = False
+
+    @staticmethod
+    def _record(offset: int, key: str, value: bytes) -> Any:
+        return SimpleNamespace(
+            error=lambda: None, key=key.encode, value=lambda: value, offset=lambda: offset
+        )
+
+    @staticmethod
+    def _end(offset: int) -> Any:
+        end = KafkaError(KafkaError._PARTITION_EOF)
+        return SimpleNamespace(error=lambda: end, offset=lambda: offset)
+
+    def assign(self, parts: Any) -> None: ...
+
+    def get_watermark_offsets(self, part: Any, *, cached: bool) -> tuple[int, int]:
+        return 0, 5
+
+    def poll(self, timeout: float) -> Any:
+        if not self.answers:
+            self.answers = [self._record(2, "complete", b"8"), self._end(5)]
+            return None
+        return self.answers.pop(0)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+@pytest.mark.parametrize(("is_whole", "complete"), [(True, 8), (False, 7)])
+def test_an_open_transaction_is_waited_for_only_if_the_end_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, *, is_whole: bool, complete: int
+) -> None:
+    """An application that starts after a kill asks before it may fence anything."""
+    reader = Reader()
+    monkeypatch.setattr(module, "new_consumer", lambda settings: reader)
+    assert module.read_log("app-batches", {}, is_whole=is_whole).complete == complete
+    assert reader.is_closed

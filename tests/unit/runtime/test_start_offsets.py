@@ -14,13 +14,18 @@ from penstock.runtime.spark.driver.start_offsets import start_offsets
 
 
 class FakeAdmin:
-    """Partitions from 10 to 50; times are found at 30, or not at all in topic ``old``."""
+    """Partitions from 10 to 50; times are found at 30, or not at all in topic ``old``.
+
+    The transaction at offset 20 is open.
+    """
 
     def begin_offsets(self, parts: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(parts, 10)
 
-    def end_offsets(self, parts: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return dict.fromkeys(parts, 50)
+    def end_offsets(
+        self, parts: Iterable[TopicPartition], *, committed: bool = False
+    ) -> dict[TopicPartition, int]:
+        return dict.fromkeys(parts, 20 if committed else 50)
 
     def offsets_at(
         self, parts: Iterable[TopicPartition], time_ms: int
@@ -33,12 +38,13 @@ def starts(
     committed: dict[TopicPartition, int] | None = None,
     policy: Any = None,
     topic: str = "t",
+    **given: Any,
 ) -> int:
     builder = ps.StreamsBuilder()
     builder.stream(topic, ps.Consumed(offset_reset=policy)).to("out")
     admin: Any = FakeAdmin()
     graph = builder.build().graph
-    return start_offsets([(topic, 0)], committed or {}, graph, admin, default)[topic, 0]
+    return start_offsets([(topic, 0)], committed or {}, graph, admin, default, **given)[topic, 0]
 
 
 def test_committed_offsets_come_first() -> None:
@@ -69,3 +75,9 @@ def test_no_policy_is_an_error_that_names_the_partitions() -> None:
     """With ``none`` a missing offset must not be guessed."""
     with pytest.raises(StreamsError, match=r"no-offset.*t-0"):
         starts("none")
+
+
+@pytest.mark.parametrize("default", ["latest", "by_duration:PT3600S"])
+def test_a_reader_of_committed_records_starts_before_an_open_transaction(default: str) -> None:
+    """Its end comes before the end of the log. A start behind it looks like lost records."""
+    assert starts(default, read_committed=True) == 20

@@ -46,7 +46,7 @@ class PlanReader:
         )
         if log not in self.topics:
             return StoredPlan(None, has_run=False, kept=kept, is_running=False)
-        state = read_log(log, consumer_settings(self._config, "restore"))
+        state = read_log(log, consumer_settings(self._config, "restore"), is_whole=False)
         return StoredPlan(
             state.plan_fingerprint,
             has_run=True,

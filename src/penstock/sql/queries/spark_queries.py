@@ -311,8 +311,9 @@ class SparkQueries:
             config = StreamsConfig(self._config_of(plan))
             log = batches_topic(config[APPLICATION_ID])
             if log in existing:
-                stored = read_log(log, consumer_settings(config, "restore")).plan_fingerprint
-                check(stored, plan_fingerprint(topology.graph, config), config[APPLICATION_ID])
+                stored = read_log(log, consumer_settings(config, "restore"), is_whole=False)
+                new = plan_fingerprint(topology.graph, config)
+                check(stored.plan_fingerprint, new, config[APPLICATION_ID])
 
     def _config_of_id(self, query_id: str) -> StreamsConfig:
         """Return the configuration of a query whose plan is gone."""

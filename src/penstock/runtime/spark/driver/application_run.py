@@ -369,9 +369,10 @@ class ApplicationRun:
             )
         topic = batches_topic(self.application_id)
         if topic in existing:
-            stored = read_log(topic, consumer_settings(self._config, "restore")).plan_fingerprint
+            # Only who leads may fence the slots of a leader that was killed.
+            stored = read_log(topic, consumer_settings(self._config, "restore"), is_whole=False)
             new = plan_fingerprint(self._graph, self._config)
-            check(stored, new, self.application_id, kept=self._kept)
+            check(stored.plan_fingerprint, new, self.application_id, kept=self._kept)
 
     def _settled(self, state: LogState) -> Settlement:
         return settle(
@@ -515,7 +516,10 @@ class ApplicationRun:
             for number in range(plan.partitions[topic])
         ]
         known = usable_offsets(self.admin, {p: committed[p] for p in parts if p in committed})
-        return start_offsets(parts, known, plan.graph, self.admin, self._config[AUTO_OFFSET_RESET])
+        return start_offsets(
+            parts, known, plan.graph, self.admin, self._config[AUTO_OFFSET_RESET],
+            read_committed=self._is_exactly_once,
+        )  # fmt: skip
 
     def _global_parts(self, plan: Plan) -> list[TopicPartition]:
         topics = [store.topic for store in plan.graph.global_stores.values()]

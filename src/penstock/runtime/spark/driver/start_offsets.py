@@ -24,8 +24,15 @@ def start_offsets(
     graph: Graph,
     admin: Admin,
     default: str,
+    *,
+    read_committed: bool = False,
 ) -> dict[TopicPartition, int]:
-    """Committed offsets first, then each source's own policy, then the application's."""
+    """Committed offsets first, then each source's own policy, then the application's.
+
+    Args:
+        read_committed: whether a partition ends at its first open transaction, as for a reader of
+            committed records.
+    """
     chosen: dict[TopicPartition, int] = {}
     by_policy: dict[str, list[TopicPartition]] = {}
     policies = _policies(graph, default)
@@ -35,7 +42,7 @@ def start_offsets(
         else:
             by_policy.setdefault(policies.get(part[0], default), []).append(part)
     for policy, waiting in by_policy.items():
-        chosen |= _reset(policy, waiting, admin)
+        chosen |= _reset(policy, waiting, admin, read_committed=read_committed)
     return chosen
 
 
@@ -70,17 +77,20 @@ def _policies(graph: Graph, default: str) -> dict[str, str]:
     }
 
 
-def _reset(policy: str, parts: list[TopicPartition], admin: Admin) -> dict[TopicPartition, int]:
+def _reset(
+    policy: str, parts: list[TopicPartition], admin: Admin, *, read_committed: bool
+) -> dict[TopicPartition, int]:
     if policy == "earliest":
         return admin.begin_offsets(parts)
     if policy == "latest":
-        return admin.end_offsets(parts)
+        return admin.end_offsets(parts, committed=read_committed)
     duration = _DURATION.fullmatch(policy)
     if duration is not None:
         back_ms = int(duration[1]) * 1000 + int((duration[2] or "0").ljust(3, "0")[:3])
         found = admin.offsets_at(parts, time.time_ns() // 1_000_000 - back_ms)
-        ends = admin.end_offsets(parts)
-        return {part: at if at >= 0 else ends[part] for part, at in found.items()}
+        ends = admin.end_offsets(parts, committed=read_committed)
+        # A record of an open transaction may have the time.
+        return {p: min(at, ends[p]) if at >= 0 else ends[p] for p, at in found.items()}
     listed = ", ".join(f"{topic}-{number}" for topic, number in parts)
     raise StreamsError(
         "no-offset",

@@ -468,11 +468,17 @@ def _place(key: str) -> tuple[TaskId, int]:
     return TaskId.parse(task), int(stage)
 
 
-def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
-    """Read a whole batch log; it is compacted, so it stays short.
+def read_log(
+    topic: str, consumer_settings: Mapping[str, Any], *, is_whole: bool = True
+) -> LogState:
+    """Read a batch log; it is compacted, so it stays short.
 
     An open transaction of another slot hides records that were committed after it began. So the
     call returns only when every transaction that was open has been committed or aborted.
+
+    Args:
+        is_whole: False returns what can be seen at once. A slot that was killed leaves a
+            transaction open for up to ``transaction.timeout.ms``, unless somebody fences it.
     """
     consumer = new_consumer(
         {
@@ -498,7 +504,7 @@ def read_log(topic: str, consumer_settings: Mapping[str, Any]) -> LogState:
             elif error is not None and error.code() == KafkaError._PARTITION_EOF:
                 assert message is not None
                 _, high = consumer.get_watermark_offsets(part, cached=True)
-                if (message.offset() or 0) >= high:
+                if not is_whole or (message.offset() or 0) >= high:
                     return state
             elif time.monotonic() > deadline:
                 raise _silent(topic, error)
