@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import sys
@@ -17,6 +18,8 @@ _INSTALLED = tuple(
     for name, path in sysconfig.get_paths().items()
     if name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
+#: Modules of Python through which this package calls itself.
+_HELPERS = (dataclasses.__file__, contextlib.__file__)
 
 
 def caller_site() -> str | None:
@@ -38,7 +41,7 @@ def raising_site(error: BaseException) -> str | None:
 
 
 def _is_between(code: CodeType) -> bool:
-    """Tell whether the frame belongs to this package, or to the constructor of a dataclass."""
-    if code.co_filename.startswith(_PACKAGE) or code.co_filename == dataclasses.__file__:
+    """Tell whether the frame belongs to this package, or to Python between two parts of it."""
+    if code.co_filename.startswith(_PACKAGE) or code.co_filename in _HELPERS:
         return True
     return code.co_filename == "<string>" and code.co_name == "__init__"

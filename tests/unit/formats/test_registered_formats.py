@@ -6,6 +6,7 @@ Exercises ``avro_codec``, ``avro_language``, ``avro_schema``, ``json_language``,
 """
 
 import json
+import math
 import pickle
 from base64 import b64encode
 from decimal import Decimal
@@ -102,6 +103,13 @@ def test_nulls_come_back(format_: str) -> None:
     assert rows.decode(rows.encode(nulls)) == nulls
     inside = serde(format_, one(ArrayType(StructType((Field("X", INTEGER),)))))
     assert inside.decode(inside.encode(([None, {"X": None}],))) == ([None, {"X": None}],)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_doubles_that_are_not_finite_come_back(format_: str) -> None:
+    rows = serde(format_, one(DOUBLE))
+    for value in (math.nan, math.inf, -math.inf):
+        assert repr(rows.decode(rows.encode((value,)))) == repr((value,))
 
 
 @pytest.mark.parametrize("format_", ["AVRO", "JSON_SR", "PROTOBUF"])

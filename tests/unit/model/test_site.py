@@ -3,6 +3,7 @@
 import json
 
 from penstock.model.site import caller_site, raising_site
+from penstock.sql import SqlEngine
 
 
 def price(order: dict[str, str]) -> str:
@@ -32,3 +33,14 @@ def test_an_error_that_was_never_raised_has_no_line() -> None:
 def test_the_caller_is_the_nearest_line_outside_of_the_package() -> None:
     line = test_the_caller_is_the_nearest_line_outside_of_the_package.__code__.co_firstlineno + 2
     assert caller_site() == f"test_site.py:{line}"
+
+
+def test_queries_of_sql_are_made_in_the_line_that_asks_for_them() -> None:
+    """They are planned inside of a context manager: nodes named a line of contextlib."""
+    engine = SqlEngine()
+    engine.execute(
+        "CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');"
+        "CREATE STREAM o AS SELECT a + 1 AS b FROM s;"
+    )
+    graph = engine.topology("CSAS_O_0").graph
+    assert {str(node.site).split(":", 1)[0] for node in graph.nodes.values()} == {"test_site.py"}

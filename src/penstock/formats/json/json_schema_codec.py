@@ -163,6 +163,9 @@ def _whole(bits: Callable[[int], int]) -> Convert:
 
 
 def _fraction(value: Any) -> float:
+    if value in ("NaN", "Infinity", "-Infinity"):
+        # The writer's texts for what is not finite, for which JSON has no numbers.
+        return float(value)
     if type(value) not in (int, float, Decimal):
         raise ValueError(f"expected a number by the schema, got {value!r:.40}")
     return float(value)
