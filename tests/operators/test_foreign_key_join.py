@@ -50,22 +50,3 @@ def test_left_join_keeps_orders_without_a_user(driver: Driver) -> None:
     driver.pipe("orders", "key | value\no1 | u9:tea")
     driver.pipe("orders", "key | value\no1 | null")
     assert driver.read("out") == rows("key | value\no1 | u9:tea for None\no1 | null")
-
-
-def test_rows_without_a_foreign_key_are_dropped_and_deletions_are_not(driver: Driver) -> None:
-    """The first row and the second one have no user; a row that goes has no value to look into."""
-    builder = StreamsBuilder()
-    table = builder.table("orders").join(
-        builder.table("users"), lambda order, user: f"{order} for {user}", foreign_key=user_of
-    )
-    table.to_stream().to("out")
-    driver.start(builder.build())
-    driver.pipe("users", "key | value\nu1 | Ann")
-    for order in ("tea", "null", "u1:tea", "tea", "null"):
-        driver.pipe("orders", f"key | value\no1 | {order}")
-    assert driver.read("out") == rows("key | value\no1 | u1:tea for Ann\no1 | null")
-    assert driver.dropped() == {"null-foreign-key": 2}
-
-
-def user_of(order: str) -> str | None:
-    return order.partition(":")[0] if ":" in order else None

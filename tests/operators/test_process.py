@@ -203,3 +203,23 @@ def test_store_remembers_between_records(driver: Driver, value: str) -> None:
     driver.pipe("in", f"key | value\nk | a\nk | {value}\nk | c")
     middle, after = ("None", "None") if value == "null" else ("b", "b")
     assert driver.read("out") == rows(f"key | value\nk | None a\nk | a {middle}\nk | {after} c")
+
+
+class Remembering(Processor[str, str, str, str]):
+    """Puts every record into a window store."""
+
+    def process(self, record: Record[str, str]) -> None:
+        self.context.get_state_store("seen").put(record.key, record.value, record.timestamp)
+
+
+@pytest.mark.parametrize("where", ["in_memory", "persistent"])
+def test_record_too_old_for_a_window_store_is_counted(driver: Driver, where: str) -> None:
+    """The store refuses it; the processor is not told, so the count is the only trace."""
+    builder = StreamsBuilder()
+    make = getattr(Stores, f"{where}_window_store")
+    store = Stores.window_store_builder(make("seen", "10s", "1s"), "string", "string")
+    builder.add_state_store(store)
+    builder.stream("in").process(Remembering, "seen")
+    driver.start(builder.build())
+    driver.pipe("in", "key | value | time\nann | a | 10:00\nann | b | 9:55\nann | c | 0:01")
+    assert driver.dropped() == {"expired-window": 1}

@@ -3,7 +3,7 @@
 Exercises ``table_source_columns``.
 """
 
-from penstock import StreamsBuilder
+from penstock import Materialized, Stores, StreamsBuilder
 from penstock.testing import rows
 from tests.operators.driver import Driver
 
@@ -44,3 +44,14 @@ def test_table_without_readers_has_no_store(driver: Driver) -> None:
     builder.table("in").to_stream().to("out")
     driver.start(builder.build())
     assert driver.inner.state_store_names() == []
+
+
+def test_row_older_than_the_history_is_dropped(driver: Driver) -> None:
+    """A versioned table takes late rows as long as its history is; a row of that age is taken."""
+    builder = StreamsBuilder()
+    history = Stores.persistent_versioned_key_value_store("rows", "5s")
+    builder.table("in", materialized=Materialized.as_(history)).to_stream().to("out")
+    driver.start(builder.build())
+    driver.pipe("in", "key | value | time\nann | a | 0:10\nbob | b | 0:05\nbob | c | 0:04.999")
+    assert driver.read("out") == rows("key | value | time\nann | a | 0:10\nbob | b | 0:05")
+    assert driver.dropped() == {"expired-version": 1}

@@ -28,18 +28,18 @@ from penstock.kernel.record_queue import (
     RecordQueue,
     Stop,
 )
+from penstock.kernel.refused_writes import drops_by_store
 from penstock.kernel.services import JoinClock
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores
 from penstock.kernel.value_getter import ValueGetter, value_getter_for
 from penstock.kernel.wiring import wire
-from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
 from penstock.model.task_id import TaskId
 from penstock.processor.context import Cancellable, PunctuationType, Punctuator
 from penstock.processor.expression_failures import reporting_to
 from penstock.state.spec import StoreSpec
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import Node, Source, StreamJoinWindow
+from penstock.topology.nodes import Node, Source
 
 if TYPE_CHECKING:
     # Columns need libraries that take a while to import.
@@ -124,12 +124,7 @@ class StreamTask:
         self._edges: dict[str, Forward] = {}
         #: The column executors of the same nodes, if the caller has planned them.
         self.columns: ColumnTask | None = None
-        #: Nodes that write records to a window store without a cache, by the name of the store.
-        self._window_writers = {
-            node.store: name
-            for name, node in graph.nodes.items()
-            if isinstance(node, StreamJoinWindow)
-        }
+        self._drops_by_store = drops_by_store(graph)
         stores.use_clocks(self.stream_time, wall_clock)
         stores.report_expired(self._expired_in)
         wire(self, graph, nodes, self._executors, self._edges)
@@ -401,14 +396,10 @@ class StreamTask:
             self.log.dropped(node, reason, raw)
 
     def _expired_in(self, store: str) -> None:
-        """Count a record that came too late for a join.
-
-        Aggregations count such records before they write. What a cache writes later, when its
-        window has expired meanwhile, was not dropped: it has been emitted.
-        """
-        node = self._window_writers.get(store)
-        if node is not None:
-            self.dropped(node, EXPIRED_WINDOW)
+        """Count a record that a store has refused, unless another node has counted it."""
+        drop = self._drops_by_store.get(store)
+        if drop is not None:
+            self.dropped(*drop)
 
     def stream_time(self) -> int:
         return self._group.stream_time

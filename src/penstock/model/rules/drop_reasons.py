@@ -12,6 +12,8 @@ NULL_FOREIGN_KEY: Final = "null-foreign-key"
 NEGATIVE_TIMESTAMP: Final = "negative-timestamp"
 #: All windows of the record, or one of several, have closed before it came.
 EXPIRED_WINDOW: Final = "expired-window"
+#: A row that is older than the history of its versioned table.
+EXPIRED_VERSION: Final = "expired-version"
 #: A session that its store had forgotten before it could be emitted at its close.
 NOT_EMITTED: Final = "expired-before-emission"
 #: An earlier record with the same key, or key and id, came less than the interval before.

@@ -34,7 +34,7 @@ class TypedVersionedStore(Generic[K, V]):
         keys: Codec,
         values: Codec,
         changelog: Changelog | None,
-        expired: Callable[[str], None],
+        expired: Callable[[], None],
     ) -> None:
         self.name = spec.name
         self.kind: StoreKind = spec.kind
@@ -104,7 +104,7 @@ class TypedVersionedStore(Generic[K, V]):
     def _put(self, key: bytes, value: bytes | None, timestamp: int) -> int:
         valid_to = self._bytes.put(key, value, timestamp)
         if valid_to == PUT_RETURN_CODE_NOT_PUT:
-            self._expired(self.name)
+            self._expired()
         if self._changelog is not None:
             self._changelog.append(key, value, timestamp)
         return valid_to
@@ -126,5 +126,6 @@ def open_versioned_store(spec: StoreSpec, env: StoreEnvironment) -> TypedVersion
         keys=key_codec(spec, env),
         values=value_codec(spec, env),
         changelog=env.changelog(spec.name) if spec.logging else None,
-        expired=env.expired,
+        # The task says what to do about it after its stores are open.
+        expired=lambda: env.expired(spec.name),
     )

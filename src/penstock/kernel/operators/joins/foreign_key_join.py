@@ -59,8 +59,7 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
     """Sends at most one new subscription per change, after it has ended the one that is replaced.
 
     In a left join, a null foreign key subscribes, too. Its answer is ``None`` and makes the result.
-    An inner join drops a row without a foreign key, and deletes the result of the row before it.
-    The deletion of a row is never counted as dropped.
+    An inner join drops a row that neither had nor has a foreign key.
 
     If a row gives up a foreign key, an answer deletes its result. If the row changes again before
     that answer is back, the answer will be dropped. So later changes are then always answered.
@@ -101,8 +100,6 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
         if change.old is None and change.new is None:
             return []
         old, new = self._foreign_key(key, change.old), self._foreign_key(key, change.new)
-        if new is None and change.new is not None:
-            self.task.dropped(self.node.name, NULL_FOREIGN_KEY)
         if old is not None and not self._is_same(old, new):
             self._moved.add(self._primary_key(key))
             if new is None:
@@ -111,6 +108,7 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
             return [(old, _DELETE_SILENTLY), (new, _ANSWER_ALWAYS)]
         may_have_result = bool(self._moved) and self._primary_key(key) in self._moved
         if new is None:
+            self.task.dropped(self.node.name, NULL_FOREIGN_KEY)
             return [(None, _ANSWER_ALWAYS)] if may_have_result else []
         return [(new, _ANSWER_ALWAYS if may_have_result else _ANSWER_IF_FOUND)]
 
