@@ -1,6 +1,6 @@
 """Write the reference page of the settings: ``python -m tests.architecture.settings_page``."""
 
-from penstock.config import SETTINGS
+from penstock.config import PREFIXES, SETTINGS
 from penstock.setting import Setting
 from tests.architecture.source import ROOT
 
@@ -11,6 +11,32 @@ INTRODUCTION = """\
 Names are Kafka's. A configuration is a dictionary from these names to values; an unknown name or
 a wrong value is refused when the application is made. `make docs` writes this page from
 `penstock.config`.
+
+## Prefixes
+
+Names with these prefixes are taken without being listed here:
+
+| Prefix | Where such a setting goes |
+|---|---|
+"""
+PREFIX_TEXTS = {
+    "consumer.": "every Kafka consumer",
+    "main.consumer.": "the consumers of the input; wins over `consumer.`",
+    "restore.consumer.": "the consumers that restore stores",
+    "global.consumer.": "the consumers of global tables",
+    "producer.": "every Kafka producer",
+    "admin.": "the admin clients",
+    "topic.": "internal topics, as their configuration: `topic.segment.bytes`",
+    "client.tag.": "tags of this instance: `client.tag.zone=a`",
+    "spark.": "Spark's session",
+    "ssl.": "every Kafka client: encryption",
+    "sasl.": "every Kafka client: login",
+    "app.": 'your own code: `context.app_configs_with_prefix("app.")` in a processor',
+    "schema.registry.": "the client of the schema registry",
+}
+LIST = """\
+
+## Every setting
 
 The column *effect* compares with Kafka Streams in Java. **yes**: the same, or a setting of
 Penstock's own. **differs**: it has an effect, but not the same one; the text says which.
@@ -43,7 +69,8 @@ DIFFERS = {
 def render() -> str:
     # Names that start with an underscore are for tests, as in Java.
     public = sorted(name for name in SETTINGS if not name.startswith("_"))
-    return INTRODUCTION + "".join(_row(SETTINGS[name]) for name in public)
+    prefixes = "".join(f"| `{prefix}` | {PREFIX_TEXTS[prefix]} |\n" for prefix in PREFIXES)
+    return INTRODUCTION + prefixes + LIST + "".join(_row(SETTINGS[name]) for name in public)
 
 
 def _row(setting: Setting[object]) -> str:
