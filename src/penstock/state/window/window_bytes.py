@@ -36,7 +36,7 @@ class WindowRules:
 
     retention_ms: int
     segment_interval_ms: int
-    retain_duplicates: bool = False
+    retain_duplicates: bool
     expired: Callable[[], None] = _ignore
 
 
