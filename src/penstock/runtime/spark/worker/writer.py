@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -109,8 +110,10 @@ class KafkaWriter:
         settings = {**FAST_WRITING, **config}
         if transactional_id is not None:
             settings["transactional.id"] = transactional_id
-        settings["error_cb"] = self._noticed
-        self._is_lost = False
+        # Not a method of this object: the producer would then keep it, and it the producer, until
+        # garbage is collected, with threads and connections.
+        lost = self._noticed_loss = threading.Event()
+        settings["error_cb"] = partial(_notice_loss, lost)
         self._producer = new_producer(settings)
         self._failed: KafkaError | None = None
         self._partitions: dict[str, int] = {}
@@ -123,7 +126,7 @@ class KafkaWriter:
     def is_usable(self) -> bool:
         # The client calls its error callback only inside a call such as this one.
         self._producer.poll(0)
-        return not self._is_lost
+        return not self._noticed_loss.is_set()
 
     def begin(self) -> None:
         if self.is_transactional:
@@ -291,29 +294,26 @@ class KafkaWriter:
         try:
             done.result(limit_s + _GRACE_S)
         except TimeoutError:
-            self._is_lost = True
+            self._noticed_loss.set()
             raise StreamsError(
                 "broker-away",
                 "Kafka did not answer while a batch was being committed",
                 fix="check the broker; the batch runs again when it is back",
             ) from None
 
-    def _noticed(self, error: KafkaError) -> None:
-        if error.code() in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
-            self._is_lost = True
-
     def flush(self) -> None:
         self._producer.flush(_FLUSH_S)
 
     def abort(self) -> None:
-        if self._is_lost:
-            # The next producer with this transactional id aborts the open transaction.
-            return
-        if self.is_transactional:
-            # If this fails, the next producer with this transactional id aborts it.
-            self._producer.abort_transaction(_ABORT_S)
-        else:
+        if not self.is_transactional:
+            # Records that are still waiting keep their delivery callbacks, and those this object
+            # with its producer. The reports of purged records come with the flush.
             self._producer.purge()
+            self._producer.flush(_ABORT_S)
+        elif not self._noticed_loss.is_set():
+            # If this fails, or brokers are lost, the next producer with this transactional id
+            # aborts the open transaction.
+            self._producer.abort_transaction(_ABORT_S)
 
     def partitions(self, topic: str) -> int:
         if topic not in self._partitions:
@@ -347,6 +347,11 @@ class KafkaWriter:
         # When one record is refused, others fail with it. Only the refused one has the reason.
         if self._failed is None or verdict(self._failed) is not Verdict.RECORD:
             self._failed = error
+
+
+def _notice_loss(lost: threading.Event, error: KafkaError) -> None:
+    if error.code() in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
+        lost.set()
 
 
 def _missing(topic: str) -> StreamsError:
