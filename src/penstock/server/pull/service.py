@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -168,8 +169,15 @@ class PullService:
             return None
         return list(paged(bound, found_by_key(bound, replica)))
 
-    def rows(self, bound: BoundPull, fresh: Freshness) -> Iterable[Row]:
+    def rows(
+        self, bound: BoundPull, fresh: Freshness, left: threading.Event | None = None
+    ) -> Iterable[Row]:
         """Return the rows of any pull query. May wait and read much: not for the event loop.
+
+        Args:
+            bound: The plan, and the literals of the statement.
+            fresh: How new the rows have to be.
+            left: Is set when the client has left. Then topics are not read to their ends.
 
         Raises:
             NotReadyError: a table is still being loaded.
@@ -177,10 +185,10 @@ class PullService:
         """
         prepared = bound.prepared
         if prepared.kind == GENERAL:
-            return answered_generally(prepared, lambda topic: self._read(bound, topic, fresh))
+            return answered_generally(prepared, lambda topic: self._read(bound, topic, fresh, left))
         assert prepared.source is not None
         if prepared.kind == STREAM_SCAN:
-            return paged(bound, stream_rows(bound, self._to_end(prepared.source.topic)))
+            return paged(bound, stream_rows(bound, self._to_end(prepared.source.topic, left)))
         replica = self._fresh(prepared.source, fresh)
         find = found_by_key if prepared.kind == _LOOKUP else found_by_scan
         return paged(bound, find(bound, replica))
@@ -214,7 +222,9 @@ class PullService:
             )
         return replica
 
-    def _read(self, bound: BoundPull, topic: str, fresh: Freshness) -> Iterator[ProducedRecord]:
+    def _read(
+        self, bound: BoundPull, topic: str, fresh: Freshness, left: threading.Event | None
+    ) -> Iterator[ProducedRecord]:
         """Yield the records of a source of a general query: rows of a table, or a stream."""
         catalog = self._host.engine.catalog
         sources = (catalog.sources.get(s.name) for s in bound.prepared.query.push.plan.sources)
@@ -222,11 +232,11 @@ class PullService:
         if source is not None and source.is_table:
             yield from table_records(self._fresh(source, fresh))
             return
-        for _, partition, _, timestamp, key, value, headers in self._to_end(topic):
+        for _, partition, _, timestamp, key, value, headers in self._to_end(topic, left):
             yield ProducedRecord(topic, key, value, timestamp, headers, partition)
 
-    def _to_end(self, topic: str) -> Iterator[RawRecord]:
-        """Yield the records of a topic up to the end it has now."""
+    def _to_end(self, topic: str, gone: threading.Event | None) -> Iterator[RawRecord]:
+        """Yield the records of a topic up to the end it has now, or until the client has gone."""
         places = self._topics.places([topic])
         ends, begins = self._topics.ends(places), self._topics.begins(places)
         left = {place: end for place, end in ends.items() if end > begins[place]}
@@ -234,7 +244,7 @@ class PullService:
             return
         reader = self._topics.reader({place: begins[place] for place in left}, is_eager=True)
         try:
-            while not has_reached(reader.positions, left):
+            while not has_reached(reader.positions, left) and not (gone and gone.is_set()):
                 for record in reader.read(_POLL_S):
                     if record.offset < left[record.topic, record.partition]:
                         yield record

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -80,20 +81,21 @@ class PullAnswer:
 
     async def _send_parts(self, receive: Receive, send: Send) -> None:
         services, bound, fresh = self._services, self._bound, self._fresh
-        rows = ThreadedRows(services.threads, lambda: services.pull.rows(bound, fresh))
+        left = threading.Event()
+        rows = ThreadedRows(services.threads, lambda: services.pull.rows(bound, fresh, left))
         try:
-            bunches = rows.bunches()
-            # An error before the first row can still be an error of HTTP.
-            first = await anext(bunches, None)
-            await send_start(send, self._form.media)
-            begin = self._form.begin(_pull_id(), bound.prepared.schema)
-            await send_body(send, begin + b"".join(self._texts(first or ())))
-            writing = self._write(bunches, send)
-            await until_gone(writing, receive)
+            # The client may leave before the first row: a scan may wait for Kafka.
+            await until_gone(self._write(rows.bunches(), send), receive)
         finally:
+            left.set()
             await rows.close()
 
     async def _write(self, bunches: Any, send: Send) -> None:
+        # An error before the first row can still be an error of HTTP.
+        first = await anext(bunches, None)
+        await send_start(send, self._form.media)
+        begin = self._form.begin(_pull_id(), self._bound.prepared.schema)
+        await send_body(send, begin + b"".join(self._texts(first or ())))
         try:
             async for bunch in bunches:
                 await send_body(send, b"".join(self._texts(bunch)))

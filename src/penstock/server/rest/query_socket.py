@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -90,9 +91,9 @@ class QuerySocket:
 
     async def _send_rows(self, bound: BoundPull, fresh: Freshness, websocket: WebSocket) -> int:
         """Send columns and rows, and return how many rows there were."""
-        pull, sent = self._services.pull, 0
+        pull, sent, left = self._services.pull, 0, threading.Event()
         form = V1JsonForm(bound.prepared.columns)
-        rows = ThreadedRows(self._services.threads, lambda: pull.rows(bound, fresh))
+        rows = ThreadedRows(self._services.threads, lambda: pull.rows(bound, fresh, left))
         try:
             bunches = rows.bunches()
             first: list[Row] = await anext(bunches, [])
@@ -105,6 +106,7 @@ class QuerySocket:
                     await _row(websocket, form, PushRow(row))
                 sent += len(bunch)
         finally:
+            left.set()
             await rows.close()
         return sent
 

@@ -6,6 +6,7 @@ With them ``rest.printing``, ``rest.threaded`` and ``query_meter``.
 from __future__ import annotations
 
 import asyncio
+import time
 from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from penstock.server.positions import to_token
 from penstock.server.push.service import TOKENS_ENABLED
 from penstock.server.rest.replies import V1_JSON
 from penstock.server.rest.row_forms import CHANGES, DELIMITED, EVENTS, V1_PROTOBUF
-from tests.unit.server.query_memory import Call, QueryWorld, query, stream
+from tests.unit.server.query_memory import Call, MemoryReader, QueryWorld, query, stream
 
 TABLE = """
     CREATE TABLE users (id VARCHAR PRIMARY KEY, age INT)
@@ -377,6 +378,24 @@ def test_print_shows_records_with_any_time(users: QueryWorld, timestamp: int, sh
     assert status == 200
     assert line == f"rowtime: {shown}, key: k, value: v, partition: 0"
     assert "next" in behind
+
+
+def test_a_client_that_leaves_a_scan_frees_its_thread(
+    users: QueryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also before the first row, while Kafka does not answer: others need the thread."""
+    users.topics.add("orders", b"a", b"{}")
+    monkeypatch.setattr(MemoryReader, "read", lambda self, timeout_s: time.sleep(0.01) or [])
+
+    async def test() -> None:
+        call = Call(users, "/query-stream", stream("SELECT * FROM orders WHERE amount = 1;"))
+        while not users.topics.readers:
+            await asyncio.sleep(0.01)
+        call.leave()
+        await asyncio.wait_for(call.task, 20)
+
+    run(test)
+    assert users.topics.readers == []
 
 
 def test_weights_choose_the_form(users: QueryWorld) -> None:
