@@ -66,6 +66,24 @@ def test_left_join_with_the_older_windows_waits_for_nothing(driver: Driver) -> N
     assert driver.read("out") == rows("key | value | time\nann | L+R | 0:25")
 
 
+def test_joiner_that_fails_keeps_back_only_what_was_not_emitted(driver: Driver) -> None:
+    """As in Java, the last record before the failure stays, too: it comes at least once."""
+
+    def join(one: str | None, other: str | None) -> str:
+        if one == "bad":
+            raise ValueError(one)
+        return f"{one}+{other}"
+
+    builder = StreamsBuilder()
+    windows = JoinWindows.of_time_difference_with_no_grace("10s")
+    builder.stream("left").left_join(builder.stream("right"), join, windows).to("out")
+    driver.start(builder.build(), {"processing.exception.handler": "continue"})
+    driver.pipe("left", "key | value | time\na | 1 | 0:01\nb | 2 | 0:02\nc | bad | 0:03")
+    driver.pipe("left", "key | value | time\nx | 8 | 0:30")
+    driver.pipe("left", "key | value | time\nx | 9 | 0:31")
+    assert driver.read("out") == rows("key | value\na | 1+None\nb | 2+None\nb | 2+None")
+
+
 def test_outer_join_waits_on_both_sides(driver: Driver) -> None:
     """Either side may be the one that is missing."""
     driver.start(joined("outer_join"))

@@ -105,7 +105,7 @@ class StreamJoinExecutor(Executor[StreamJoin]):
         clock.next_time_to_emit = now + self.task.emit_interval_ms
         clock.min_time = MAX_LONG
         open_sides: set[bool] = set()
-        emitted: list[OuterJoinKey] = []
+        emitted: OuterJoinKey | None = None
         with store.all() as waiting:
             for entry, (is_left, value) in waiting:
                 clock.min_time = entry[0]
@@ -115,11 +115,13 @@ class StreamJoinExecutor(Executor[StreamJoin]):
                     open_sides.add(is_left)
                     continue
                 self._emit(entry, is_left, value, headers)
-                if not emitted or emitted[-1] != entry:
-                    emitted.append(entry)
-        # Deleting a key deletes all of its values, so all are emitted first.
-        for entry in emitted:
-            store.put(entry, None)
+                # Deleting a key deletes all of its values, so all are emitted first. What was
+                # emitted before a record that the joiner fails on must not be emitted again.
+                if emitted is not None and emitted != entry:
+                    store.put(emitted, None)
+                emitted = entry
+        if emitted is not None:
+            store.put(emitted, None)
 
     def _emit(self, entry: OuterJoinKey, is_left: bool, value: Any, headers: Headers) -> None:
         timestamp, _, key = entry
