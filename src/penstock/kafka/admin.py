@@ -137,25 +137,18 @@ class Admin:
         wanted = {spec.name: spec for spec in specs}
         if not wanted:
             return set()
-        request = [
-            NewTopic(
+        request = {
+            spec.name: NewTopic(
                 spec.name,
                 num_partitions=spec.partitions,
                 replication_factor=spec.replication,
                 config={key: str(value) for key, value in spec.config.items()},
             )
             for spec in wanted.values()
-        ]
-        made, present = set(), set()
-        for name, future in self._client.create_topics(request, **self._limits).items():
-            try:
-                future.result()
-                made.add(name)
-            except KafkaException as failure:
-                if failure.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    needs = Right("Create", "topic", name)
-                    raise self._calls.explained(failure, f"create topic {name!r}", needs) from None
-                present.add(name)
+        }
+        asked = self._client.create_topics(list(request.values()), **self._limits)
+        made = {name for name, future in asked.items() if self._created(request[name], future)}
+        present = wanted.keys() - made
         for name in made:
             # A user may have the right to create a topic and not to see it.
             self._calls.check_visible(name, f"see the new topic {name!r}")
@@ -166,6 +159,27 @@ class Admin:
             if found != wanted[name].partitions:
                 raise topic_differs(name, wanted[name].partitions, found)
         return made
+
+    def _created(self, new: NewTopic, asked: Future[Any]) -> bool:
+        """Wait until a topic is there, and return whether it is new.
+
+        Ask again while the cluster is not ready: all its brokers may have just been started.
+        """
+        futures = [asked]
+
+        def ask() -> bool:
+            again = self._client.create_topics
+            future = futures.pop() if futures else again([new], **self._limits)[new.topic]
+            try:
+                future.result()
+            except KafkaException as failure:
+                if failure.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                    return False
+                raise
+            return True
+
+        needs = Right("Create", "topic", new.topic)
+        return self._calls.tried(ask, f"create topic {new.topic!r}", needs=needs)
 
     def delete_topics(self, names: Iterable[str], *, missing_ok: bool = False) -> None:
         """Delete topics with all their records.

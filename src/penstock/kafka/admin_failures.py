@@ -79,9 +79,10 @@ def explained(
             " session.timeout.ms",
         )
     if is_transient(failure):
+        why = error.str() if _has_no_broker_yet(error) else reason(error)
         return KafkaRequestError(
             "kafka-not-ready",
-            f"cannot {what}: {reason(error)} ({error.name()})",
+            f"cannot {what}: {why} ({error.name()})",
             fix="try again in a moment; if it stays, look into the log of the brokers",
         )
     return KafkaRequestError(
@@ -93,7 +94,13 @@ def is_transient(failure: KafkaException) -> bool:
     """Return whether the same request is likely to succeed in a moment."""
     error = failure.args[0]
     waits = verdict(error) is Verdict.WAIT and error.code() not in _ANSWERS
-    return waits or bool(error.retriable())
+    return waits or bool(error.retriable()) or _has_no_broker_yet(error)
+
+
+def _has_no_broker_yet(error: KafkaError) -> bool:
+    """Whether a controller has no broker for new topics: all of them start, or are slow."""
+    is_about_brokers = error.code() == KafkaError.INVALID_REPLICATION_FACTOR
+    return is_about_brokers and "brokers are currently fenced" in str(error.str())
 
 
 def verdict_of(error: KafkaException | KafkaRequestError) -> Verdict:

@@ -48,6 +48,21 @@ def test_starting_broker_is_asked_again() -> None:
     assert not is_transient(KafkaException(KafkaError(KafkaError.INVALID_CONFIG)))
 
 
+def test_brokers_that_are_all_fenced_are_waited_for() -> None:
+    """Their controller does not count brokers that start, or that are slow. Others stay too few."""
+    code = KafkaError.INVALID_REPLICATION_FACTOR
+    fenced = KafkaException(
+        KafkaError(code, "Unable to replicate: All brokers are currently fenced.")
+    )
+    assert is_transient(fenced)
+    error = explained(fenced, "create topic 'x'", "host:1")
+    assert error.code == "kafka-not-ready"
+    assert "fenced" in error.message
+    few = KafkaException(KafkaError(code, "only 1 broker(s) are registered"))
+    assert not is_transient(few)
+    assert explained(few, "create topic 'x'", "host:1").code == "kafka-refused"
+
+
 def test_missing_topic_is_an_answer_and_not_waited_for() -> None:
     """A running application waits for its topic; a question about a topic is answered at once."""
     assert not is_transient(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
