@@ -413,7 +413,8 @@ def test_global_tables_go_on_when_there_is_room_on_the_disk(
 class RealDisk(MemoryDisk):
     """Keep stores in RocksDB."""
 
-    open = staticmethod(open_rocks)  # type: ignore[assignment]
+    def open(self, directory: Path, store: str, configs: Mapping[str, Any]) -> Any:
+        return open_rocks(directory, store, configs)
 
 
 def test_a_store_with_a_damaged_checkpoint_is_restored(kafka: MemoryKafka, staged: Staged) -> None:

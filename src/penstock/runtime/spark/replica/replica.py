@@ -129,7 +129,9 @@ class Replica:
         is_whole = all(at >= cut.ends[part] for part, at in found.reached.items())
         with self.reading:
             # Threads that do not hold the lock see the former cut until the new one is there.
-            shown, self.cut = (cut, self.cut) if is_whole else (None, None)
+            shown: Cut | None = cut if is_whole else None
+            if not is_whole:
+                self.cut = None
             try:
                 self._apply(found, cut)
                 if is_whole and self._has_globals:

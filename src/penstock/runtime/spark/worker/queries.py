@@ -47,8 +47,10 @@ def waits_for_commit(slot: Slot, store: str) -> bool:
 @contextlib.contextmanager
 def _committed(slot: Slot, store: str) -> Iterator[None]:
     """Keep a store as of the slot's last commit while it is read."""
-    lock = slot.lock if waits_for_commit(slot, store) else contextlib.nullcontext()
-    with lock, slot.reading:
+    with contextlib.ExitStack() as held:
+        if waits_for_commit(slot, store):
+            held.enter_context(slot.lock)
+        held.enter_context(slot.reading)
         yield
 
 
