@@ -16,6 +16,7 @@ from urllib.parse import quote
 import orjson
 import pytest
 
+from penstock.kernel.record_queue import RawRecord
 from penstock.server.positions import to_token
 from penstock.server.push.service import TOKENS_ENABLED
 from penstock.server.rest.replies import V1_JSON
@@ -385,7 +386,12 @@ def test_a_client_that_leaves_a_scan_frees_its_thread(
 ) -> None:
     """Also before the first row, while Kafka does not answer: others need the thread."""
     users.topics.add("orders", b"a", b"{}")
-    monkeypatch.setattr(MemoryReader, "read", lambda self, timeout_s: time.sleep(0.01) or [])
+
+    def silent(reader: MemoryReader, timeout_s: float) -> list[RawRecord]:
+        time.sleep(0.01)
+        return []
+
+    monkeypatch.setattr(MemoryReader, "read", silent)
 
     async def test() -> None:
         call = Call(users, "/query-stream", stream("SELECT * FROM orders WHERE amount = 1;"))
