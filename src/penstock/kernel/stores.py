@@ -9,17 +9,21 @@ from penstock.errors import UnknownStoreError
 from penstock.kernel.collector import Collector
 from penstock.kernel.settings import TaskSettings
 from penstock.model.record import Headers, RecordContext
+from penstock.model.rules.drop_reasons import EXPIRED_VERSION, EXPIRED_WINDOW
 from penstock.state.bytes_store import BytesStore
 from penstock.state.environment import Changelog, StoreEnvironment
 from penstock.state.layers.cache import RecordCache
 from penstock.state.layers.metered import Metrics
 from penstock.state.open import open_store
-from penstock.state.spec import StoreSpec
+from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.graph import Graph
 from penstock.topology.java_order import hash_order
+from penstock.topology.nodes import Process, StreamJoinWindow, TableNode
 
 #: Opens the ordered map behind a persistent store.
 Engine = Callable[[str], BytesStore]
+#: A node, and the reason under which it counts the record.
+Drop = tuple[str, str]
 
 
 class CollectorChangelog:
@@ -122,3 +126,34 @@ def task_store_specs(graph: Graph, nodes: Iterable[str]) -> list[StoreSpec]:
     """Return the stores of these nodes, in the order in which Kafka Streams opens and flushes."""
     names = dict.fromkeys(s for n in nodes for s in hash_order(graph.nodes[n].stores))
     return [graph.stores[name] for name in names if name in graph.stores]
+
+
+def drops_by_store(graph: Graph) -> dict[str, Drop]:
+    """Return by store which node counts a record that the store refuses as too old.
+
+    These are the stores of joins, versioned tables and processors.
+
+    The stores of windowed aggregations are not among them. Aggregations count such records before
+    they write. What a cache writes later, when its window has expired meanwhile, was not dropped:
+    it has been emitted.
+    """
+    found: dict[str, Drop] = {}
+    taken: set[str] = set()
+    for name, node in graph.nodes.items():
+        if isinstance(node, StreamJoinWindow):
+            found.setdefault(node.store, (name, EXPIRED_WINDOW))
+        elif isinstance(node, TableNode) and node.store is not None:
+            taken.add(node.store)
+            if _is_versioned(graph, node.store):
+                found.setdefault(node.store, (name, EXPIRED_VERSION))
+    for name, node in graph.nodes.items():
+        for store in node.stores if isinstance(node, Process) else ():
+            if store not in taken:
+                reason = EXPIRED_VERSION if _is_versioned(graph, store) else EXPIRED_WINDOW
+                found.setdefault(store, (name, reason))
+    return found
+
+
+def _is_versioned(graph: Graph, store: str) -> bool:
+    spec = graph.stores.get(store)
+    return spec is not None and spec.kind is StoreKind.VERSIONED_KEY_VALUE

@@ -28,10 +28,9 @@ from penstock.kernel.record_queue import (
     RecordQueue,
     Stop,
 )
-from penstock.kernel.refused_writes import drops_by_store
 from penstock.kernel.services import JoinClock
 from penstock.kernel.settings import TaskSettings
-from penstock.kernel.stores import TaskStores
+from penstock.kernel.stores import TaskStores, drops_by_store
 from penstock.kernel.value_getter import ValueGetter, value_getter_for
 from penstock.kernel.wiring import wire
 from penstock.model.task_id import TaskId
