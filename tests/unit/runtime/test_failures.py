@@ -16,6 +16,7 @@ from penstock.runtime.spark.driver.failures import (
     explained,
     explained_start,
     has_limit,
+    may_pass,
     remedy,
 )
 from penstock.runtime.spark.worker.kafka_failures import CODES, as_streams_error
@@ -169,3 +170,21 @@ def test_a_failure_that_the_interpreter_hides_is_told_as_what_it_is() -> None:
     assert found.code == as_streams_error(hiding.__cause__).code  # type: ignore[attr-defined]
     other = SystemError("something else")
     assert as_streams_error(other) is other
+
+
+@pytest.mark.parametrize(
+    ("code", "early", "late"),
+    [
+        ("broker-unreachable", True, False),
+        ("kafka-not-ready", True, True),
+        ("not-allowed", False, False),
+        ("missing-source-topic", False, False),
+    ],
+)
+def test_a_start_waits_longest_for_a_cluster_that_has_answered(
+    code: str, early: bool, late: bool
+) -> None:
+    """The address of one that has never answered may be wrong. One that is slow needs time."""
+    error = StreamsError(code, "failed")
+    assert may_pass(error, is_late=False) is early
+    assert may_pass(error, is_late=True) is late

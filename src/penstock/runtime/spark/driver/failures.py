@@ -77,6 +77,17 @@ def is_setup(error: BaseException) -> bool:
     return getattr(error, "code", "") in _SETUP
 
 
+def may_pass(error: BaseException, *, is_late: bool) -> bool:
+    """Whether a failure of the start is one of a cluster that is just coming up or moving.
+
+    Args:
+        is_late: whether the time for a first answer is over. A cluster that has answered, if only
+            that it is not ready, is waited for longer.
+    """
+    has_answered = getattr(error, "code", "") == "kafka-not-ready"
+    return (has_answered or not is_late) and remedy(error) is Remedy.RERUN and not is_setup(error)
+
+
 def explained(error: BaseException) -> PenstockError:
     """Return the product's own error for whatever a batch has raised."""
     if isinstance(error, PenstockError):

@@ -37,7 +37,7 @@ from penstock.runtime.spark.driver.failures import (
     Remedy,
     explained,
     explained_start,
-    is_setup,
+    may_pass,
     remedy,
 )
 from penstock.runtime.spark.driver.observing.metadata import (
@@ -434,9 +434,8 @@ class KafkaStreams(Asking):
                 self._closing.wait(1.0)
 
     def _may_pass(self, error: Exception) -> bool:
-        """Whether a failure of the start is one of a cluster that is just coming up or moving."""
-        is_over = time.monotonic() > self._start_deadline or self._closing.is_set()
-        return not is_over and remedy(error) is Remedy.RERUN and not is_setup(error)
+        is_late = time.monotonic() > self._start_deadline
+        return not self._closing.is_set() and may_pass(error, is_late=is_late)
 
     def _private_broker(self) -> str:
         """Start the broker of this process; only the program itself can make its topics there."""
