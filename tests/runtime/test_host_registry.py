@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.errors import StreamsError
+from penstock.errors import StoreError, StreamsError
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.worker.processes import host_registry
 from penstock.runtime.spark.worker.processes.host_registry import (
@@ -121,3 +122,29 @@ def test_the_file_of_a_living_server_is_never_swept(temporary: Path) -> None:
     os.utime(file, (0, 0))
     sweep_pools()
     assert registry.read() is not None
+
+
+# A full disk
+
+
+def test_a_full_temporary_folder_is_waited_for(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver tries the batch again after ``disk-full``. Any other error is for the handler."""
+    registry = HostRegistry("app", "/state", 1)
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(StoreError, match=r"temporary folder .* is full") as raised:
+        registry.write(Entry(this_process(), ENDPOINT, 1))
+    assert raised.value.code == "disk-full"
+    monkeypatch.setattr(host_registry.os, "open", full)
+    with pytest.raises(StoreError, match=r"temporary folder .* is full"), registry.locked():
+        pass
+
+
+def test_errors_inside_of_the_lock_are_not_taken_for_a_full_disk(temporary: Path) -> None:
+    with pytest.raises(OSError, match="No space left"), HostRegistry("app", "/s", 1).locked():
+        raise OSError(errno.ENOSPC, "No space left on device")

@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from penstock.runtime.spark.exchange.batch_log import InstanceRecord
 from penstock.runtime.spark.replica import log_follower
 from penstock.runtime.spark.replica.log_follower import LogFollower
+from tests.runtime.slot_processes import happens
 
 PATIENCE_S = 30.0
 ONE = InstanceRecord(id="one", pid=1, host="h", port=2, server="h:80", started_ms=3)
@@ -135,18 +136,25 @@ def test_the_log_is_read_from_its_beginning_committed_records_only(
     assert followed.consumer.is_closed
 
 
-def test_a_consumer_that_fails_for_good_is_closed_and_said_so(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("failure", [KafkaException(KafkaError(KafkaError._FATAL)), OSError("x")])
+def test_another_consumer_goes_on_after_one_that_has_failed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, failure: Exception
 ) -> None:
-    """The state stays as it was."""
+    """An instance that follows nothing would not know who leads."""
+    monkeypatch.setattr(log_follower, "_AGAIN_S", 0.01)
     followed = Followed(monkeypatch)
-    followed.send(Message("instance/one", ONE.to_json()))
+    followed.send(Message("instance/one", ONE.to_json(), offset=4))
     with caplog.at_level(logging.ERROR, logger=log_follower.__name__):
-        followed.consumer.send(KafkaException(KafkaError(KafkaError._FATAL)))
-        followed.follower._thread.join(PATIENCE_S)
+        followed.consumer.send(failure)
+        assert happens(lambda: len(followed.made) == 2, PATIENCE_S)
     assert followed.consumer.is_closed
+    assert "app-batches cannot be followed" in caplog.text
     assert followed.follower.state.instances == {"one": ONE}
-    assert "app-batches is no longer followed" in caplog.text
+    followed.consumer = followed.made[1]
+    followed.send(Message("instance/one", None, offset=5))
+    assert followed.follower.state.instances == {}
+    assert followed.consumer.assigned == [("app-batches", 0, 5)]
+    followed.follower.close()
 
 
 def test_a_record_that_cannot_be_read_is_passed_over(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from confluent_kafka import Message
+from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.worker import reader as module
-from penstock.runtime.spark.worker.reader import RangeReader
+from penstock.runtime.spark.worker.reader import RangeReader, ReadAhead
 
 ONE, TWO = ("one", 0), ("two", 0)
 
@@ -29,9 +29,13 @@ class Consumer:
         self.script: list[list[Message]] = []
         self.assigned: dict[TopicPartition, int] = {}
         self.paused: set[TopicPartition] = set()
+        self.is_closed = False
 
     def consume(self, most: int, timeout: float) -> list[Message]:
         return self.script.pop(0) if self.script else []
+
+    def close(self) -> None:
+        self.is_closed = True
 
     def incremental_assign(self, parts: list[KafkaPartition]) -> None:
         self.assigned |= {(each.topic, each.partition): each.offset for each in parts}
@@ -125,3 +129,15 @@ def test_a_reader_that_rests_asks_for_nothing_until_the_next_read(consumer: Cons
     assert offsets(reader.read_columns({ONE: (1, 2)}), ONE) == [1]
     assert consumer.paused == set()
     assert consumer.assigned == {ONE: 0, TWO: 4}
+
+
+def test_a_reader_is_closed_although_reading_ahead_has_failed(consumer: Consumer) -> None:
+    """Its consumer would stay, and the error would hide the one that has ended the batch."""
+
+    def failing(most: int) -> int:
+        raise KafkaException(KafkaError(KafkaError._FATAL))
+
+    reader = RangeReader({}, timeout_s=1)
+    reader._ahead = ReadAhead(failing)
+    reader.close()
+    assert consumer.is_closed

@@ -19,10 +19,15 @@ _POLL_S = 0.2
 _FIRST_POLL_S = 0.02
 _ANSWER_S = 1.0
 _CLOSE_S = 5.0
+#: The pause before a new consumer takes the place of one that has failed.
+_AGAIN_S = 1.0
 
 
 class LogFollower:
     """Keep ``state`` up to date in a thread of its own until ``close``.
+
+    After a failure a new consumer goes on where the last one was: an instance that follows nothing
+    would not know who leads.
 
     Args:
         changed: called in that thread after new records have changed ``state``.
@@ -44,16 +49,17 @@ class LogFollower:
         self._changed = changed
         #: The end of the log at the start; None if it is not known.
         self._end: int | None = None
+        #: The offset of the next record.
+        self._next = 0
         self._closing = threading.Event()
-        self._consumer = new_consumer(
-            {
-                **{name: of for name, of in settings.items() if name != "group.instance.id"},
-                "auto.offset.reset": "earliest",
-                "enable.partition.eof": True,
-                "isolation.level": "read_committed",
-                "fetch.wait.max.ms": wait_ms,
-            }
-        )
+        self._settings = {
+            **{name: of for name, of in settings.items() if name != "group.instance.id"},
+            "auto.offset.reset": "earliest",
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            "fetch.wait.max.ms": wait_ms,
+        }
+        self._consumer = new_consumer(self._settings)
         self._thread = threading.Thread(target=self._run, name="penstock-log", daemon=True)
         self._thread.start()
 
@@ -62,16 +68,23 @@ class LogFollower:
         self._thread.join(_CLOSE_S)
 
     def _run(self) -> None:
-        try:
-            part = TopicPartition(self._topic, 0, 0)
-            self._consumer.assign([part])
-            self._end = self._end_of(part)
-            while not self._closing.is_set():
-                self._take()
-        except (KafkaException, RuntimeError):
-            log.exception("the batch log %s is no longer followed", self._topic)
-        finally:
-            self._consumer.close()
+        while True:
+            try:
+                self._follow()
+            except Exception:
+                log.exception("the batch log %s cannot be followed: trying again", self._topic)
+            finally:
+                self._consumer.close()
+            if self._closing.wait(_AGAIN_S):
+                return
+            self._consumer = new_consumer(self._settings)
+
+    def _follow(self) -> None:
+        part = TopicPartition(self._topic, 0, self._next)
+        self._consumer.assign([part])
+        self._end = self._end_of(part)
+        while not self._closing.is_set():
+            self._take()
 
     def _end_of(self, part: TopicPartition) -> int | None:
         """Ask where the log ends.
@@ -95,7 +108,8 @@ class LogFollower:
             if error is None:
                 self._apply(bytes(message.key() or b"").decode(), message.value())
                 records += 1
-                if self._end is not None and (message.offset() or 0) + 1 >= self._end:
+                self._next = (message.offset() or 0) + 1
+                if self._end is not None and self._next >= self._end:
                     self.is_current.set()
             elif error.code() == KafkaError._PARTITION_EOF:
                 self.is_current.set()

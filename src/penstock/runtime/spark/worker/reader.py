@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.errors import StreamsError
@@ -219,7 +219,7 @@ class RangeReader:
             self._consumer.get_watermark_offsets(KafkaPartition(*part), self._timeout_s)
 
     def close(self) -> None:
-        with contextlib.suppress(StreamsError):
+        with contextlib.suppress(StreamsError, KafkaException):
             # An error of reading ahead does not matter any more.
             self._end_ahead()
         self._consumer.close()

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from penstock.errors import StreamsError
+from penstock.errors import StoreError, StreamsError
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.worker.processes.process_tree import Process
+from penstock.state.engine.damaged import DISK_FULL, is_disk_full
 
 #: Files of pools that were not written for so long are swept: their drivers have ended.
 _OLD_S = 24 * 3600.0
@@ -51,7 +52,8 @@ class HostRegistry:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold a file lock, so that only one task at a time looks for a server or starts one."""
-        handle = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        with _room_in(self._path.parent):
+            handle = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -65,8 +67,24 @@ class HostRegistry:
     def write(self, entry: Entry) -> None:
         text = json.dumps([entry.process, entry.endpoint, entry.generation])
         fresh = self._path.with_suffix(".new")
-        fresh.write_text(text)
-        fresh.replace(self._path)
+        with _room_in(self._path.parent):
+            fresh.write_text(text)
+            fresh.replace(self._path)
+
+
+@contextlib.contextmanager
+def _room_in(folder: Path) -> Iterator[None]:
+    """Raise ``disk-full``, which is waited for, if there is no room in the temporary folder."""
+    try:
+        yield
+    except OSError as error:
+        if not is_disk_full(error):
+            raise
+        raise StoreError(
+            DISK_FULL,
+            f"the disk of the temporary folder {str(folder)!r} is full: {error}",
+            fix="free some space, and it goes on; or give executors another folder (TMPDIR)",
+        ) from error
 
 
 def sweep_pools() -> None:
@@ -90,7 +108,8 @@ def _living(file: Path) -> Entry | None:
 def private_folder() -> Path:
     """Return a folder that this user owns and that only this user can read."""
     folder = Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    with _room_in(folder.parent):
+        folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise StreamsError(
