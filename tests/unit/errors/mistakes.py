@@ -35,6 +35,7 @@ from penstock import (
     TopologyTestDriver,
     ValueTransformer,
     WindowedSerdes,
+    col,
 )
 from penstock.runtime.spark.exchange.plan import make_plan
 from penstock.testing import MockProcessorContext, rows
@@ -76,6 +77,11 @@ class Idle(Processor[Any, Any, Any, Any]):
 
 
 # Functions
+
+
+@mistake("functions")
+def extractor_is_an_expression() -> None:
+    StreamsBuilder().stream("orders", timestamp_extractor=col("at"))  # type: ignore[arg-type]  # !
 
 
 @mistake("functions")

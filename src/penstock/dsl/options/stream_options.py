@@ -15,6 +15,7 @@ from penstock.dsl.generics import K, SerdeLike, V
 from penstock.dsl.options.naming import Named, check_name
 from penstock.dsl.options.offset_reset import check_offset_reset
 from penstock.errors import InvalidArgumentError, NullArgumentError, TopologyError
+from penstock.expr.expression import Expression
 from penstock.model.site import caller_site
 from penstock.processor.functions import StreamPartitioner, TimestampExtractor
 from penstock.serde.serdes import resolve_serde
@@ -46,6 +47,17 @@ class SerdeOptions(Generic[K, V]):
         return replace(self, value_serde=value_serde)
 
 
+def _check_extractor(extractor: object) -> None:
+    """Refuse what looks like an extractor, and is called with other arguments."""
+    if isinstance(extractor, Expression):
+        raise InvalidArgumentError(
+            "expression-as-extractor",
+            f"a timestamp extractor takes the record and a time, and {extractor!r} key and value",
+            fix="write a function, such as lambda record, partition_time: record.value['at']",
+            at=caller_site(),
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumed(SerdeOptions[K, V]):
     """How a topic is read: serdes, timestamps, where to start, the source's name."""
@@ -55,6 +67,7 @@ class Consumed(SerdeOptions[K, V]):
 
     def __post_init__(self) -> None:
         check_options(self)
+        _check_extractor(self.timestamp_extractor)
         object.__setattr__(self, "offset_reset", check_offset_reset(self.offset_reset))
 
     @staticmethod
