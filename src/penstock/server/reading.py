@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from penstock.config import StreamsConfig
-from penstock.errors import StreamsError
+from penstock.errors import PenstockError, StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.client_config import admin_settings, consumer_settings
 from penstock.kafka.clients import new_consumer
@@ -27,6 +28,8 @@ Positions = dict[Place, int]
 MOST_RECORDS = 2_000
 #: How long the broker may hold an empty answer back. Otherwise it is half a second.
 _EAGER_MS = 10
+#: How often readers that follow a topic look for new partitions.
+_WATCH_S = 30.0
 _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
 
 
@@ -197,6 +200,39 @@ class TopicReader:
 
     def close(self) -> None:
         self._consumer.close()
+
+
+class PartitionWatch:
+    """Sees now and then that a topic has no more partitions than are read of it.
+
+    Rows of a new partition would be missing in the answers, and nobody would notice.
+    """
+
+    def __init__(self, topics: Topics, topic: str, partitions: int) -> None:
+        self._topics, self._topic, self._partitions = topics, topic, partitions
+        self._looked = time.monotonic()
+
+    def check(self) -> None:
+        """Look, if it is time for that.
+
+        Raises:
+            StreamsError: ``partitions-added``, if the topic has more partitions than before.
+        """
+        if time.monotonic() - self._looked < _WATCH_S:
+            return
+        self._looked = time.monotonic()
+        try:
+            found = len(self._topics.places([self._topic]))
+        except PenstockError as error:
+            # Reading says what is wrong with the topic.
+            _log.debug("the partitions of topic %s are not known: %s", self._topic, error)
+            return
+        if found > self._partitions:
+            raise StreamsError(
+                "partitions-added",
+                f"topic {self._topic!r} has {found} partitions now, and had {self._partitions}",
+                fix="send the query again: it reads all of them then",
+            )
 
 
 def _record(message: Any) -> RawRecord:

@@ -16,7 +16,7 @@ import msgspec
 from penstock.errors import PenstockError, StreamsError
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers
-from penstock.server.reading import Place, Positions, Topics, has_reached
+from penstock.server.reading import PartitionWatch, Place, Positions, Topics, has_reached
 from penstock.sql.catalog.catalog import DataSource
 from penstock.state.bytes_store import BytesStore
 from penstock.state.engine.rocks import open_rocks
@@ -79,6 +79,7 @@ class TableReplica:
         self._topics = topics
         self._positions: Positions = dict.fromkeys(ends, 0)
         self._ends: Positions = dict(ends)
+        self._watch = PartitionWatch(topics, source.topic, len(ends))
         #: The time of the newest record, by partition.
         self._stream_times: dict[int, int] = {}
         self._changed = threading.Condition()
@@ -107,6 +108,7 @@ class TableReplica:
         try:
             while not self._closing.is_set():
                 self._take(self._reader.read(_POLL_S))
+                self._watch.check()
                 if self._is_loading and self.is_complete:
                     self._follow()
                 if time.monotonic() - self.asked_at > IDLE_S:

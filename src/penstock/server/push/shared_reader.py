@@ -10,7 +10,7 @@ from typing import Protocol
 
 from penstock.errors import PenstockError, StreamsError
 from penstock.server.push.runs import RecordBatch
-from penstock.server.reading import Place, Positions, Topics
+from penstock.server.reading import PartitionWatch, Place, Positions, Topics
 
 _log = logging.getLogger("penstock.server")
 _POLL_S = 0.2
@@ -38,6 +38,7 @@ class SharedReader:
         self.topic = topic
         self._reader = topics.reader(ends)
         self._positions: Positions = dict(ends)
+        self._watch = PartitionWatch(topics, topic, len(ends))
         self._feeds: list[Feed] = []
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -93,6 +94,7 @@ class SharedReader:
         try:
             while not self._closing.is_set():
                 records = self._reader.read(_POLL_S)
+                self._watch.check()
                 if records:
                     self._hand_out(RecordBatch(records))
                 else:

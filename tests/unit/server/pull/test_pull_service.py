@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from penstock.errors import PenstockError
+from penstock.server import reading
 from penstock.server.positions import to_token
 from penstock.server.pull.service import CONSISTENCY, MAX_LAG, TOKENS_ENABLED, Freshness
 from penstock.server.pull.shape import shape_of
@@ -90,6 +91,23 @@ def test_a_replica_that_breaks_is_made_anew(users: QueryWorld) -> None:
         broken.wait({("users", 0): 100, ("users", 1): 100}, 20)
     assert rows(users, "SELECT age FROM users WHERE id = 'ann';") == [(99,)]
     assert users.services.replicas.all() != [broken]
+
+
+def test_a_replica_of_a_topic_with_new_partitions_is_made_anew(
+    users: QueryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key of a new partition would have no row."""
+    monkeypatch.setattr(reading, "_WATCH_S", 0.0)
+    assert rows(users, "SELECT age FROM users WHERE id = 'ann';") == [(20,)]
+    old = users.services.replicas.all()[0]
+    users.topics.partitions["users"].append([])
+    with pytest.raises(PenstockError, match="3 partitions now, and had 2"):
+        old.wait({("users", 2): 1}, 20)
+    names = [f"user-{number}" for number in range(9)]
+    for name in names:
+        add_user(users, name, 7)
+    assert all(users.topics.partitions["users"])
+    assert [rows(users, f"SELECT age FROM users WHERE id = '{n}';") for n in names] == [[(7,)]] * 9
 
 
 def test_a_replica_is_eager_only_until_it_is_complete(users: QueryWorld) -> None:

@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from penstock.errors import PenstockError, StreamsError
+from penstock.server import reading
 from penstock.server.push.service import CONTINUATION, TOKENS_ENABLED, OpenPush
 from tests.unit.server.query_memory import QueryWorld
 
@@ -277,6 +278,28 @@ def test_a_topic_that_is_gone_ends_its_queries(world: QueryWorld, failure: Excep
         again = await opened(world, sql)
         add(world, "a", 1)
         assert await take(again, 1) == [(1,)]
+
+    run(world, test)
+
+
+def test_new_partitions_end_queries_that_do_not_read_them(
+    world: QueryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their rows would be missing without a word. The next query reads all partitions."""
+    monkeypatch.setattr(reading, "_WATCH_S", 0.0)
+    world.execute(ORDERS)
+
+    async def test() -> None:
+        sql = "SELECT amount FROM orders EMIT CHANGES;"
+        query = await opened(world, sql)
+        world.topics.partitions["orders"].append([])
+        assert await take(query, 1) == []
+        assert "2 partitions now, and had 1" in str(query.subscription.failure)
+        again = await opened(world, sql)
+        for key in "abcdef":
+            add(world, key, 1)
+        assert all(world.topics.partitions["orders"])
+        assert await take(again, 6) == [(1,)] * 6
 
     run(world, test)
 
