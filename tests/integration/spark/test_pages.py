@@ -14,7 +14,12 @@ from tests.docs.test_python_blocks import missing, promised
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
-BLOCKS = [block for each in blocks("python").values() for block in each if "Spark" in block.marker]
+BLOCKS = [
+    block
+    for each in blocks("python").values()
+    for block in each
+    if block.marker.startswith("needs Spark")
+]
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.place)
