@@ -240,10 +240,7 @@ def test_a_slot_that_another_server_ran_meanwhile_restores_its_state(
     """What it holds in memory is older than the changelog."""
     application = staged(counting)
     own = application.slot_of(0)
-    clients = MemoryClients(kafka, application.application.batches_topic)
-    # On a host of its own: here the first one has the folders.
-    elsewhere = replace(application.application, state_dir=str(tmp_path))
-    other = Slot(elsewhere, 0, "other", clients, MemoryDisk().open)
+    other = _elsewhere(application, tmp_path)
     for batch, slot in enumerate((own, other, own)):
         kafka.append("in", b"k", b"", batch, partition=0)
         ranges = {("in", 0): (batch, batch + 1), ("in", 1): (0, 0)}
@@ -267,9 +264,7 @@ def test_a_slot_that_was_overtaken_restores_its_state_without_being_told(
     """The other server is gone, and the driver has forgotten that it was there."""
     application = staged(counting)
     own = application.slot_of(0)
-    clients = MemoryClients(kafka, application.application.batches_topic)
-    elsewhere = replace(application.application, state_dir=str(tmp_path))
-    other = Slot(elsewhere, 0, "other", clients, MemoryDisk().open)
+    other = _elsewhere(application, tmp_path)
     for batch, slot in enumerate((own, other, own)):
         kafka.append("in", b"k", b"", batch, partition=0)
         if batch == 2 and not is_rerun:
@@ -288,14 +283,19 @@ def test_a_new_slot_refuses_a_request_of_an_older_batch(
     for batch in range(2):
         kafka.append("in", b"k", b"", batch, partition=0)
         own.run(_one_record(batch))
-    clients = MemoryClients(kafka, application.application.batches_topic)
-    elsewhere = replace(application.application, state_dir=str(tmp_path))
-    other = Slot(elsewhere, 0, "other", clients, MemoryDisk().open)
+    other = _elsewhere(application, tmp_path)
     written = len(kafka.committed)
     with pytest.raises(StreamsError) as raised:
         other.run(_one_record(0))
     assert raised.value.code == "stale-request"
     assert len(kafka.committed) == written
+
+
+def _elsewhere(application: StagedApplication, folder: Path) -> Slot:
+    """Return the first slot once more, on a host of its own: here the other one has the folders."""
+    clients = MemoryClients(application.kafka, application.application.batches_topic)
+    there = replace(application.application, state_dir=str(folder))
+    return Slot(there, 0, "other", clients, MemoryDisk().open)
 
 
 def _one_record(batch: int, *, is_rerun: bool = False) -> StageRequest:

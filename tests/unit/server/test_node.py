@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,34 +30,8 @@ from penstock.server.node import ServerNode
 from penstock.server.options import NodeOptions, backup_file
 from penstock.serving.credentials import Access
 from penstock.sql.catalog.catalog import Catalog
-from tests.unit.server.memory import MemoryLog, MemoryTopic, Runtime, new_node
-
-STREAM = """
-    CREATE STREAM s (k INT KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', PARTITIONS=2);
-"""
-Nodes = Callable[..., tuple[ServerNode, Runtime]]
-
-
-@pytest.fixture
-def nodes() -> Iterator[Nodes]:
-    """Make nodes that are closed in the end."""
-    made: list[ServerNode] = []
-
-    def make(*args: Any, **named: Any) -> tuple[ServerNode, Runtime]:
-        node, runtime = new_node(*args, **named)
-        made.append(node.start())
-        return node, runtime
-
-    yield make
-    for node in made:
-        node.close()
-
-
-@pytest.fixture
-def node(nodes: Nodes) -> ServerNode:
-    made = nodes()[0]
-    made.execute(STREAM)
-    return made
+from tests.unit.server.conftest import STREAM, Nodes
+from tests.unit.server.memory import MemoryLog, MemoryTopic, new_node
 
 
 def essence(catalog: Catalog) -> Any:
@@ -269,31 +243,6 @@ def test_descriptions_have_only_the_settings_of_the_query(nodes: Nodes) -> None:
     (listed,) = node.execute("SHOW QUERIES EXTENDED;")
     assert "hunter2" not in str(listed)
     assert "swordfish" not in str(listed)
-
-
-def test_secrets_of_alter_system_are_in_no_answer(node: ServerNode) -> None:
-    """Neither in the answer nor in the status of its command, which every reader may ask for."""
-    (entity,) = node.execute("ALTER SYSTEM 'ssl.key.password' = 'hunter2';")
-    assert "[hidden]" in entity["commandStatus"]["message"]
-    assert "hunter2" not in str(entity)
-    assert "hunter2" not in str(node.runner.statuses.all())
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "CREATE SINK CONNECTOR c WITH ('connector.class'='X', 'password'='hunter2', 'a'=);",
-        "SET 'sasl.jaas.config'='hunter2' oops;",
-        "CREATE STREAM z (v INT) WITH (KAFKA_TOPIC='z', 'api.key'='hunter2');",
-    ],
-)
-def test_errors_point_into_a_text_without_secrets(node: ServerNode, sql: str) -> None:
-    """Its lines and columns are those of the statement, so clients can show a caret, too."""
-    with pytest.raises(BadStatementError) as refused:
-        node.execute(sql)
-    assert "hunter2" not in str(refused.value)
-    assert "'*******'" in refused.value.message
-    assert refused.value.statement == sql.replace("hunter2", "*******")
 
 
 def test_requests_that_wait_hold_nobody_up(node: ServerNode) -> None:
