@@ -426,7 +426,7 @@ def test_the_restore_listener_hears_of_every_store_that_was_read_back(
         return Outcome(slot=0, reports=(replace(report, restores=(restore,)),))
 
     driver = Driver(staged, restored)
-    driver.runner.restore_listener = heard = Heard()
+    driver.runner.restores.listener = heard = Heard()
     driver.planner.may_go_on.set()
     driver.join()
     part = ("app-counts-changelog", 0)

@@ -15,6 +15,7 @@ from penstock.errors import StreamsError
 from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver import streams as module
+from penstock.runtime.spark.driver.observing.restore_watch import RestoreWatch
 from tests.runtime.slot_processes import happens
 
 
@@ -24,7 +25,7 @@ class Runner:
     def __init__(self, failure: Exception | None = None) -> None:
         self.progress = SimpleNamespace(waiting_for=None)
         self.has_run = True
-        self.restore_listener = None
+        self.restores = RestoreWatch(list)
         self._failure = failure
         self.is_over = threading.Event()
 

@@ -10,20 +10,28 @@ from penstock.model.topic_partition import TopicPartition
 
 
 class StateRestoreListener(Protocol):
-    """Is called when a store has been restored from its changelog, before its task goes on."""
+    """Is called while a store is restored from its changelog.
+
+    The calls for one store are ``on_restore_start``, ``on_batch_restored`` about once a second, and
+    ``on_restore_end`` before its task goes on. A class that inherits from this one need not have
+    every method. What a method raises is logged and has no other effect.
+    """
 
     def on_restore_start(
         self, partition: TopicPartition, store: str, starting_offset: int, ending_offset: int
     ) -> None:
-        """Hear that a store begins to be read back, from one offset up to another."""
+        """Hear that a store begins to be restored, from one offset up to another."""
 
     def on_batch_restored(
         self, partition: TopicPartition, store: str, batch_end_offset: int, restored: int
     ) -> None:
-        """Hear how many records were read, and up to which offset."""
+        """Hear how many records were restored since the last call, and up to which offset."""
 
     def on_restore_end(self, partition: TopicPartition, store: str, total: int) -> None:
-        """Hear that a store is complete, and how many records it took."""
+        """Hear that a store is complete, and how many records were restored."""
+
+    def on_restore_suspended(self, partition: TopicPartition, store: str, total: int) -> None:
+        """Hear that a restore is given up: it begins again, or the application ends."""
 
 
 class SuspendReason(Enum):

@@ -28,7 +28,6 @@ from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
-from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.logs import log_about
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
 from penstock.runtime.spark.driver.executors.executor_watch import ExecutorWatch
@@ -36,6 +35,7 @@ from penstock.runtime.spark.driver.failures import Remedy, explained, fenced, ha
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
+from penstock.runtime.spark.driver.observing.restore_watch import RestoreWatch
 from penstock.runtime.spark.driver.observing.tracing import BatchTracer
 from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.retention import ChangelogRetention
@@ -130,7 +130,7 @@ class BatchRunner:
         self.meter, self._tracer = Meter.of(config), BatchTracer.of(config)
         #: How many slots the user wants, and how many there are until the next batch begins.
         self.slots = self.used_slots = slots
-        self.restore_listener: StateRestoreListener | None = None
+        self.restores = RestoreWatch(self.restoring)
         self.application = application
         self.secret, self.questions = secret, KeptConnections(secret)
         self.placement = placement
@@ -177,12 +177,13 @@ class BatchRunner:
 
     def run(self) -> None:
         """Run batches until ``stop``; raise what waiting does not cure."""
-        self._persist(self._warm_up, is_batch=False)
-        while not self._closing.is_set():
-            plan = self._persist(self._wait_for_batch, is_batch=False)
-            if plan is not None:
-                with log_about(batch=plan.batch):
-                    self._persist(partial(self._run, plan))
+        with self.restores.following():
+            self._persist(self._warm_up, is_batch=False)
+            while not self._closing.is_set():
+                plan = self._persist(self._wait_for_batch, is_batch=False)
+                if plan is not None:
+                    with log_about(batch=plan.batch):
+                        self._persist(partial(self._run, plan))
 
     def _persist(self, action: Callable[[], Any], *, is_batch: bool = True) -> Any:
         """Do something until it is done: wait for whatever is away, and say for what."""
@@ -466,7 +467,7 @@ class BatchRunner:
             progress.sent += report.sent
             progress.logged += report.logged
             progress.restored += sum(each.records for each in report.restores)
-            self._tell(report.restores)
+            self.restores.completed(report.restores)
             progress.dropped.update(report.dropped)
             progress.column_errors.update(report.column_errors)
         if any(report.has_requested_commit for report in received):
@@ -499,16 +500,6 @@ class BatchRunner:
                 progress.batches - self._summarized[2], since,
             )  # fmt: skip
             self._summarized = now, progress.records, progress.batches
-
-    def _tell(self, restores: tuple[Restore, ...]) -> None:
-        listener = self.restore_listener
-        if listener is None:
-            return
-        for each in restores:
-            part = (each.topic, each.partition)
-            listener.on_restore_start(part, each.store, each.start, each.end)
-            listener.on_batch_restored(part, each.store, each.position, each.records)
-            listener.on_restore_end(part, each.store, each.records)
 
     def restoring(self) -> list[Restore]:
         """What the slots are reading back right now; a slot that does not answer is left out."""

@@ -289,11 +289,11 @@ class KafkaStreams(Asking):
         self._handler = handler
 
     def set_global_state_restore_listener(self, listener: StateRestoreListener) -> None:
-        """Tells ``listener`` of every store that was read back from its changelog."""
+        """Tells ``listener`` how stores are restored from their changelogs."""
         self._restore_listener = listener
         runner = self._runner()
         if runner is not None:
-            runner.restore_listener = listener
+            runner.restores.listener = listener
 
     def set_standby_update_listener(self, listener: StandbyUpdateListener) -> None:
         """Tells ``listener`` how standby copies of stores follow their changelogs.
@@ -499,7 +499,7 @@ class KafkaStreams(Asking):
         run.slots = self._threads
         runner = run.lead(self._spark)
         runner.slots = self._threads
-        runner.restore_listener = self._restore_listener
+        runner.restores.listener = self._restore_listener
         run.pause(is_paused=self._is_paused)
         return runner
 
