@@ -116,7 +116,7 @@ def _run_all(
         area = area_of(name)
         assert area is not None
         if options.quick or options.steps:
-            area = replace(area, steps=area.steps[: options.steps or 2])
+            area = replace(area, steps=area.steps[: options.steps or 2], on_spark=())
         by_area.setdefault(area, []).append((name, fault))
     results: list[tuple[str, Fault, Result]] = []
     boxes = [Sandbox() for _ in range(options.jobs)]

@@ -108,7 +108,8 @@ class Sandbox:
         planted = fault.planted_in(source)
         # Also for processes that tests start.
         path.write_text(planted, encoding="utf-8")
-        steps = self._collected.area.steps
+        area = self._collected.area
+        steps = area.steps
         try:
             if fault.outermost:
                 request = {"source": planted, "file": str(path), "function": fault.outermost}
@@ -119,7 +120,10 @@ class Sandbox:
                 elif answer["verdict"] != "not planted":
                     verdict = Verdict(answer["verdict"])
                     return Result(verdict, answer["seconds"], answer.get("by", ""))
-            return self._imported(steps)
+            result = self._imported(steps)
+            if result.verdict is Verdict.SURVIVED and area.on_spark:
+                return self._imported((area.on_spark,))
+            return result
         finally:
             path.write_text(source, encoding="utf-8")
 

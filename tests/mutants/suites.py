@@ -25,6 +25,8 @@ class Area:
     name: str
     patterns: tuple[str, ...]
     steps: tuple[Step, ...]
+    #: Tests on Kafka and Spark, for faults that no other test notices. They take minutes.
+    on_spark: Step = ()
 
     @property
     def paths(self) -> Step:
@@ -92,6 +94,12 @@ AREAS = (
             ("tests/operators", "tests/properties/test_cuts.py"),
             ("tests/properties/test_restart.py",),
             (_COLUMN_PROPERTIES, "tests/oracle"),
+        ),
+        on_spark=(
+            "tests/integration/spark/test_streams.py", "tests/integration/spark/test_limits.py",
+            "tests/integration/spark/test_changes.py", "tests/integration/spark/test_serving.py",
+            "tests/integration/spark/test_failures.py", "tests/integration/spark/test_reset.py",
+            "tests/integration/spark/test_refused_records.py",
         ),
     ),
 )  # fmt: skip
