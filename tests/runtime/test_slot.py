@@ -9,8 +9,7 @@ import os
 import random
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,6 @@ from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import MemoryDisk, StagedApplication
 from penstock.runtime.spark.exchange.batch_log import BatchPlan
 from penstock.runtime.spark.exchange.stage_request import (
-    NO_LIMITS,
-    Limits,
     Report,
     StageRequest,
 )
@@ -37,31 +34,15 @@ from penstock.runtime.spark.worker.slot import Slot
 from penstock.state.engine.damaged import disk_full
 from penstock.state.engine.memory import MemoryStore
 from penstock.state.engine.rocks import open_rocks
-
-Program = Callable[[ps.StreamsBuilder], None]
-
-
-def words(builder: ps.StreamsBuilder) -> None:
-    """Two stages: every word of a line becomes a key."""
-    lines = builder.stream("in", key="string", value="string")
-    split = lines.flat_map_values(lambda line: line.split()).select_key(lambda key, word: word)
-    split.group_by_key().count("counts").to_stream().to("out")
-
-
-def random_keys(builder: ps.StreamsBuilder) -> None:
-    """Two stages: three records with keys that no second run chooses again."""
-    lines = builder.stream("in", key="string", value="string")
-    keys = random.Random(7)
-
-    def scattered(key: str, value: str) -> list[tuple[str, str]]:
-        return [(str(keys.randrange(20)), value) for _ in range(3)]
-
-    lines.flat_map(scattered).group_by_key().count("counts")
-
-
-def counting(builder: ps.StreamsBuilder) -> None:
-    """One stage."""
-    builder.stream("in", key="string", value="string").group_by_key().count("counts")
+from tests.runtime.slot_programs import (
+    Staged,
+    counting,
+    counts,
+    new_kafka,
+    random_keys,
+    send,
+    words,
+)
 
 
 class Faulty(ColumnExecutor[Any]):
@@ -69,59 +50,6 @@ class Faulty(ColumnExecutor[Any]):
 
     def process(self, batch: Batch, effects: Effects) -> None:
         1 // (len(batch) - len(batch))
-
-
-def new_kafka(partitions: int) -> MemoryKafka:
-    made = MemoryKafka(partitions)
-    for topic in ("in", "out"):
-        made.create(topic)
-    return made
-
-
-@pytest.fixture
-def kafka() -> MemoryKafka:
-    return new_kafka(2)
-
-
-Staged = Callable[..., StagedApplication]
-
-
-@pytest.fixture
-def staged(kafka: MemoryKafka) -> Iterator[Staged]:
-    made: list[StagedApplication] = []
-
-    def make(
-        program: Program,
-        *,
-        partitions: int = 2,
-        slots: int = 1,
-        limits: Limits = NO_LIMITS,
-        **config: Any,
-    ) -> StagedApplication:
-        builder = ps.StreamsBuilder()
-        program(builder)
-        settings = {"application.id": "app", **config}
-        topics = kafka if partitions == 2 else new_kafka(partitions)
-        made.append(
-            StagedApplication(builder.build().graph, settings, topics, slots=slots, limits=limits)
-        )
-        return made[-1]
-
-    yield make
-    for application in made:
-        application.close()
-
-
-def send(kafka: MemoryKafka, *lines: str) -> None:
-    for number, line in enumerate(lines):
-        kafka.append("in", b"%d" % number, line.encode(), number)
-
-
-def counts(application: StagedApplication) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for store in application.stores()["counts"]:
-        found.update({key: counted.value for key, counted in store.all()})
-    return found
 
 
 class Asked:
@@ -458,40 +386,6 @@ def test_faults_at_many_commits_in_a_row_leave_every_record_counted_once(
     kafka.fault = lambda number: None
     application.run_batch(0)
     assert counts(application).total() == 6 * 8 * 3
-
-
-# Limits
-
-
-@pytest.mark.parametrize("form", ["columns", "records"])
-@pytest.mark.parametrize("limit", [1, 20, 60])
-def test_a_batch_that_is_cut_by_its_size_gives_the_same_in_the_end(
-    kafka: MemoryKafka, staged: Staged, limit: int, form: str
-) -> None:
-    """A slot commits what it could hold, and later batches take the rest."""
-    lines = [f"w{n % 7} w{n % 3}" for n in range(40)]
-    send(kafka, *lines)
-    application = staged(
-        words, slots=2, limits=Limits(limit, 1e9), **{"penstock.repartition.format": form}
-    )
-    batches = 0
-    while application.has_waiting():
-        application.run_batch(0)
-        batches += 1
-    assert batches > 1
-    assert counts(application) == Counter(" ".join(lines).split())
-    assert sum(record.topic == "out" for record in kafka.committed) >= 7
-
-
-def test_a_cut_batch_reports_where_it_really_ended(kafka: MemoryKafka, staged: Staged) -> None:
-    """Offsets of what was not processed must not be committed."""
-    application = staged(counting, limits=Limits(10, 1e9))
-    for number in range(9):
-        kafka.append("in", b"k", b"12345", number, partition=0)
-    application.run_batch(0)
-    assert kafka.group["in", 0] == 2
-    assert application.position()["in", 0] == 2
-    assert counts(application) == {"k": 2}
 
 
 def test_slot_reports_faults_of_the_column_path(staged: Staged) -> None:
