@@ -9,10 +9,12 @@ from penstock.kernel.record_queue import RawRecord
 from penstock.runtime.spark.worker.consumer_buffer import ReceivedColumns, runs_of
 
 
-def message(at: int, where: tuple[str, int] = ("in", 0), noted: Any = None) -> Message:
+def message(
+    at: int, where: tuple[str, int] = ("in", 0), noted: Any = None, value: bytes | None = None
+) -> Message:
     return Message(
         topic=where[0], partition=where[1], offset=at, timestamp=(1, at * 10), key=b"k%d" % at,
-        headers=noted,
+        value=value, headers=noted,
     )  # fmt: skip
 
 
@@ -31,6 +33,13 @@ def test_take_leaves_later_records_for_the_next_batch() -> None:
     assert columns.last_offset == 9
     assert list(columns.take(10).offsets) == [9]
     assert columns.last_offset == -1
+
+
+def test_the_size_of_a_range_is_that_of_its_values() -> None:
+    """A batch is limited by what it takes; records behind its end belong to the next one."""
+    values = [b"a", None, b"bbb", b"ccccc"]
+    columns = received(*[message(at * 2, value=value) for at, value in enumerate(values)])
+    assert [columns.bytes_before(end) for end in (0, 1, 4, 5, 7)] == [0, 1, 1, 4, 9]
 
 
 def test_headers_are_kept_where_a_record_has_some() -> None:
