@@ -32,8 +32,8 @@ PIPES = "PENSTOCK_MUTANTS_PIPES"
 WRONG_PACKAGE = 70
 #: How much longer than without a fault a test may take, in seconds of the processor.
 _SLOWER, _MORE_SECONDS = 5, 10
-#: A test that waits uses no processor: so long may all of them take together.
-_MOST_SECONDS = 1800
+#: A test that waits uses no processor: so long may one of them take, and all together.
+_MOST_WAITING, _MOST_SECONDS = 180, 1800
 _MOST_MEMORY = 8 << 30
 
 
@@ -132,12 +132,14 @@ class _Watch:
         self._seconds = seconds
         self._running = ""
         signal.signal(signal.SIGXCPU, self._too_long)
+        signal.signal(signal.SIGALRM, self._too_long)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._running = nodeid
         used = int(time.process_time()) + 1
         more = self._seconds.get(nodeid, 60.0) * _SLOWER + _MORE_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (used + int(more), resource.RLIM_INFINITY))
+        signal.setitimer(signal.ITIMER_REAL, more + _MOST_WAITING)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.durations[report.nodeid] = self.durations.get(report.nodeid, 0.0) + report.duration
