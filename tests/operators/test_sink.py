@@ -52,3 +52,20 @@ def test_record_is_not_left_out_when_what_it_needs_cannot_be_reached(driver: Dri
     with pytest.raises(StreamsError, match="the registry is away") as error:
         driver.pipe("in", "key | value\nk | v")
     assert (error.value.code, error.value.fix) == ("registry-unavailable", "start it")
+
+
+def test_advice_fits_what_a_serde_refuses(driver: Driver) -> None:
+    """A value of the wrong type needs another serde; a value that is bad needs a handler."""
+
+    def refuse(value: str) -> bytes:
+        raise ValueError("no room for this value") if value == "bad" else TypeError("not mine")
+
+    builder = StreamsBuilder()
+    builder.stream("in").to("out", value_serde=Serdes.serde_from(refuse, bytes.decode))
+    driver.start(builder.build())
+    with pytest.raises(StreamsError, match="no room") as error:
+        driver.pipe("in", "key | value\nk | bad")
+    assert "production.exception.handler" in (error.value.fix or "")
+    with pytest.raises(StreamsError, match="not mine") as error:
+        driver.pipe("in", "key | value\nk | other")
+    assert "value_serde" in (error.value.fix or "")

@@ -110,6 +110,7 @@ def test_one_of_two_files_is_misuse(tmp_path: Path) -> None:
     file = script(tmp_path, VIEWS)
     assert invoke("test", file, "--input", file).exit_code == 2
     assert invoke("test", file, "--define", "x").exit_code == 2
+    assert invoke("test", file, "--define", "9a=x").exit_code == 2
 
 
 def test_refused_script_names_line_and_column_of_the_file(tmp_path: Path) -> None:

@@ -81,3 +81,17 @@ def test_time_before_1970_is_refused() -> None:
     """Kafka's records have no negative times."""
     error = refusal(TYPES, "INSERT INTO s (id, rowtime) VALUES (1, -1);")
     assert error.code == "negative-time"
+
+
+@pytest.mark.parametrize("format_", ["PROTOBUF", "PROTOBUF_NOSR"])
+def test_null_in_an_array_of_protobuf_is_refused(format_: str) -> None:
+    """Protobuf has no place for it; the statement is refused, and nothing is written."""
+    created = (
+        "CREATE STREAM p (id INT KEY, a ARRAY<INT>)"
+        f" WITH (KAFKA_TOPIC='p', VALUE_FORMAT='{format_}', PARTITIONS=1);"
+    )
+    error = refusal(created, "INSERT INTO p VALUES (1, ARRAY[1, NULL]);")
+    assert (error.code, "field 'A'" in error.message) == ("value-not-writable", True)
+    engine = engine_of(created, "INSERT INTO p VALUES (1, ARRAY[1, 2]);")
+    (row,) = engine.execute("SELECT * FROM p;")[-1].rows
+    assert row == (1, [1, 2])

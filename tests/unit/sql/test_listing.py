@@ -58,6 +58,27 @@ def test_extended_queries_tell_how_they_run() -> None:
     assert "application_id" not in shown(engine, "SHOW QUERIES;").columns
 
 
+def test_extended_description_tells_of_topic_windows_and_queries() -> None:
+    """EXTENDED adds what a description leaves out; the rows stay the columns."""
+    counts = "CREATE TABLE counts AS SELECT item, COUNT(*) AS n FROM orders"
+    engine = engine_of(ORDERS, f"{counts} WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY item;")
+    engine.execute(
+        "CREATE STREAM moments (a INT, at STRING) WITH (KAFKA_TOPIC='m', PARTITIONS=3,"
+        " VALUE_FORMAT='JSON', TIMESTAMP='at', TIMESTAMP_FORMAT='yyyy-MM-dd');"
+    )
+    table = shown(engine, "DESCRIBE counts EXTENDED;")
+    assert (table.details["window"], table.details["window_size_ms"]) == ("TUMBLING", 60_000)
+    assert table.details["written_by"] == ["CTAS_COUNTS_0"]
+    (query,) = table.details["queries"]
+    assert query.startswith(f"CTAS_COUNTS_0 (RUNNING): {counts}")
+    assert shown(engine, "DESCRIBE orders EXTENDED;").details["queries"] == [query]
+    stream = shown(engine, "DESCRIBE moments EXTENDED;").details
+    assert (stream["partitions"], stream["timestamp"]) == (3, "AT")
+    assert stream["timestamp_format"] == "yyyy-MM-dd"
+    plain = shown(engine, "DESCRIBE counts;")
+    assert (plain.rows, "queries" in plain.details) == (table.rows, False)
+
+
 @pytest.mark.parametrize("sql", ["SHOW STREAMS EXTENDED;", "DESCRIBE STREAMS EXTENDED;"])
 def test_extended_streams_tell_who_uses_them(sql: str) -> None:
     """EXTENDED adds columns, readers and writers of each stream."""

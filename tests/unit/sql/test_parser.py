@@ -264,6 +264,9 @@ def test_errors_point_at_the_text_and_suggest() -> None:
         ("SELECT a /* b", "unclosed-text"),
         ("SELECT # FROM b", "bad-character"),
         ("SELECT ${x} FROM b", "undefined-variable"),
+        ("DEFINE 9a = 'x'", "bad-variable-name"),
+        ("DEFINE `a b` = 'x'", "bad-variable-name"),
+        ("DEFINE é = 'x'", "bad-variable-name"),
         ("SELECT " + "(" * 200 + "1" + ")" * 200 + " FROM b", "nested-too-deeply"),
         ("SELECT " + "- " * 20000 + "1 FROM b", "nested-too-deeply"),
         ("", "not-one-statement"),
@@ -291,6 +294,7 @@ def test_variables_are_replaced_in_names_and_strings() -> None:
     found = parse_statement(text, variables)
     assert found == parse_statement("SELECT 5, 'dev-$${e}', 'a; DROP STREAM b' FROM clicks")
     assert parse_expression("${e}_x", variables) == ColumnRef("DEV_X")
+    assert parse_expression("${a@b}", {"A@B": "c"}) == ColumnRef("C")
     with pytest.raises(ParseError, match="bad-variable-value"):
         parse_statement("SELECT ${bad} FROM b", variables)
 

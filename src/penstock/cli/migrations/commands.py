@@ -10,7 +10,7 @@ import typer
 from penstock.cli.connection import read_properties
 from penstock.cli.output import JsonOption, print_done, print_note
 from penstock.cli.sql.needed import needing_sql
-from penstock.cli.sql.pairs import pairs
+from penstock.cli.sql.pairs import defined
 
 app = typer.Typer(
     no_args_is_help=True, help="Apply numbered files of SQL to a server, each of them once."
@@ -90,7 +90,7 @@ def apply(
     needing_sql(_ACTIONS).apply(
         config_file,
         target,
-        pairs("--define", define),
+        defined(define),
         {} if headers is None else read_properties(headers),
         is_dry=dry_run,
     )

@@ -17,7 +17,7 @@ from penstock.cli.program import load_program
 from penstock.cli.run import merged_settings
 from penstock.cli.sql.commands import DefineOption, ExtensionsOption
 from penstock.cli.sql.needed import needing_sql
-from penstock.cli.sql.pairs import pairs
+from penstock.cli.sql.pairs import defined, pairs
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
 from penstock.runtime.settings import plan_fingerprint
 
@@ -45,7 +45,7 @@ def plan(
     """
     given = pairs("--config", config)
     if target.lower().endswith(".sql"):
-        entries = _of_script(Path(target), bootstrap, given, pairs("--define", define), extensions)
+        entries = _of_script(Path(target), bootstrap, given, defined(define), extensions)
     else:
         entries = [_of_program(target, bootstrap, config or [])]
     if as_json:

@@ -12,7 +12,7 @@ from penstock.cli.migrations.commands import app as migrations
 from penstock.cli.output import JsonOption
 from penstock.cli.sql.default_command import DefaultCommandGroup
 from penstock.cli.sql.needed import needing_sql
-from penstock.cli.sql.pairs import pairs
+from penstock.cli.sql.pairs import defined, pairs
 
 __all__ = ["ConfigOption", "DefineOption", "ExtensionsOption", "app", "needing_sql", "pairs"]
 
@@ -115,7 +115,7 @@ def prompt(
             url=url,
             execute=execute or (),
             file=file,
-            variables=pairs("--define", define),
+            variables=defined(define),
             config_file=config_file,
             output_format=output.lower(),
             rows=row_limit,
@@ -168,7 +168,7 @@ def run(
         settings=command.merged_settings(
             pairs("--config", config), master=master, bootstrap=bootstrap, threads=threads
         ),
-        variables=pairs("--define", define),
+        variables=defined(define),
         extensions=extensions,
         inputs=inputs,
         for_idle=for_idle,
@@ -210,7 +210,7 @@ def check(
         inputs=inputs,
         outputs=outputs,
         settings=pairs("--config", config),
-        variables=pairs("--define", define),
+        variables=defined(define),
         extensions=extensions,
         as_json=as_json,
     )

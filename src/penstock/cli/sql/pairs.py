@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import typer
 
+from penstock.model.sql.variable_names import is_variable_name
+
 
 def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
     """Cut ``NAME=VALUE`` texts; anything else is misuse."""
@@ -15,4 +17,14 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
         if not (name and equals):
             raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=option)
         found[name] = value
+    return found
+
+
+def defined(given: Sequence[str] | None) -> dict[str, str]:
+    """Cut the variables of ``--define``; a name that DEFINE refuses is misuse, too."""
+    found = pairs("--define", given)
+    for name in found:
+        if not is_variable_name(name):
+            said = f"a variable cannot be called {name!r}: a letter or _ comes first"
+            raise typer.BadParameter(said, param_hint="--define")
     return found

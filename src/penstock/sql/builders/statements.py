@@ -13,6 +13,7 @@ from penstock.sql.ast import statements as ast
 from penstock.sql.ast.queries import Query, TimeSpan
 from penstock.sql.ast.types import FieldType, StructOf, TypeNode
 from penstock.sql.builders.rules import builds
+from penstock.sql.syntax.lexer import check_variable_name
 
 
 @builds("create")
@@ -348,6 +349,7 @@ def alter_system(span: Span | None, name: Token, value: Token) -> admin.AlterSys
 
 @builds("define")
 def define(span: Span | None, name: str, value: Token) -> admin.Define:
+    check_variable_name(name, span)
     return admin.Define(name, str(value), span=span)
 
 

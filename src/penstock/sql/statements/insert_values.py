@@ -8,6 +8,7 @@ from typing import Any, cast
 from penstock.model.sql.errors import AnalysisError, SqlError, SqlTypeError
 from penstock.model.sql.span import Span
 from penstock.model.sql.types import BIGINT, SqlType
+from penstock.serde.base import Serde
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.clock import with_current_values
 from penstock.sql.ast.expressions import And, ColumnRef, Comparison, Expression, NullLiteral
@@ -149,7 +150,8 @@ class RowEncoder:
         """Return the record of a row, given by SQL values under the names of columns.
 
         Raises:
-            AnalysisError: a table's key is missing, or the time is negative.
+            AnalysisError: a table's key is missing, the time is negative, or a format cannot hold
+                one of the values.
         """
         target = self._target
         key = tuple(given.get(column.name) for column in target.schema.key)
@@ -161,9 +163,20 @@ class RowEncoder:
             )
         value = tuple(given.get(column.name) for column in target.schema.value)
         timestamp = self._timestamp(given)
-        key_bytes = self._key_serde.serialize(target.topic, key)
-        value_bytes = self._value_serde.serialize(target.topic, value)
+        key_bytes = self._encoded(self._key_serde, key, target.key_format.name)
+        value_bytes = self._encoded(self._value_serde, value, target.value_format.name)
         return OutgoingRecord(target.topic, key_bytes, value_bytes, timestamp)
+
+    def _encoded(self, serde: Serde[Any], row: tuple[Any, ...], name: str) -> bytes | None:
+        try:
+            return serde.serialize(self._target.topic, row)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise AnalysisError(
+                "value-not-writable",
+                f"format {name} of {self._target.name} cannot hold this row: {error}",
+                fix="insert other values, or choose another format",
+                span=self._span,
+            ) from error
 
     def _timestamp(self, given: Mapping[str, Any]) -> int | None:
         timestamp: int | None = given.get(ROWTIME)

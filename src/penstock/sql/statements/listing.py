@@ -143,12 +143,26 @@ class Listing:
             "value_format": source.value_format.name,
         }
         if is_extended:
-            details["sql"] = source.sql
-            details["timestamp"] = None if source.timestamp is None else source.timestamp.name
-            details["window"] = None if source.window is None else source.window.kind
-            details["read_by"] = [q.id for q in self.catalog.queries_reading(source.name)]
-            details["written_by"] = [q.id for q in self.catalog.queries_writing(source.name)]
+            details |= self._extended(source)
         return _table("description", sql, ("column", "type", "role"), rows, details)
+
+    def _extended(self, source: DataSource) -> dict[str, Any]:
+        """Return what EXTENDED adds: the topic, time and windows, and every query around it."""
+        writers = self.catalog.queries_writing(source.name)
+        readers = self.catalog.queries_reading(source.name)
+        timestamp, window = source.timestamp, source.window
+        return {
+            "sql": source.sql,
+            "partitions": self.catalog.topics.get(source.topic),
+            "timestamp": None if timestamp is None else timestamp.name,
+            "timestamp_format": None if timestamp is None else timestamp.format,
+            "window": None if window is None else window.kind,
+            "window_size_ms": None if window is None else window.size_ms,
+            "row_ttl_ms": source.ttl_ms,
+            "read_by": [query.id for query in readers],
+            "written_by": [query.id for query in writers],
+            "queries": [f"{q.id} ({q.state}): {q.sql}" for q in (*writers, *readers)],
+        }
 
     def explained(self, plan: QueryPlan, topology: Topology, sql: str) -> TableResult:
         """Return the steps of a plan, the topology they become, and how its parts run."""

@@ -15,6 +15,7 @@ from lark.lexer import Lexer, Token
 
 from penstock.model.sql.errors import ParseError, did_you_mean
 from penstock.model.sql.span import Span
+from penstock.model.sql.variable_names import is_variable_name
 
 # Words that never name a column or a source unless they are quoted.
 _RESERVED_WORDS = """
@@ -49,7 +50,7 @@ _TOKEN = re.compile(
   | (?P<FLOAT> (?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d+(?![A-Za-z0-9_@]) )
   | (?P<DECIMAL> \d+\.\d*|\.\d+ )
   | (?P<INTEGER> \d+(?![A-Za-z0-9_@]) )
-  | (?P<WORD> (?:[^\W]|@|\$\{\w+\})+ )
+  | (?P<WORD> (?:[^\W]|@|\$\{[\w@]+\})+ )
   | (?P<STRING> '(?:[^']|'')*' )
   | (?P<BODY> \$\$.*?\$\$ )
   | (?P<QUOTED> `(?:[^`]|``)*` | "(?:[^"]|"")*" )
@@ -57,7 +58,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_VARIABLE = re.compile(r"\$(\$?)\{(\w+)\}")
+_VARIABLE = re.compile(r"\$(\$?)\{([\w@]+)\}")
 _MAX_NESTING = 100
 
 
@@ -120,6 +121,17 @@ def split(source: SourceText) -> Iterator[tuple[int, int]]:
         end = lexeme.span.end
     if start is not None:
         yield start, end
+
+
+def check_variable_name(name: str, span: Span | None = None) -> None:
+    """Refuse a name that ksqlDB does not let a variable have."""
+    if not is_variable_name(name):
+        raise ParseError(
+            "bad-variable-name",
+            f"a variable cannot be called {name!r}",
+            fix="begin with a letter or _, and go on with letters, digits, _ and @",
+            span=span,
+        )
 
 
 def _lexeme(kind: str, text: str, span: Span, variables: Mapping[str, str] | None) -> Lexeme:

@@ -174,6 +174,12 @@ def test_bad_forms_of_set_and_define_say_the_right_one(desk: Desk) -> None:
         assert "has the form" in desk.text()
 
 
+def test_define_refuses_a_name_that_no_statement_could_use(desk: Desk) -> None:
+    assert not desk.session.run("DEFINE 9a = 'x';")
+    assert "a variable cannot be called '9a'" in desk.text()
+    assert desk.session.variables == {}
+
+
 def test_run_script_runs_a_file_in_this_session(tmp_path: Path, desk: Desk) -> None:
     file = tmp_path / "a.sql"
     file.write_text("SET 'auto.offset.reset'='earliest';\nSHOW STREAMS;\n")

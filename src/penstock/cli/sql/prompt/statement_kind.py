@@ -8,7 +8,7 @@ from enum import Enum
 from itertools import pairwise
 
 from penstock.model.sql.errors import ParseError, SqlError
-from penstock.sql.syntax.lexer import Lexeme, SourceText, scan, split
+from penstock.sql.syntax.lexer import Lexeme, SourceText, check_variable_name, scan, split
 
 
 class Kind(Enum):
@@ -128,6 +128,8 @@ def assignment(text: str, variables: Mapping[str, str]) -> Assignment:
     word, *rest = [each for each in lexemes if each.value != ";" or each.kind == "STRING"]
     has_value = word.value in ("SET", "DEFINE")
     if has_value and len(rest) == 3 and rest[1].value == "=" and _is_name(rest[0], word.value):
+        if word.value == "DEFINE":
+            check_variable_name(_name(rest[0]), rest[0].span)
         return Assignment(_name(rest[0]), rest[2].value)
     if not has_value and len(rest) == 1 and _is_name(rest[0], word.value):
         return Assignment(_name(rest[0]))
