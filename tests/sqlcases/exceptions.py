@@ -57,8 +57,15 @@ EXCEPTED_OVER_REST: Mapping[tuple[str, str], str] = {
     (_STREAMS, "error on ORDER BY"): _ONCE,
     (_STREAMS, "error on JOIN"): _ONCE,
 }
+_LOST_DIGITS = (
+    'OUTPUT[0]: value {"R0":12345678987654322,',
+    "the stored input is a double, 12345678987654322; the output was recorded from a DECIMAL that"
+    " is smaller by 0.77, and the case over DELIMITED, which has all digits, agrees",
+)
 #: Cases whose answer differs, with the beginning of what a verdict says of them.
 DIFFERING: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("math.json", "round with large DECIMAL values - AVRO"): _LOST_DIGITS,
+    ("math.json", "round with large DECIMAL values - JSON"): _LOST_DIGITS,
     ("pull-queries-with-limit-clause.json", "windowed - single column from multi-column key"): (
         "3.query: missing ['{columns: [50, 1, 12000, 13000, 1]}'",
         "LIMIT without ORDER BY: any rows of the table are right, here those with the first keys",

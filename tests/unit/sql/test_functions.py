@@ -28,6 +28,7 @@ NUMBERS: list[tuple[str, Any]] = [
     ("ROUND(2.5)", Decimal("3")),
     ("ROUND(-2.5)", Decimal("-2")),
     ("ROUND(12.345, -1)", Decimal("10.000")),
+    ("ROUND(12345678987654321.2345678987654321)", Decimal("12345678987654321")),
     ("TRUNC(1.9E0)", 1),
     ("TRUNC(-1.99, 1)", Decimal("-1.90")),
     ("TRUNC(1.99E0, 1)", 1.9),
