@@ -246,7 +246,9 @@ class ServerNode:
         for query_id in effect.ended:
             self.supervisor.forget(query_id)
         if effect.deleted:
-            done = self.supervisor.afterwards(lambda: self._delete(effect.deleted), "topics")
+            done = self.supervisor.afterwards(
+                lambda: self._delete(effect.deleted), "topics", effect.ended
+            )
             done.wait(self.options.catch_up_s)
 
     def _delete(self, topics: Sequence[Any]) -> None:

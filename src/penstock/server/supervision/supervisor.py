@@ -6,13 +6,14 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from penstock.runtime.states import State
 from penstock.server.supervision.error_class import ErrorClass, error_classifier
+from penstock.server.supervision.query_work import QueryWork
 from penstock.sql.catalog.catalog import Catalog, PersistentQuery
 from penstock.sql.planner.identity import told_apart
 from penstock.topology.topology import Topology
@@ -28,7 +29,9 @@ FIRST_PAUSE = "ksql.query.retry.backoff.initial.ms"
 LONGEST_PAUSE = "ksql.query.retry.backoff.max.ms"
 ERRORS_KEPT = "ksql.query.error.max.queue.size"
 _LOOK_S = 0.1
-#: Queries that start or end at the same time.
+#: How long one look waits for queries that it starts or ends. What takes longer goes on by itself.
+_PATIENCE_S = 0.25
+#: Queries that end at the same time when the node ends.
 _AT_ONCE = 8
 _CLEAN_AGAIN_S = 2.0
 _CLEAN_ATTEMPTS = 15
@@ -74,6 +77,8 @@ class _Cleaning:
 
     work: Callable[[], None]
     what: str
+    #: The queries that have to end before.
+    after: frozenset[str] = frozenset()
     due: float = 0.0
     attempts: int = 0
     done: threading.Event = field(default_factory=threading.Event)
@@ -84,11 +89,13 @@ class QuerySupervisor:
 
     A query that fails is started again after a pause, which doubles with every failure, as in
     ksqlDB. What a query does is asked of the query itself, so a dead one never shows RUNNING.
+    A query that takes long to start or to end holds up no other.
 
     Args:
         runtime: What runs the queries.
         settings: ksqlDB's settings of the node.
         clock: The time in seconds, for tests.
+        patience_s: How long one look waits for queries that it starts or ends.
     """
 
     def __init__(
@@ -97,8 +104,9 @@ class QuerySupervisor:
         settings: Mapping[str, str],
         *,
         clock: Callable[[], float] = time.monotonic,
+        patience_s: float = _PATIENCE_S,
     ) -> None:
-        self._runtime, self._clock = runtime, clock
+        self._runtime, self._clock, self._patience_s = runtime, clock, patience_s
         self._classify = error_classifier(settings)
         self._first_s = float(settings.get(FIRST_PAUSE, 15_000)) / 1000
         self._longest_s = float(settings.get(LONGEST_PAUSE, 900_000)) / 1000
@@ -108,6 +116,7 @@ class QuerySupervisor:
         self._watched: dict[str, _Watched] = {}
         self._cleanings: list[_Cleaning] = []
         self._wake = threading.Event()
+        self._work = QueryWork(self._wake.set)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-queries", daemon=True)
 
@@ -130,11 +139,13 @@ class QuerySupervisor:
             if query_id not in self._runtime.applications:
                 self._runtime.forget(query_id)
 
-        self._clean(work, f"the state of {query_id}")
+        self._clean(work, f"the state of {query_id}", [query_id])
 
-    def afterwards(self, work: Callable[[], None], what: str) -> threading.Event:
+    def afterwards(
+        self, work: Callable[[], None], what: str, queries: Collection[str]
+    ) -> threading.Event:
         """Do something once queries that were dropped have ended; the event says when."""
-        return self._clean(work, what)
+        return self._clean(work, what, queries)
 
     def retry(self, query_id: str | None) -> None:
         """Start failed queries now, and not at the end of their pause."""
@@ -150,6 +161,7 @@ class QuerySupervisor:
         self._wake.set()
         if self._thread.ident is not None:
             self._thread.join(timeout_s)
+        self._work.close(timeout_s)
         _side_by_side(self._runtime.stop, list(self._runtime.applications))
 
     # What others ask
@@ -195,45 +207,56 @@ class QuerySupervisor:
     def step(self) -> None:
         """Compare what runs with the catalog once, and do what is to be done."""
         with self._lock:
-            catalog = self._catalog
-        self._end_others(catalog)
-        self._clean_up()
-        due: list[_Watched] = []
+            # Cleanings come after the catalog that they belong to: never the other way round.
+            catalog, cleanings = self._catalog, list(self._cleanings)
+        # What becomes ready during this look is looked at in the next one.
+        busy = self._work.busy()
+        self._end_others(catalog, busy)
+        self._clean_up(cleanings, busy)
         for query in list(catalog.queries.values()):
             if self._closing.is_set():
                 return
-            watched = self._watched.get(query.id)
-            if watched is None:
-                watched = _Watched(query, deque(maxlen=self._kept))
-                self._watched[query.id] = watched
-            was_paused, watched.query = watched.query.state == "PAUSED", query
-            if was_paused and query.state == "RUNNING":
-                watched.due = 0.0
-            if self._is_due(watched):
-                due.append(watched)
-        self._begin_all(due, catalog)
+            if query.id not in busy:
+                self._look_at(query, catalog)
+        self._work.settle(self._patience_s)
 
-    def _end_others(self, catalog: Catalog) -> None:
+    def _end_others(self, catalog: Catalog, busy: Collection[str]) -> None:
         """End queries that are gone from the catalog, or have another plan there.
 
         ALTER SYSTEM may give all of them another plan.
         """
-        gone = []
-        for query_id, watched in self._watched.items():
+        for query_id, watched in list(self._watched.items()):
             wanted = catalog.queries.get(query_id)
-            if wanted is None or wanted.plan is not watched.query.plan:
-                gone.append(query_id)
-        _side_by_side(self._runtime.stop, gone)
-        for query_id in gone:
-            del self._watched[query_id]
+            is_other = wanted is None or wanted.plan is not watched.query.plan
+            if is_other and query_id not in busy:
+                self._end(query_id)
+                del self._watched[query_id]
+        self._work.settle(self._patience_s)
+
+    def _end(self, query_id: str) -> None:
+        self._work.begin("end", query_id, lambda: self._runtime.stop(query_id))
+
+    def _look_at(self, query: PersistentQuery, catalog: Catalog) -> None:
+        """Start a query of the catalog, if it is to be started now."""
+        watched = self._watched.get(query.id)
+        if watched is None:
+            watched = self._watched[query.id] = _Watched(query, deque(maxlen=self._kept))
+        was_paused, watched.query = watched.query.state == "PAUSED", query
+        if was_paused and query.state == "RUNNING":
+            watched.due = 0.0
+        if self._is_due(watched):
+            self._work.begin("start", query.id, lambda: self._begin(watched, catalog))
 
     def _is_due(self, watched: _Watched) -> bool:
         """Look at one query, and tell whether it is to be started now."""
         query_id = watched.query.id
+        if query_id in self._work.busy():
+            # Its older plan is still ending.
+            return False
         application = self._runtime.applications.get(query_id)
         if application is not None and application.state in _ENDED:
             error = application.error or RuntimeError("the query ended by itself")
-            self._runtime.stop(query_id)
+            self._end(query_id)
             self._failed(watched, error)
         elif application is not None:
             self._runtime.pause(query_id, is_paused=watched.query.state == "PAUSED")
@@ -242,9 +265,6 @@ class QuerySupervisor:
         else:
             return self._clock() >= watched.due
         return False
-
-    def _begin_all(self, due: Sequence[_Watched], catalog: Catalog) -> None:
-        _side_by_side(lambda watched: self._begin(watched, catalog), due)
 
     def _begin(self, watched: _Watched, catalog: Catalog) -> None:
         query = watched.query
@@ -272,16 +292,20 @@ class QuerySupervisor:
 
     # Cleaning up
 
-    def _clean(self, work: Callable[[], None], what: str) -> threading.Event:
-        cleaning = _Cleaning(work, what)
+    def _clean(
+        self, work: Callable[[], None], what: str, queries: Collection[str]
+    ) -> threading.Event:
+        cleaning = _Cleaning(work, what, frozenset(queries))
         with self._lock:
             self._cleanings.append(cleaning)
         self._wake.set()
         return cleaning.done
 
-    def _clean_up(self) -> None:
-        for cleaning in list(self._cleanings):
-            if self._clock() < cleaning.due:
+    def _clean_up(self, cleanings: Sequence[_Cleaning], busy: frozenset[str]) -> None:
+        for cleaning in cleanings:
+            # A query that has started during this look has not been told to end.
+            is_early = cleaning.after & (busy | self._work.busy())
+            if is_early or self._clock() < cleaning.due:
                 continue
             try:
                 cleaning.work()
@@ -297,10 +321,6 @@ class QuerySupervisor:
 
 
 def _side_by_side(work: Callable[[T], None], items: Sequence[T]) -> None:
-    """Start or end several queries at the same time: mostly they wait for Kafka."""
-    if len(items) <= 1:
-        for item in items:
-            work(item)
-        return
+    """End several queries at the same time: mostly they wait for Kafka."""
     with ThreadPoolExecutor(_AT_ONCE, "penstock-queries") as pool:
         list(pool.map(work, items))

@@ -1,12 +1,13 @@
 """Queries are started, watched and started again; what is shown is what they do.
 
-Exercises ``supervision.error_class``.
+Exercises ``supervision.error_class`` and ``supervision.query_work``.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -30,7 +31,11 @@ class Supervised:
     """A supervisor that is stepped by hand, with a clock that only the test moves."""
 
     def __init__(
-        self, settings: Mapping[str, str] | None = None, runtime: Runtime | None = None
+        self,
+        settings: Mapping[str, str] | None = None,
+        runtime: Runtime | None = None,
+        *,
+        patience_s: float = 30.0,
     ) -> None:
         self.now = 0.0
         self.runtime = runtime or Runtime()
@@ -40,13 +45,28 @@ class Supervised:
             "ksql.query.retry.backoff.max.ms": "4000",
         }
         self.supervisor = QuerySupervisor(
-            self.runtime, {**pauses, **(settings or {})}, clock=lambda: self.now
+            self.runtime,
+            {**pauses, **(settings or {})},
+            clock=lambda: self.now,
+            patience_s=patience_s,
         )
 
     def execute(self, sql: str) -> None:
         self.engine.execute(sql)
         self.supervisor.follow(self.engine.catalog)
         self.supervisor.step()
+
+    def settle(self) -> None:
+        """Look until nothing has changed for a while; a look waits only a moment for threads."""
+        for _ in range(20):
+            self.supervisor.step()
+            time.sleep(0.01)
+
+    def let_go(self) -> None:
+        """Let queries end that hang, and look again."""
+        assert isinstance(self.runtime, HangingRuntime)
+        self.runtime.lets_go.set()
+        self.settle()
 
     def after(self, seconds: float) -> None:
         self.now += seconds
@@ -96,6 +116,67 @@ def test_queries_end_side_by_side() -> None:
     made.execute(SCRIPT)
     made.execute("TERMINATE ALL;")
     assert made.runtime.applications == {}
+
+
+class HangingRuntime(Runtime):
+    """Has queries that do not end before the test says so."""
+
+    def __init__(self, *hanging: str) -> None:
+        super().__init__()
+        self.hanging = hanging
+        self.lets_go = threading.Event()
+
+    def stop(self, query_id: str) -> None:
+        super().stop(query_id)
+        if query_id in self.hanging:
+            assert self.lets_go.wait(30)
+
+
+@pytest.fixture
+def hanging() -> Iterator[Supervised]:
+    """Two queries, of which the first one hangs when it is ended."""
+    runtime = HangingRuntime(A)
+    made = Supervised(runtime=runtime, patience_s=0.05)
+    made.execute(SCRIPT)
+    made.settle()
+    yield made
+    runtime.lets_go.set()
+    made.supervisor.close()
+
+
+def test_query_that_does_not_end_holds_up_no_other(hanging: Supervised) -> None:
+    """The function of a user may hang for ever: other queries begin, fail and end meanwhile."""
+    hanging.execute(f"TERMINATE {A};")
+    hanging.execute("CREATE STREAM c AS SELECT * FROM s;")
+    hanging.runtime.applications[B].fail(StreamsError("broker-away", "no"))
+    hanging.settle()
+    assert list(hanging.runtime.applications) == ["CSAS_C_0"]
+    hanging.after(1.0)
+    hanging.settle()
+    assert sorted(hanging.runtime.applications) == [B, "CSAS_C_0"]
+
+
+def test_state_is_deleted_only_after_the_query_has_ended(hanging: Supervised) -> None:
+    """It is still written; what belongs to other queries is not waited for."""
+    hanging.execute(f"TERMINATE {A};")
+    hanging.supervisor.forget(A)
+    of_a = hanging.supervisor.afterwards(lambda: None, "topics", [A])
+    of_b = hanging.supervisor.afterwards(lambda: None, "topics", [B])
+    hanging.supervisor.step()
+    assert hanging.runtime.forgotten == []
+    assert (of_a.is_set(), of_b.is_set()) == (False, True)
+    hanging.let_go()
+    assert hanging.runtime.forgotten == [A]
+    assert of_a.is_set()
+
+
+def test_replaced_query_waits_for_the_end_of_its_older_plan(hanging: Supervised) -> None:
+    """Both have the same state, and one of them may write it."""
+    hanging.execute("CREATE OR REPLACE STREAM a AS SELECT * FROM s WHERE v > 1;")
+    hanging.settle()
+    assert sorted(hanging.runtime.started) == [A, B]
+    hanging.let_go()
+    assert sorted(hanging.runtime.started) == [A, A, B]
 
 
 def test_dead_query_never_shows_running(supervised: Supervised) -> None:
@@ -187,7 +268,7 @@ def test_cleaning_is_tried_again(supervised: Supervised) -> None:
         if len(tries) < 3:
             raise StreamsError("group-in-use", "another node runs it")
 
-    done = supervised.supervisor.afterwards(work, "something")
+    done = supervised.supervisor.afterwards(work, "something", ())
     for _ in range(3):
         supervised.after(2.0)
     assert len(tries) == 3
