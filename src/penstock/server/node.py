@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from penstock.server.errors import NotReadyError, ShutDownError
 from penstock.server.host import TransientQueries
 from penstock.server.hosts import Hosts
 from penstock.server.options import NodeOptions
-from penstock.server.request import Request
+from penstock.server.request import Request, Steps
 from penstock.server.request_properties import DENYLIST, checked_properties
 from penstock.server.security.topic_rules import TopicRules
 from penstock.server.supervision.supervisor import QueryFailure, QuerySupervisor
@@ -157,7 +158,19 @@ class ServerNode:
             ServerError: what is wrong, with ksqlDB's error code.
         """
         self.wait_for(sequence)
-        return Request(self, properties or {}, variables or {}, access).run(sql)
+        steps = self.steps(sql, properties or {}, variables or {}, access)
+        while True:
+            try:
+                time.sleep(next(steps))
+            except StopIteration as done:
+                entities: list[Entity] = done.value
+                return entities
+
+    def steps(
+        self, sql: str, properties: Mapping[str, Any], variables: Mapping[str, str], access: Access
+    ) -> Steps[list[Entity]]:
+        """Run a script step by step: between two steps its caller waits, and holds no thread."""
+        return (yield from Request(self, properties, variables, access).run(sql))
 
     @property
     def engine(self) -> SqlEngine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from penstock.errors import PenstockError
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from penstock.server.node import ServerNode
 
 T = TypeVar("T")
+#: Work that yields the seconds to wait until it goes on, and returns its result in the end.
+Steps = Generator[float, None, T]
 
 _SESSION = (admin.SetProperty, admin.UnsetProperty, admin.Define, admin.Undefine)
 _LISTING = (admin.Show, admin.DescribeSource, admin.DescribeAll, admin.DescribeFunction)
@@ -64,8 +66,11 @@ class Request:
             raise BadRequestError(error.code, error.message, error.fix) from None
         self._variables = {name.upper(): str(value) for name, value in variables.items()}
 
-    def run(self, sql: str) -> list[Entity]:
-        """Check all statements, then run them; an error has the entities before it."""
+    def run(self, sql: str) -> Steps[list[Entity]]:
+        """Check all statements, then run them; an error has the entities before it.
+
+        It yields whenever a statement has to wait for something outside, so that no thread does.
+        """
         self._node.refuse_if_ended()
         pieces = _pieces(sql)
         properties, variables = dict(self._properties), dict(self._variables)
@@ -74,7 +79,7 @@ class Request:
         entities: list[Entity] = []
         for piece in pieces:
             try:
-                found = self._executed(piece)
+                found = yield from self._executed(piece)
             except ServerError as error:
                 error.entities = [*entities, *error.entities]
                 raise
@@ -149,8 +154,15 @@ class Request:
 
     # Running
 
-    def _executed(self, piece: StatementText) -> Entity | None:
-        statement, shown = self._parsed(piece), shown_text(piece.text)
+    def _executed(self, piece: StatementText) -> Steps[Entity | None]:
+        statement = self._parsed(piece)
+        if isinstance(statement, _ASSERTING):
+            return (yield from self._asserted(statement, piece))
+        return self._at_once(statement, piece)
+
+    def _at_once(self, statement: Node, piece: StatementText) -> Entity | None:
+        """Run a statement that waits for nothing but answers."""
+        shown = shown_text(piece.text)
         if isinstance(statement, _SESSION):
             self._tried(self._session(), piece)
             self._take_session(statement)
@@ -163,8 +175,6 @@ class Request:
             return self._guarded(piece, lambda: listed(statement, shown, self._facts()))
         if isinstance(statement, ast.Explain):
             return self._guarded(piece, lambda: self._explained(statement, shown))
-        if isinstance(statement, _ASSERTING):
-            return self._asserted(statement, piece)
         if isinstance(statement, _ROWS):
             trial = self._tried(self._session(), piece)
             self._guarded(piece, lambda: self._node.engine.settle(trial.outgoing))
@@ -219,17 +229,18 @@ class Request:
             described["executionPlan"] = found + described["executionPlan"]
         return entity("queryDescription", sql, queryDescription=described)
 
-    def _asserted(self, statement: Node, piece: StatementText) -> Entity:
+    def _asserted(
+        self, statement: ast.AssertTopic | ast.AssertSchema, piece: StatementText
+    ) -> Steps[Entity]:
         shown = shown_text(piece.text)
         try:
-            self._session().trial(piece.text)
+            yield from self._session().pauses(statement, piece.text)
         except PenstockError as error:
             if error.code == "assertion-failed":
                 raise AssertionFailedError(error.code, error.message, error.fix) from None
             raise _refused(error, piece) from None
         if isinstance(statement, ast.AssertTopic):
             return entity("assert_topic", shown, topicName=statement.name, exists=statement.exists)
-        assert isinstance(statement, ast.AssertSchema)
         return entity(
             "assert_schema", shown,
             subject=statement.subject, id=statement.schema_id, exists=statement.exists,

@@ -17,7 +17,7 @@ from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
-from penstock.sql.ast.statements import CreateConnector, Explain
+from penstock.sql.ast.statements import AssertSchema, AssertTopic, CreateConnector, Explain
 from penstock.sql.catalog.catalog import Catalog, DataSource, PersistentQuery
 from penstock.sql.connector_results import ConnectorRequest, ConnectorStatement
 from penstock.sql.execution import Execution
@@ -337,6 +337,21 @@ class SqlEngine:
             SqlError: there is no such query, or the statement cannot be planned.
         """
         return self._execution(self.catalog).explained(statement)
+
+    def pauses(self, statement: AssertTopic | AssertSchema, sql: str) -> Iterator[float]:
+        """Look until an ASSERT holds, and yield the seconds to wait before the next look.
+
+        ``execute`` waits in its thread instead.
+
+        Args:
+            statement: The ASSERT.
+            sql: Its text, for errors to point into.
+
+        Raises:
+            SqlError: ``assertion-failed``, or what is wrong with the statement.
+        """
+        with _as_sql_error(statement, sql):
+            yield from self._execution(self.catalog).assertion(statement).pauses()
 
     def pull_way(self, query: Query) -> str:
         """Return in words how a server finds the rows of a SELECT without EMIT."""

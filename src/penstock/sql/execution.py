@@ -50,9 +50,10 @@ from penstock.sql.statements.assertions import (
     DEFAULT_TIMEOUT_MS,
     SCHEMA_TIMEOUT,
     TOPIC_TIMEOUT,
+    Assertion,
     TopicShape,
-    assert_schema,
-    assert_topic,
+    schema_assertion,
+    topic_assertion,
 )
 from penstock.sql.statements.connectors import connector_request
 from penstock.sql.statements.insert_values import record_of, tombstone_of
@@ -220,11 +221,16 @@ class Execution:
         what = "dropped" if dropped else "does not exist"
         return StatementResult("drop-function", sql, f"function {statement.name} {what}")
 
-    def assert_topic(self, statement: ast.AssertTopic, sql: str) -> StatementResult:
-        timeout_ms = int(self.settings.get(TOPIC_TIMEOUT, DEFAULT_TIMEOUT_MS))
-        return StatementResult("assert", sql, assert_topic(statement, self.topics_now, timeout_ms))
+    def wait_for(self, statement: ast.AssertTopic | ast.AssertSchema, sql: str) -> StatementResult:
+        assertion = self.assertion(statement)
+        assertion.wait()
+        return StatementResult("assert", sql, assertion.message)
 
-    def assert_schema(self, statement: ast.AssertSchema, sql: str) -> StatementResult:
+    def assertion(self, statement: ast.AssertTopic | ast.AssertSchema) -> Assertion:
+        """Return what an ASSERT claims, to be waited for."""
+        if isinstance(statement, ast.AssertTopic):
+            timeout_ms = int(self.settings.get(TOPIC_TIMEOUT, DEFAULT_TIMEOUT_MS))
+            return topic_assertion(statement, self.topics_now, timeout_ms)
         if self.registry is None:
             raise AnalysisError(
                 "no-schema-registry",
@@ -233,7 +239,7 @@ class Execution:
                 span=statement.span,
             )
         timeout_ms = int(self.settings.get(SCHEMA_TIMEOUT, DEFAULT_TIMEOUT_MS))
-        return StatementResult("assert", sql, assert_schema(statement, self.registry, timeout_ms))
+        return schema_assertion(statement, self.registry, timeout_ms)
 
     def topics_now(self) -> dict[str, TopicShape]:
         """Return the topics of the cluster as it is now, and those that will be made.
@@ -435,8 +441,8 @@ _HANDLERS: dict[type[Node], Callable[..., StatementResult]] = {
     ast.DropFunction: Execution.drop_function,
     ast.CreateConnector: Execution.connector,
     ast.DropConnector: Execution.connector,
-    ast.AssertTopic: Execution.assert_topic,
-    ast.AssertSchema: Execution.assert_schema,
+    ast.AssertTopic: Execution.wait_for,
+    ast.AssertSchema: Execution.wait_for,
     ast.Explain: Execution.explain,
     ast.AssertValues: Execution.refuse_test_only,
     ast.AssertTombstone: Execution.refuse_test_only,

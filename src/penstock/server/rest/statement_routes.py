@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import orjson
 from starlette.requests import Request
@@ -18,6 +18,7 @@ from penstock.server.commands.ids import TERMINATE_CLUSTER
 from penstock.server.entities.statuses import command_status, current_status
 from penstock.server.errors import BadRequestError, ForbiddenError, NotFoundError
 from penstock.server.node import ServerNode
+from penstock.server.request import Steps
 from penstock.server.rest.replies import answering, body_of
 from penstock.serving.credentials import Access
 from penstock.sql.setting_names import check_changeable, check_setting
@@ -65,9 +66,21 @@ class StatementRoutes:
         properties = mapping(body, "streamsProperties")
         variables = mapping(body, "sessionVariables")
         access = access_of(request)
-        return await self._run(
-            lambda: self._node.execute(sql, properties, variables, access=access)
-        )
+        steps = self._node.steps(sql, properties, variables, access)
+        return await self._run_all(steps, request)
+
+    async def _run_all(self, steps: Steps[T], request: Request) -> T:
+        """Run steps in threads, and wait between them without one.
+
+        ASSERT may wait for hours: sixteen of them would keep all other statements waiting.
+        """
+        while True:
+            pause_s, result = await self._run(lambda: _next(steps))
+            if pause_s is None:
+                return cast(T, result)
+            await asyncio.sleep(pause_s)
+            if await request.is_disconnected():
+                raise BadRequestError("client-left", "the client has left before the answer")
 
     async def terminate(self, request: Request) -> Any:
         body = await body_of(request)
@@ -113,6 +126,14 @@ class StatementRoutes:
         check_changeable(name, None)
         check_setting(name, None, None)
         return True
+
+
+def _next(steps: Steps[T]) -> tuple[float | None, T | None]:
+    """Run one step; return how long to wait for the next one, or the result after the last."""
+    try:
+        return next(steps), None
+    except StopIteration as done:
+        return None, done.value
 
 
 def mapping(body: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.model.sql.errors import AnalysisError
@@ -14,7 +14,9 @@ from penstock.sql.catalog.properties import ASSERT_TOPIC_PROPERTIES, read_proper
 DEFAULT_TIMEOUT_MS = 1_000
 TOPIC_TIMEOUT = "ksql.assert.topic.default.timeout.ms"
 SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
+#: The first pause between two looks, and the longest.
 _PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,59 @@ class TopicShape:
     replicas: int | None = None
 
 
-def assert_topic(
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """What an ASSERT claims. It may come true while its caller waits."""
+
+    statement: AssertTopic | AssertSchema
+    #: Whether it is so now.
+    holds: Callable[[], bool]
+    #: What is asserted, as the result names it, and as an error does.
+    name: str
+    what: str
+    timeout_ms: int
+
+    @property
+    def message(self) -> str:
+        return f"{self.name} {'exists' if self.statement.exists else 'does not exist'}"
+
+    def pauses(self) -> Iterator[float]:
+        """Look until it holds, and yield the seconds to wait before the next look.
+
+        Callers wait as they can: a server has few threads, and does not wait in them.
+
+        Raises:
+            AnalysisError: ``assertion-failed``, if its time is over.
+        """
+        began, pause_s = time.monotonic(), _PAUSE_S
+        while not self.holds():
+            left_s = began + self.timeout_ms / 1000 - time.monotonic()
+            if left_s <= 0:
+                raise self._failure()
+            yield min(pause_s, left_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def wait(self) -> None:
+        """Wait in this thread until it holds; raises what ``pauses`` raises."""
+        for pause_s in self.pauses():
+            time.sleep(pause_s)
+
+    def _failure(self) -> AnalysisError:
+        is_so = "does not exist" if self.statement.exists else "exists"
+        return AnalysisError(
+            "assertion-failed",
+            f"{self.what} {is_so} after {self.timeout_ms} ms",
+            fix="wait longer with TIMEOUT, or correct what is asserted",
+            span=self.statement.span,
+        )
+
+
+def topic_assertion(
     statement: AssertTopic,
     topics: Callable[[], Mapping[str, TopicShape]],
-    timeout_ms: int = DEFAULT_TIMEOUT_MS,
-) -> str:
-    """Wait for a topic with as many partitions and replicas as WITH says.
+    default_ms: int = DEFAULT_TIMEOUT_MS,
+) -> Assertion:
+    """Return what ASSERT TOPIC claims: a topic with as many partitions and replicas as WITH says.
 
     ``topics`` is asked again and again: another process may be about to make or delete the topic.
     """
@@ -49,28 +98,26 @@ def assert_topic(
     what = f"topic {statement.name!r}"
     if statement.exists and (shape := found()) is not None:
         what += f" as described (it has {shape.partitions} partitions)"
-    _wait(holds, statement, what, timeout_ms)
-    return f"topic {statement.name} {'exists' if statement.exists else 'does not exist'}"
+    timeout_ms = _timeout_ms(statement, default_ms)
+    return Assertion(statement, holds, f"topic {statement.name}", what, timeout_ms)
 
 
-def assert_schema(
-    statement: AssertSchema, registry: SchemaRegistry, timeout_ms: int = DEFAULT_TIMEOUT_MS
-) -> str:
-    """Wait for a schema by subject, id or both."""
-    what = " ".join(
-        part
-        for part in (
-            f"subject {statement.subject!r}" if statement.subject is not None else "",
-            f"id {statement.schema_id}" if statement.schema_id is not None else "",
-        )
-        if part
-    )
+def schema_assertion(
+    statement: AssertSchema, registry: SchemaRegistry, default_ms: int = DEFAULT_TIMEOUT_MS
+) -> Assertion:
+    """Return what ASSERT SCHEMA claims: a schema by subject, id or both."""
+    named = [] if statement.subject is None else [f"subject {statement.subject!r}"]
+    named += [] if statement.schema_id is None else [f"id {statement.schema_id}"]
+    name = f"schema with {' '.join(named)}"
 
     def holds() -> bool:
         return _has_schema(statement, registry) is statement.exists
 
-    _wait(holds, statement, f"schema with {what}", timeout_ms)
-    return f"schema with {what} {'exists' if statement.exists else 'does not exist'}"
+    return Assertion(statement, holds, name, name, _timeout_ms(statement, default_ms))
+
+
+def _timeout_ms(statement: AssertTopic | AssertSchema, default_ms: int) -> int:
+    return default_ms if statement.timeout_ms is None else statement.timeout_ms
 
 
 def _has_schema(statement: AssertSchema, registry: SchemaRegistry) -> bool:
@@ -86,23 +133,3 @@ def _has_schema(statement: AssertSchema, registry: SchemaRegistry) -> bool:
     except RegistryError:
         return False
     return statement.subject is None
-
-
-def _wait(
-    holds: Callable[[], bool],
-    statement: AssertTopic | AssertSchema,
-    what: str,
-    default_ms: int,
-) -> None:
-    timeout_ms = default_ms if statement.timeout_ms is None else statement.timeout_ms
-    deadline = time.monotonic() + timeout_ms / 1000
-    while not holds():
-        if time.monotonic() >= deadline:
-            is_so = "does not exist" if statement.exists else "exists"
-            raise AnalysisError(
-                "assertion-failed",
-                f"{what} {is_so} after {timeout_ms} ms",
-                fix="wait longer with TIMEOUT, or correct what is asserted",
-                span=statement.span,
-            )
-        time.sleep(_PAUSE_S)

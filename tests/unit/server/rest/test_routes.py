@@ -6,6 +6,7 @@ Exercises ``server.application``, ``rest.replies``, ``rest.statement_routes``, `
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
@@ -84,6 +85,36 @@ def test_media_type_is_the_accepted_one(served: Served, accept: str, wanted: str
 def test_media_type_that_nobody_has_is_refused(served: Served) -> None:
     """406 says that the answer would be in no form that the caller understands."""
     assert served.client.get("/info", headers={"accept": "text/html"}).status_code == 406
+
+
+def test_statements_that_wait_hold_up_no_other(served: Served) -> None:
+    """More ASSERTs than the server has threads wait for something that does not come."""
+    asserting = "ASSERT TOPIC never TIMEOUT 20 SECONDS;"
+
+    async def test() -> None:
+        async with httpx.AsyncClient(base_url=served.server.url, timeout=60.0) as client:
+            waiting = [
+                asyncio.ensure_future(client.post("/ksql", json={"ksql": asserting}))
+                for _ in range(40)
+            ]
+            await asyncio.sleep(1.0)
+            listed = await client.post("/ksql", json={"ksql": "SHOW STREAMS;"}, timeout=5.0)
+            assert listed.status_code == 200
+            assert not any(each.done() for each in waiting)
+            for each in waiting:
+                each.cancel()
+
+    asyncio.run(test())
+
+
+def test_statement_behind_one_that_waits_is_run(served: Served) -> None:
+    """A script goes on when what it waits for is there, or ends when the time is over."""
+    sql = "ASSERT NOT EXISTS TOPIC later TIMEOUT 1 SECOND; ASSERT TOPIC s; SHOW STREAMS;"
+    kinds = [each["@type"] for each in served.ksql(sql).json()]
+    assert kinds == ["assert_topic", "assert_topic", "streams"]
+    refused = served.ksql("ASSERT TOPIC later TIMEOUT 200 MILLISECONDS;")
+    assert (refused.status_code, refused.json()["error_code"]) == (417, 41700)
+    assert "after 200 ms" in refused.json()["message"]
 
 
 def test_info_names_version_and_service(served: Served) -> None:
