@@ -29,6 +29,7 @@ from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.server.querying import QueryServices
 from penstock.server.rest.query_routes import QueryRoutes
+from penstock.server.security.topic_rules import TopicRules
 from penstock.serving.http_server import HttpServer
 from penstock.serving.options import ServerOptions
 from penstock.sql import SqlEngine
@@ -82,6 +83,7 @@ class _Host:
     def __init__(self, bootstrap: str) -> None:
         self.engine = SqlEngine({"ksql.max.push.queries": "2000"})
         self.engine.execute(_SOURCES)
+        self.topic_rules = TopicRules.of(self.engine.config)
         self.config = StreamsConfig(
             {"application.id": "bench-sql-server", "bootstrap.servers": bootstrap}
         )

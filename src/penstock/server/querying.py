@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.config import STATE_DIR
 from penstock.server.host import QueryHost
+from penstock.server.pull.plan_cache import BoundPull
 from penstock.server.pull.replicas import Replicas
 from penstock.server.pull.service import PullService
 from penstock.server.push.service import (
@@ -18,10 +22,16 @@ from penstock.server.push.service import (
 )
 from penstock.server.query_meter import GROUP, QueryMeter
 from penstock.server.reading import KafkaTopics, Topics
-from penstock.server.security.topic_rules import TopicRules
 from penstock.serving.metric import Metric
 
 _THREADS = 16
+
+
+@dataclass(slots=True)
+class PulledRows:
+    """How many rows of a pull query have been sent."""
+
+    count: int = 0
 
 
 class QueryServices:
@@ -41,7 +51,6 @@ class QueryServices:
     ) -> None:
         self.host = host
         self.topics = topics or KafkaTopics(host.config)
-        self.topic_rules = TopicRules.of(host.engine.config)
         self.meter = QueryMeter()
         self.replicas = Replicas(self.topics, folder or Path(host.config[STATE_DIR]))
         self.pull = PullService(host, self.topics, self.replicas)
@@ -49,6 +58,31 @@ class QueryServices:
         self._prints = 0
         #: For what may wait: planning, scans, opening and closing.
         self.threads = ThreadPoolExecutor(_THREADS, "penstock-query")
+
+    @contextmanager
+    def pull_place(self, bound: BoundPull) -> Iterator[PulledRows]:
+        """Take the place of one pull query, and count it when it has ended.
+
+        Every way to ask goes through here, so that limits and counts are the same for all. A
+        client that leaves before the end is not an error.
+
+        Raises:
+            BusyError: there are as many as the settings allow, or they come too fast.
+        """
+        self.pull.enter()
+        started, rows, is_error = time.perf_counter(), PulledRows(), True
+        try:
+            yield rows
+            is_error = False
+        except asyncio.CancelledError:
+            is_error = False
+            raise
+        finally:
+            self.pull.leave()
+            prepared, seconds = bound.prepared, time.perf_counter() - started
+            self.meter.pulled(
+                prepared.kind, prepared.source_names, seconds, rows.count, is_error=is_error
+            )
 
     @contextmanager
     def print_place(self) -> Iterator[None]:

@@ -25,6 +25,7 @@ from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.server.querying import QueryServices
 from penstock.server.rest.query_routes import QueryRoutes
+from penstock.server.security.topic_rules import TopicRules
 from penstock.serving.http_server import HttpServer
 from penstock.serving.options import ServerOptions
 from penstock.sql import SqlEngine
@@ -38,6 +39,7 @@ class Host:
 
     def __init__(self, bootstrap: str, folder: Path) -> None:
         self.engine = SqlEngine()
+        self.topic_rules = TopicRules.of(self.engine.config)
         self.config = StreamsConfig(
             {
                 "application.id": "sql-queries",

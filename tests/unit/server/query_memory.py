@@ -19,6 +19,7 @@ from penstock.server.querying import QueryServices
 from penstock.server.reading import Place, Positions
 from penstock.server.request_properties import checked_properties
 from penstock.server.rest.query_routes import QueryRoutes
+from penstock.server.security.topic_rules import TopicRules
 from penstock.sql.engine import SqlEngine
 from penstock.sql.results import OutgoingRecord
 
@@ -125,6 +126,7 @@ class MemoryHost:
 
     def __init__(self, topics: MemoryTopics, settings: Mapping[str, Any] | None = None) -> None:
         self.engine = SqlEngine(settings, send=topics.send)
+        self.topic_rules = TopicRules.of(self.engine.config)
         self.config = StreamsConfig({"application.id": "test", "bootstrap.servers": "nowhere:1"})
         self.waited: list[int | None] = []
 

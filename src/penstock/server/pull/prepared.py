@@ -100,6 +100,13 @@ class PreparedPull:
         return not (query.order_by or query.is_distinct or query.union_all)
 
     @property
+    def source_names(self) -> str:
+        """The tables and streams that the query reads, for the metrics."""
+        if self.source is not None:
+            return self.source.name
+        return ",".join(sorted({source.name for source in self.query.push.plan.sources}))
+
+    @property
     def limit(self) -> int | None:
         return self.query.query.limit
 

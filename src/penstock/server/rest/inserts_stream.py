@@ -86,7 +86,7 @@ class InsertsStream:
                 fix=did_you_mean(name, engine.catalog.sources),
             )
         check_target(source)
-        self._services.topic_rules.check_write(source.topic)
+        self._services.host.topic_rules.check_write(source.topic)
         self._sender.start()
         return RowReader(source, RowEncoder(source, engine.lowering("INSERT")))
 

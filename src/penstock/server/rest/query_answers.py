@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import itertools
 import threading
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ from penstock.server.pull.service import Freshness
 from penstock.server.push.runs import PushRow
 from penstock.server.push.service import OpenPush, PlannedPush
 from penstock.server.push.subscription import Delivery
-from penstock.server.querying import QueryServices
+from penstock.server.querying import PulledRows, QueryServices
 from penstock.server.rest.replies import error_body
 from penstock.server.rest.row_forms import EventForm, FormFactory, RowForm
 from penstock.server.rest.threaded import ThreadedRows
@@ -46,23 +45,15 @@ class PullAnswer:
         self._services = services
         self._bound, self._fresh = bound, fresh
         self._form = form_of(bound.prepared, factory)
-        self._started = time.perf_counter()
-        self._rows = 0
+        self._sent = PulledRows()
 
     async def send(self, receive: Receive, send: Send) -> None:
-        pull = self._services.pull
-        pull.enter()
-        is_error = True
-        try:
-            rows = pull.at_once(self._bound, self._fresh)
+        with self._services.pull_place(self._bound) as self._sent:
+            rows = self._services.pull.at_once(self._bound, self._fresh)
             if rows is None:
                 await self._send_parts(receive, send)
             else:
                 await self._send_whole(rows, send)
-            is_error = False
-        finally:
-            pull.leave()
-            self._meter(is_error=is_error)
 
     async def _send_whole(self, rows: Sequence[Row], send: Send) -> None:
         form = self._form
@@ -106,7 +97,7 @@ class PullAnswer:
         await send_body(send, self._end(), more=False)
 
     def _texts(self, rows: Sequence[Row]) -> list[bytes]:
-        self._rows += len(rows)
+        self._sent.count += len(rows)
         write = self._form.row
         return [text for row in rows if (text := write(PushRow(row))) is not None]
 
@@ -116,15 +107,9 @@ class PullAnswer:
         if self._fresh.sends_token:
             text = form.consistency(to_token(self._services.pull.positions(self._bound)))
         if prepared.kind == STREAM_SCAN:
-            is_limited = prepared.limit is not None and self._rows >= prepared.limit
+            is_limited = prepared.limit is not None and self._sent.count >= prepared.limit
             text += form.final(LIMIT_REACHED if is_limited else COMPLETED)
         return text + form.end()
-
-    def _meter(self, *, is_error: bool) -> None:
-        prepared = self._bound.prepared
-        source = sources_of(prepared)
-        seconds = time.perf_counter() - self._started
-        self._services.meter.pulled(prepared.kind, source, seconds, self._rows, is_error=is_error)
 
 
 class PushAnswer:
@@ -181,13 +166,6 @@ def form_of(prepared: PreparedPull, factory: FormFactory) -> RowForm:
     if form is None:
         form = prepared.forms[factory] = factory(prepared.columns)
     return form
-
-
-def sources_of(prepared: PreparedPull) -> str:
-    """Return the names of the tables and streams that a query reads."""
-    if prepared.source is not None:
-        return prepared.source.name
-    return ",".join(sorted({source.name for source in prepared.query.push.plan.sources}))
 
 
 async def until_gone(writing: Any, receive: Receive) -> None:

@@ -181,7 +181,7 @@ class _Endpoint:
             if self._is_stream and factory not in (DelimitedForm, ChangesForm):
                 # PRINT has lines of text, and no other form.
                 raise NotAcceptableError("not-acceptable", f"PRINT answers with {DELIMITED} only")
-            services.topic_rules.check_read(asked.topic, access)
+            services.host.topic_rules.check_read(asked.topic, access)
             await PrintAnswer(services, asked).send(receive, send)
         else:
             await PushAnswer(services, asked, factory).send(receive, send)

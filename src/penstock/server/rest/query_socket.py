@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import orjson
@@ -16,12 +15,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from penstock.errors import PenstockError
 from penstock.server.entities.schemas import field_infos
 from penstock.server.pull.plan_cache import BoundPull
-from penstock.server.pull.service import Freshness
 from penstock.server.push.runs import PushRow
 from penstock.server.push.service import PlannedPush
-from penstock.server.querying import QueryServices
+from penstock.server.querying import PulledRows, QueryServices
 from penstock.server.rest import query_answers
-from penstock.server.rest.query_answers import COMPLETED, HEARTBEAT_S, sources_of, until_gone
+from penstock.server.rest.query_answers import COMPLETED, HEARTBEAT_S, until_gone
 from penstock.server.rest.query_request import QueryRequest, read_request
 from penstock.server.rest.row_forms import V1JsonForm
 from penstock.server.rest.threaded import ThreadedRows
@@ -75,40 +73,32 @@ class QuerySocket:
             await websocket.close(code, _shortened(reason))
 
     async def _pull(self, bound: BoundPull, request: QueryRequest, websocket: WebSocket) -> None:
-        pull, prepared = self._services.pull, bound.prepared
-        pull.enter()
-        started, sent, is_error = time.perf_counter(), 0, True
-        try:
-            fresh = pull.freshness(request.settings, request.request)
-            sent = await self._send_rows(bound, fresh, websocket)
-            is_error = False
-        finally:
-            pull.leave()
-            self._services.meter.pulled(
-                prepared.kind, sources_of(prepared), time.perf_counter() - started, sent,
-                is_error=is_error,
-            )  # fmt: skip
+        pull, left = self._services.pull, threading.Event()
+        fresh = pull.freshness(request.settings, request.request)
+        with self._services.pull_place(bound) as sent:
+            rows = ThreadedRows(self._services.threads, lambda: pull.rows(bound, fresh, left))
+            try:
+                await self._send_rows(bound, rows.bunches(), sent, websocket)
+            finally:
+                left.set()
+                await rows.close()
 
-    async def _send_rows(self, bound: BoundPull, fresh: Freshness, websocket: WebSocket) -> int:
-        """Send columns and rows, and return how many rows there were."""
-        pull, sent, left = self._services.pull, 0, threading.Event()
+    async def _send_rows(
+        self,
+        bound: BoundPull,
+        bunches: AsyncIterator[list[Row]],
+        sent: PulledRows,
+        websocket: WebSocket,
+    ) -> None:
         form = V1JsonForm(bound.prepared.columns)
-        rows = ThreadedRows(self._services.threads, lambda: pull.rows(bound, fresh, left))
-        try:
-            bunches = rows.bunches()
-            first: list[Row] = await anext(bunches, [])
-            await _columns(websocket, bound.prepared.columns)
-            for row in first:
+        # An error before the first row closes the socket without columns.
+        bunch: list[Row] | None = await anext(bunches, None)
+        await _columns(websocket, bound.prepared.columns)
+        while bunch is not None:
+            for row in bunch:
                 await _row(websocket, form, PushRow(row))
-            sent = len(first)
-            async for bunch in bunches:
-                for row in bunch:
-                    await _row(websocket, form, PushRow(row))
-                sent += len(bunch)
-        finally:
-            left.set()
-            await rows.close()
-        return sent
+            sent.count += len(bunch)
+            bunch = await anext(bunches, None)
 
     async def _push(self, planned: PlannedPush, websocket: WebSocket) -> None:
         services, loop = self._services, asyncio.get_running_loop()

@@ -1,5 +1,6 @@
 """Queries over a websocket."""
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,33 @@ def test_limits_of_pull_queries_hold_for_websockets(tmp_path: Path) -> None:
     counts = [m.value for m in world.services.meter.metrics() if m.name == "pull-requests-total"]
     assert counts == [1]
     world.close()
+
+
+def test_a_client_that_leaves_is_not_an_error(world: QueryWorld) -> None:
+    """The metrics say of websockets what they say of other connections."""
+    world.execute(TABLE)
+    for number in range(20_000):
+        world.topics.add("users", b"u%05d" % number, b'{"AGE": 1}')
+    route = next(each for each in world.routes.routes() if each.path == "/ws/query")
+    path, _, asked = url("SELECT * FROM users;").partition("?")
+    scope = {"type": "websocket", "path": path, "query_string": asked.encode(), "headers": []}
+
+    async def test() -> None:
+        messages: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+        messages.put_nowait({"type": "websocket.connect"})
+
+        async def send(message: Any) -> None:
+            if "row" in message.get("text", ""):
+                messages.put_nowait({"type": "websocket.disconnect"})
+            await asyncio.sleep(0)
+
+        await asyncio.wait_for(route.app(scope, messages.get, send), 60)
+
+    asyncio.run(test())
+    found = {m.name: m.value for m in world.services.meter.metrics()}
+    assert found["pull-requests-total"] == 1
+    assert found["pull-errors-total"] == 0
+    assert found["pull-rows-total"] < 20_000
 
 
 def test_a_client_that_takes_nothing_is_cut_off(

@@ -98,6 +98,18 @@ def test_a_bad_pattern_is_told_at_the_start() -> None:
     assert refused.value.code == "bad-setting"
 
 
+def test_queries_ask_the_rules_of_their_server(world: QueryWorld) -> None:
+    """There is one set of rules: endpoints of queries do not read the settings again."""
+    world.execute(ORDERS)
+    world.host.topic_rules = TopicRules.of({"ksql.readonly.topics": "s"})
+
+    async def test() -> None:
+        call = Call(world, "/inserts-stream", b'{"target": "S"}\n{"ID": "a", "V": "b"}\n')
+        assert b"read-only" in await call.text()
+
+    asyncio.run(asyncio.wait_for(test(), 30))
+
+
 def test_printing_and_inserting_over_http(world: QueryWorld) -> None:
     """The endpoints of queries know the same rules."""
     world.topics.create(COMMANDS)
