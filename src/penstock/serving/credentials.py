@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from hashlib import sha256
 from hmac import compare_digest
+from typing import NamedTuple
 
 
 class Access(IntEnum):
@@ -17,6 +18,14 @@ class Access(IntEnum):
     #: Rows, streams, tables and queries of the SQL server may be changed, too.
     WRITE = 2
     FULL = 3
+
+
+class Caller(NamedTuple):
+    """Who asks. Callers with the same credentials are one."""
+
+    access: Access
+    #: A digest of the credentials; empty for a caller without any.
+    digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +70,16 @@ class Credentials:
         return ", ".join(names)
 
     def access(self, authorization: bytes | None) -> Access:
-        """Return what the sender of an ``Authorization`` header may do.
+        """Return what the sender of an ``Authorization`` header may do."""
+        return self.caller(authorization).access
+
+    def caller(self, authorization: bytes | None) -> Caller:
+        """Return who has sent an ``Authorization`` header.
 
         All known credentials are compared, so that the time does not tell which one is near.
         """
         if not self._known:
-            return Access.READ
+            return Caller(Access.READ)
         scheme, _, given = (authorization or b"").partition(b" ")
         scheme, given = scheme.lower(), given.strip()
         if scheme == b"basic":
@@ -79,7 +92,7 @@ class Credentials:
         for known, access in self._known:
             if compare_digest(known, digest) and access > found:
                 found = access
-        return found
+        return Caller(found, digest)
 
 
 #: Everyone may read.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from penstock.server.errors import BadRequestError, ServerError
+from penstock.server.errors import BadRequestError, ForbiddenError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.positions import from_token, to_token
 from penstock.server.push.catch_up import CatchUp
@@ -18,6 +18,7 @@ from penstock.server.push.shared_reader import SharedReader, SharedReaders
 from penstock.server.push.subscription import Subscription
 from penstock.server.query_meter import QueryMeter
 from penstock.server.reading import Place, Positions, Topics
+from penstock.serving.credentials import Access, Caller
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.engine import SqlEngine
 from penstock.sql.queries.push import PushQuery
@@ -30,6 +31,8 @@ TOKENS_ENABLED = "ksql.query.push.v2.continuation.tokens.enabled"
 CONTINUATION = "request.ksql.query.push.continuation.token"
 _OFFSET_RESET = "auto.offset.reset"
 _CLOSE_S = 5.0
+#: The server itself may end all of them.
+_SERVER = Caller(Access.FULL)
 
 
 class TooManyPushQueriesError(ServerError):
@@ -87,6 +90,8 @@ class OpenPush:
     subscription: Subscription
     readers: Sequence[SharedReader]
     catch_up: CatchUp | None = None
+    #: The digest of the credentials that opened it.
+    owner: bytes = b""
     is_closed: bool = False
     #: Set if the query was ended by /close-query.
     is_ended: bool = False
@@ -149,8 +154,15 @@ class PushService:
 
     # Life
 
-    def open(self, planned: PlannedPush, loop: asyncio.AbstractEventLoop) -> OpenPush:
+    def open(
+        self, planned: PlannedPush, loop: asyncio.AbstractEventLoop, owner: bytes = b""
+    ) -> OpenPush:
         """Start a planned query for a connection of an event loop. Asks Kafka, so it may wait.
+
+        Args:
+            planned: The query.
+            loop: The event loop of the connection.
+            owner: The digest of the caller's credentials. Who has the same ones may end it.
 
         Raises:
             TooManyPushQueriesError: ``too-many-push-queries``.
@@ -165,6 +177,7 @@ class PushService:
             for topic in planned.topics:
                 readers.append(self._readers.acquire(topic))
             opened = self._subscribed(query_id, planned, readers, loop)
+            opened.owner = owner
         except BaseException:
             for reader in readers:
                 self._readers.release(reader)
@@ -192,12 +205,22 @@ class PushService:
             opened.catch_up.join(_CLOSE_S)
         self.meter.closed(opened.planned.source, opened.subscription.sent)
 
-    def end(self, query_id: str) -> bool:
-        """End a query by its id, as /close-query does; false if there is none."""
+    def end(self, query_id: str, caller: Caller = _SERVER) -> bool:
+        """End a query by its id, as /close-query does; false if there is none.
+
+        Raises:
+            ForbiddenError: ``forbidden``, for a reader who has not opened the query.
+        """
         with self._lock:
             opened = self._open.get(query_id)
         if opened is None or opened is _PENDING:
             return False
+        if caller.access < Access.WRITE and caller.digest != opened.owner:
+            raise ForbiddenError(
+                "forbidden",
+                f"query {query_id} belongs to another caller: ending it needs the role write",
+                fix="use the credentials that opened it, or some with the role write",
+            )
         opened.is_ended = True
         opened.subscription.is_closed = True
         opened.subscription.wake()

@@ -115,9 +115,11 @@ class PullAnswer:
 class PushAnswer:
     """Sends the rows of one push query until its end, or until the client leaves."""
 
-    def __init__(self, services: QueryServices, planned: PlannedPush, factory: FormFactory) -> None:
+    def __init__(
+        self, services: QueryServices, planned: PlannedPush, factory: FormFactory, owner: bytes
+    ) -> None:
         self._services = services
-        self._planned = planned
+        self._planned, self._owner = planned, owner
         self._factory = factory
         self._form = factory(planned.columns)
         self._sends_tokens = planned.sends_tokens or isinstance(self._form, EventForm)
@@ -125,7 +127,7 @@ class PushAnswer:
     async def send(self, receive: Receive, send: Send) -> None:
         services, loop = self._services, asyncio.get_running_loop()
         opened = await loop.run_in_executor(
-            services.threads, services.push.open, self._planned, loop
+            services.threads, services.push.open, self._planned, loop, self._owner
         )
         try:
             await send_start(send, self._form.media, _NO_BUFFER)

@@ -62,7 +62,7 @@ def query_paths() -> dict[str, Any]:
                 "requestBody": {"required": True, "content": _body(queryId=_TEXT)},
                 "responses": {
                     "200": {"description": "It has ended."},
-                    "4XX": _error("There is no such query."),
+                    "4XX": _error("There is no such query, or it belongs to another caller."),
                 },
             }
         },

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from penstock.errors import PenstockError
 from penstock.model.sql.errors import SqlError
 from penstock.server.applying import PASSING
 from penstock.server.errors import BadRequestError, BadStatementError, ServerError
 from penstock.server.security.masking import masked
+from penstock.serving.credentials import Access, Caller
 
 
 class QueryRequest(msgspec.Struct, rename="camel"):
@@ -71,6 +72,13 @@ def read_request(body: bytes) -> QueryRequest:
             "bad-body", "the body has no text 'sql' or 'ksql'", fix="send the query there"
         )
     return request
+
+
+def caller_of(scope: Scope) -> Caller:
+    """Return who asks, as the guard found it."""
+    access = scope.get("penstock.access", Access.FULL)
+    found: Caller = scope.get("penstock.caller") or Caller(access)
+    return found
 
 
 async def read_body(receive: Receive) -> bytes:

@@ -23,7 +23,13 @@ from penstock.server.querying import QueryServices
 from penstock.server.rest.inserts_stream import InsertsStream, KafkaSender, RowSender
 from penstock.server.rest.printing import PrintAnswer
 from penstock.server.rest.query_answers import PullAnswer, PushAnswer
-from penstock.server.rest.query_request import QueryRequest, read_body, read_request, refusal_of
+from penstock.server.rest.query_request import (
+    QueryRequest,
+    caller_of,
+    read_body,
+    read_request,
+    refusal_of,
+)
 from penstock.server.rest.query_socket import QuerySocket
 from penstock.server.rest.replies import error_reply
 from penstock.server.rest.row_forms import (
@@ -35,7 +41,7 @@ from penstock.server.rest.row_forms import (
     form_for,
 )
 from penstock.server.security.masking import masked
-from penstock.serving.credentials import Access
+from penstock.serving.credentials import Caller
 from penstock.sql.ast.administration import PrintTopic
 from penstock.sql.ast.queries import Query
 from penstock.sql.syntax.parser import parse_statement
@@ -147,8 +153,7 @@ class _Endpoint:
                 raise NotAcceptableError(
                     "not-acceptable", "there is no form of rows that the Accept header allows"
                 )
-            access: Access = scope.get("penstock.access", Access.FULL)
-            await self._answer(request, factory, access, receive, answered)
+            await self._answer(request, factory, caller_of(scope), receive, answered)
         except ConnectionError:
             _log.debug("a client left before its query was read")
         except Exception as error:  # noqa: BLE001 - each has an answer
@@ -161,7 +166,7 @@ class _Endpoint:
         self,
         request: QueryRequest,
         factory: FormFactory,
-        access: Access,
+        caller: Caller,
         receive: Receive,
         send: Send,
     ) -> None:
@@ -181,10 +186,10 @@ class _Endpoint:
             if self._is_stream and factory not in (DelimitedForm, ChangesForm):
                 # PRINT has lines of text, and no other form.
                 raise NotAcceptableError("not-acceptable", f"PRINT answers with {DELIMITED} only")
-            services.host.topic_rules.check_read(asked.topic, access)
+            services.host.topic_rules.check_read(asked.topic, caller.access)
             await PrintAnswer(services, asked).send(receive, send)
         else:
-            await PushAnswer(services, asked, factory).send(receive, send)
+            await PushAnswer(services, asked, factory, caller.digest).send(receive, send)
 
 
 class _Watched:
@@ -221,7 +226,7 @@ class _CloseRequest(msgspec.Struct, rename="camel"):
 
 
 class _Close:
-    """Ends a push query by its id."""
+    """Ends a push query by its id: one's own, or with the role write any."""
 
     def __init__(self, services: QueryServices) -> None:
         self._services = services
@@ -230,7 +235,7 @@ class _Close:
         try:
             body = await read_body(receive)
             query_id = _query_id(body)
-            if not self._services.push.end(query_id):
+            if not self._services.push.end(query_id, caller_of(scope)):
                 raise BadRequestError(
                     "unknown-query",
                     f"no push query with id {query_id!r} runs here",

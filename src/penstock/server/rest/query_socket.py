@@ -20,7 +20,7 @@ from penstock.server.push.service import PlannedPush
 from penstock.server.querying import PulledRows, QueryServices
 from penstock.server.rest import query_answers
 from penstock.server.rest.query_answers import COMPLETED, HEARTBEAT_S, until_gone
-from penstock.server.rest.query_request import QueryRequest, read_request
+from penstock.server.rest.query_request import QueryRequest, caller_of, read_request
 from penstock.server.rest.row_forms import V1JsonForm
 from penstock.server.rest.threaded import ThreadedRows
 from penstock.sql.planner.lowering.context import Row
@@ -102,7 +102,9 @@ class QuerySocket:
 
     async def _push(self, planned: PlannedPush, websocket: WebSocket) -> None:
         services, loop = self._services, asyncio.get_running_loop()
-        opened = await loop.run_in_executor(services.threads, services.push.open, planned, loop)
+        opened = await loop.run_in_executor(
+            services.threads, services.push.open, planned, loop, caller_of(websocket.scope).digest
+        )
 
         async def write() -> None:
             form = V1JsonForm(planned.columns)

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.server.errors import TooLargeError
 from penstock.server.rest.replies import json_reply
-from penstock.serving.credentials import Access
+from penstock.serving.credentials import Access, Caller
 from penstock.serving.guard import is_own_name, is_same_origin
 from penstock.serving.options import ServerOptions
 
@@ -27,7 +27,7 @@ Refusal = tuple[int, int, str, Mapping[str, str]]
 
 
 class SqlGuard:
-    """Passes on what is allowed, with ``penstock.access`` in the scope.
+    """Passes on what is allowed, with ``penstock.access`` and ``penstock.caller`` in the scope.
 
     Without any credentials the server listens only on loopback, and everyone there may do all.
     """
@@ -61,11 +61,11 @@ class SqlGuard:
         if too_large is not None:
             return too_large
         credentials = self._options.credentials
-        access = Access.FULL
+        caller = Caller(Access.FULL)
         if not credentials.is_anonymous:
-            access = credentials.access(headers.get(b"authorization"))
-        scope["penstock.access"] = access
-        if access is Access.NONE and scope["path"] not in _OPEN_PATHS:
+            caller = credentials.caller(headers.get(b"authorization"))
+        scope["penstock.access"], scope["penstock.caller"] = caller.access, caller
+        if caller.access is Access.NONE and scope["path"] not in _OPEN_PATHS:
             challenge = {"www-authenticate": credentials.challenge}
             return 401, 40100, "a token or a user is missing, or is wrong", challenge
         if credentials.is_anonymous and not is_own_name(headers.get(b"host"), self._names):

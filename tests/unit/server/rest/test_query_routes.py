@@ -21,6 +21,7 @@ from penstock.server.positions import to_token
 from penstock.server.push.service import TOKENS_ENABLED
 from penstock.server.rest.replies import V1_JSON
 from penstock.server.rest.row_forms import CHANGES, DELIMITED, EVENTS, V1_PROTOBUF
+from penstock.serving.credentials import Access, Caller
 from tests.unit.server.query_memory import Call, MemoryReader, QueryWorld, query, stream
 
 TABLE = """
@@ -285,6 +286,36 @@ def test_close_query_ends_an_answer(users: QueryWorld) -> None:
         assert await call.text() == b""
         again = Call(users, "/close-query", orjson.dumps({"queryId": header["queryId"]}))
         assert (await again.json())["error_code"] == 40000
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("access", "digest", "status"),
+    [
+        (Access.READ, b"ann", 200),
+        (Access.READ, b"bob", 403),
+        (Access.WRITE, b"bob", 200),
+    ],
+)
+def test_readers_end_only_their_own_queries(
+    users: QueryWorld, access: Access, digest: bytes, status: int
+) -> None:
+    """SHOW QUERIES tells everyone the ids, and a dashboard must not end for a stranger."""
+
+    async def test() -> None:
+        ann, other = Caller(Access.READ, b"ann"), Caller(access, digest)
+        asked = stream("SELECT * FROM orders EMIT CHANGES;")
+        call = Call(users, "/query-stream", asked, **{"penstock.caller": ann})
+        header = await call.until(b"\n")
+        body = orjson.dumps({"queryId": orjson.loads(header)["queryId"]})
+        close = Call(users, "/close-query", body, **{"penstock.caller": other})
+        await close.text()
+        assert close.status == status
+        still_open = [each for each in users.services.push.all() if not each.is_ended]
+        assert len(still_open) == (1 if status == 403 else 0)
+        call.leave()
+        await asyncio.wait_for(call.task, 20)
 
     run(test)
 
