@@ -42,7 +42,10 @@ def standing_by(log: SharedLog, name: str, folder: Path) -> ApplicationRun:
     run = ApplicationRun(builder.build().graph, StreamsConfig(settings), 1, b"secret")
     leads = threading.Event()
     run.member = cast(
-        "Any", SimpleNamespace(leads=leads, has_joined=leads, raise_failure=lambda: None)
+        "Any",
+        SimpleNamespace(
+            leads=leads, has_joined=leads, raise_failure=lambda: None, stand_down=lambda: None
+        ),
     )
     follows = SimpleNamespace(
         id=name, log=log.state, life_of_leader=lambda: Life.LEADS, is_next=lambda: False,

@@ -13,6 +13,7 @@ from penstock.runtime.spark.driver.instances.beacon import (
     Life,
     Watch,
     is_loopback,
+    look_at,
     this_machine,
 )
 from tests.runtime.slot_processes import happens
@@ -99,6 +100,40 @@ def test_a_connection_that_is_closed_without_a_word_proves_nothing() -> None:
         server.accept()[0].close()
         assert happens(lambda: watch.life is Life.SILENT, within_s=5)
         watch.close()
+
+
+def test_an_end_on_this_machine_is_final(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A silent process that gets the port later is not taken for the instance."""
+    monkeypatch.setattr(module, "_BEAT_S", 0.01)
+    monkeypatch.setattr(module, "_SILENCE_S", 0.05)
+    beacon = Beacon("127.0.0.1", "one", lambda: True)
+    watch = Watch("one", beacon.host, beacon.port, lambda: None)
+    assert happens(lambda: watch.life is Life.LEADS, within_s=60)
+    beacon.close()
+    assert happens(lambda: watch.life is Life.GONE, within_s=60)
+    with socket.create_server((beacon.host, beacon.port)):
+        assert not happens(lambda: watch.life is not Life.GONE, within_s=0.5)
+    watch.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_near", "seen"),
+    [
+        ("leads", True, Life.LEADS), ("follows", True, Life.FOLLOWS), ("other", True, Life.GONE),
+        ("other", False, Life.SILENT), ("ended", True, Life.GONE), ("ended", False, Life.SILENT),
+        ("silent", True, Life.SILENT),
+    ],
+)  # fmt: skip
+def test_one_look_tells_what_an_instance_says(name: str, is_near: bool, seen: Life) -> None:
+    """What does not answer, or answers for another one, says nothing of another machine."""
+    said = name if name in ("leads", "follows") else "another"
+    beacon = Beacon("127.0.0.1", said, lambda: name == "leads")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1] if name == "silent" else beacon.port
+        if name == "ended":
+            beacon.close()
+        assert look_at(name, beacon.host, port, is_near=is_near, timeout_s=0.3) is seen
+    beacon.close()
 
 
 def test_a_beacon_outlives_a_failure_to_accept(monkeypatch: pytest.MonkeyPatch) -> None:

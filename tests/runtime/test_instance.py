@@ -2,84 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from penstock.config import StreamsConfig
 from penstock.runtime.spark.driver.instances import instance as module
-from penstock.runtime.spark.driver.instances.beacon import Beacon, Life, this_machine
-from penstock.runtime.spark.driver.instances.instance import Instance, instance_host
-from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord, LogState
+from penstock.runtime.spark.driver.instances.beacon import Beacon, Life
+from penstock.runtime.spark.driver.instances.instance import instance_host
+from penstock.runtime.spark.exchange.batch_log import Cut, LogState
+from tests.runtime.shared_log import CONFIG, Log, led_by, new, record_of, shared_log
 from tests.runtime.slot_processes import happens
-
-CONFIG = StreamsConfig({"application.id": "app", "bootstrap.servers": "127.0.0.1:1"})
-
-
-class Log:
-    """A batch log in memory: what instances write to it, every one of them reads."""
-
-    def __init__(self) -> None:
-        self.state = LogState()
-        self.readers: list[Callable[[], None]] = []
-
-    def write(self, key: str, value: bytes | None) -> None:
-        self.state.apply(key, value)
-        for changed in list(self.readers):
-            changed()
-
-
-class Follower:
-    def __init__(self, log: Log, changed: Callable[[], None]) -> None:
-        self._log = log
-        self.is_current = threading.Event()
-        self.is_current.set()
-        log.readers.append(changed)
-
-    @property
-    def state(self) -> LogState:
-        return self._log.state
-
-    def close(self) -> None: ...
-
-
-class Notes:
-    def __init__(self, log: Log) -> None:
-        self._log = log
-
-    def put(self, key: str, value: bytes | None) -> None:
-        self._log.write(key, value)
-
-    def flush(self, timeout_s: float) -> None: ...
 
 
 @pytest.fixture
-def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
-    made = Log()
-    monkeypatch.setattr(
-        module, "LogFollower", lambda topic, settings, changed, wait_ms: Follower(made, changed)
-    )
-    monkeypatch.setattr(module, "LogNotes", lambda topic, settings: Notes(made))
-    monkeypatch.setattr(module, "_TURN_S", 0.3)
-    return made
-
-
-def new(leads: bool = False, config: StreamsConfig = CONFIG, **given: Any) -> Instance:
-    return Instance(config, "127.0.0.1", leads=lambda: leads, changed=lambda: None, **given)
-
-
-def record_of(name: str, beacon: Beacon, **given: Any) -> InstanceRecord:
-    """Describe an instance of this machine, unless the test says otherwise."""
-    about = {"machine": this_machine(), "server": "", "started_ms": 0, "pid": 1, **given}
-    return InstanceRecord(id=name, host=beacon.host, port=beacon.port, **about)
-
-
-def led_by(log: Log, instance: str, generation: int = 1) -> None:
-    told = f'{{"generation": {generation}, "run": "r", "slots": 1, "instance": "{instance}"}}'
-    log.write("generation", told.encode())
+def log(monkeypatch: pytest.MonkeyPatch) -> Log:
+    return shared_log(monkeypatch)
 
 
 def test_an_instance_registers_and_leaves(log: Log) -> None:
@@ -101,7 +39,7 @@ def test_nobody_has_led_yet(log: Log) -> None:
 
 def test_a_leader_that_lives_is_left_alone(log: Log) -> None:
     """The follower watches it."""
-    leader, follower = new(leads=True), new()
+    leader, follower = new(lambda: True), new()
     led_by(log, leader.id)
     assert happens(lambda: follower.life_of_leader() is Life.LEADS, within_s=60)
     assert not follower.is_next()
@@ -128,9 +66,51 @@ def test_the_oldest_instance_takes_over(log: Log) -> None:
         each.close()
 
 
+def test_instances_that_are_dead_are_not_waited_for(log: Log) -> None:
+    """Their records stay until a leader has had the time to remove them."""
+    gone = Beacon("127.0.0.1", "gone", lambda: True)
+    for name in ("gone", "dead-1", "dead-2", "dead-3"):
+        log.write(f"instance/{name}", record_of(name, gone).to_json())
+    survivor = new()
+    led_by(log, "gone")
+    assert happens(lambda: survivor.life_of_leader() is Life.LEADS, within_s=60)
+    gone.close()
+    assert happens(lambda: survivor.life_of_leader() is Life.GONE, within_s=60)
+    assert survivor.is_next()
+    survivor.close()
+
+
+def test_a_leader_that_has_lost_the_lead_is_replaced_after_a_while(log: Log) -> None:
+    """The group may wait for the session of a dead member before it chooses another one."""
+    leads = [True]
+    leader, follower = new(lambda: leads[0]), new()
+    led_by(log, leader.id)
+    assert happens(lambda: follower.life_of_leader() is Life.LEADS, within_s=60)
+    leads[0] = False
+    assert happens(lambda: follower.life_of_leader() is Life.FOLLOWS, within_s=60)
+    assert not follower.is_next()
+    assert happens(follower.is_next, within_s=60)
+    for each in (leader, follower):
+        each.close()
+
+
+def test_an_instance_that_was_cut_off_does_not_take_the_lead_back(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has lost the lead and not heard yet who has it."""
+    instance = new()
+    led_by(log, instance.id, generation=3)
+    newer = LogState(generation=4)
+    monkeypatch.setattr(module, "read_log", lambda topic, settings, is_whole: newer)
+    assert not happens(instance.is_next, within_s=1)
+    newer.generation = 3
+    assert instance.is_next()
+    instance.close()
+
+
 def test_a_leader_that_has_left_is_gone(log: Log) -> None:
     """It removes its own record when it ends properly."""
-    leader, follower = new(leads=True), new()
+    leader, follower = new(lambda: True), new()
     led_by(log, leader.id)
     leader.close()
     assert happens(follower.is_next, within_s=60)
@@ -153,7 +133,7 @@ def test_the_leader_removes_records_of_the_dead(log: Log, monkeypatch: pytest.Mo
     dead = Beacon("127.0.0.1", "dead", lambda: False)
     log.write("instance/dead", record_of("dead", dead).to_json())
     dead.close()
-    leader = new(leads=True)
+    leader = new(lambda: True)
     assert happens(lambda: set(log.state.instances) == {leader.id}, within_s=60)
     leader.close()
 
@@ -204,11 +184,12 @@ def test_records_of_other_machines_are_kept_until_they_were_out_of_reach_for_lon
     monkeypatch.setattr(module, "_SWEEP_S", 0.05)
     monkeypatch.setattr(module, "_FORGET_LOOKS", 10)
     monkeypatch.setattr(module, "is_loopback", lambda host: False)
-    lost, here = Beacon("127.0.0.1", "lost", lambda: False), Beacon("127.0.0.1", "x", lambda: False)
+    lost = Beacon("127.0.0.1", "lost", lambda: False)
+    here = Beacon("127.0.0.1", "reached", lambda: False)
     lost.close()
     log.write("instance/lost", record_of("lost", lost, machine="other").to_json())
     log.write("instance/reached", record_of("reached", here, machine="other").to_json())
-    leader = new(leads=True)
+    leader = new(lambda: True)
     assert not happens(lambda: "lost" not in log.state.instances, within_s=0.3)
     assert happens(lambda: "lost" not in log.state.instances, within_s=10)
     assert "reached" in log.state.instances
@@ -225,7 +206,7 @@ def test_nobody_can_look_for_a_loopback_address_of_another_machine(
     lost = Beacon("127.0.0.1", "lost", lambda: False)
     lost.close()
     log.write("instance/lost", record_of("lost", lost, machine="other").to_json())
-    leader = new(leads=True)
+    leader = new(lambda: True)
     assert not happens(lambda: "lost" not in log.state.instances, within_s=0.5)
     leader.close()
 

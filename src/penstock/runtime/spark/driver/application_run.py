@@ -46,7 +46,8 @@ from penstock.runtime.spark.driver.failures import fenced
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.fencing import fence_slots, warn_of_other_guarantee
 from penstock.runtime.spark.driver.instances.instance import Instance, instance_host
-from penstock.runtime.spark.driver.instances.membership import GroupMember, away_s, join_group
+from penstock.runtime.spark.driver.instances.membership import GroupMember, join_group
+from penstock.runtime.spark.driver.instances.taking_lead import takes_lead
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.pickling import fresh_path
@@ -193,19 +194,13 @@ class ApplicationRun:
         member, instance = self.member, self.instance
         assert member is not None
         assert instance is not None
-        needs_group = self._config[PROCESSING_GUARANTEE] != "exactly_once_v2"
         while not closing.is_set():
             member.raise_failure()
             self._check_shut_down(instance.log)
             life = instance.life_of_leader()
-            if member.leads.is_set() and life is Life.LEADS:
-                member.decline(away_s(self._config, len(instance.instances)))
-            elif member.leads.is_set() and life is not Life.UNKNOWN:
+            if takes_lead(member, instance, life, self._config):
                 return True
-            elif instance.is_next() and member.act(needs_group=needs_group):
-                log.info("the instance that led %s is gone", self.application_id)
-                return True
-            elif until_joined and member.has_joined.is_set() and life is not Life.UNKNOWN:
+            if until_joined and member.has_joined.is_set() and life is not Life.UNKNOWN:
                 return False
             with self._changed:
                 self._changed.wait(0.1)

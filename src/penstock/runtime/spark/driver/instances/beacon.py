@@ -93,12 +93,16 @@ class Life(Enum):
     GONE = "gone"
 
 
+_SAID = {_LEADS: Life.LEADS, _FOLLOWS: Life.FOLLOWS}
+
+
 class Watch:
     """Looks at one instance until ``close``; ``life`` says what it saw last.
 
     Args:
         changed: called from another thread when ``life`` has changed.
-        is_near: whether the instance is on this machine. A refused connection to another machine
+        is_near: whether the instance is on this machine. Then a refused connection is final: the
+            process has ended, whoever gets its port later. A refused connection to another machine
             may be the word of a firewall. It proves something only if the instance was reached
             before.
     """
@@ -116,7 +120,7 @@ class Watch:
         self.life = Life.UNKNOWN
         #: Since when that is so, by the monotonic clock.
         self.since = time.monotonic()
-        self._is_proof = is_near
+        self._is_near = self._is_proof = is_near
         self._address = host, port
         self._changed = changed
         self._closing = threading.Event()
@@ -133,6 +137,8 @@ class Watch:
             except ConnectionRefusedError:
                 # Nothing listens there any more: the process has ended.
                 self._see(Life.GONE if self._is_proof else Life.SILENT)
+                if self._is_near:
+                    return
             except OSError:
                 # No route, or no answer: it may be alive, and only not to be reached from here.
                 self._see(Life.SILENT)
@@ -143,7 +149,7 @@ class Watch:
 
     def _look(self, opened: socket.socket) -> None:
         opened.settimeout(_SILENCE_S)
-        line = self._line(opened)
+        line = _first_line(opened)
         if _name_in(line) != self.instance:
             # Without a word it may have been a proxy that accepts connections for others.
             self._see(Life.GONE if line else Life.SILENT)
@@ -156,22 +162,40 @@ class Watch:
                 return
             self._see(Life.LEADS if seen[-1:] == _LEADS else Life.FOLLOWS)
 
-    @staticmethod
-    def _line(opened: socket.socket) -> bytes:
-        line = b""
-        deadline = time.monotonic() + _SILENCE_S
-        while not line.endswith(b"\n") and time.monotonic() < deadline and len(line) < 1000:
-            read = opened.recv(1)
-            if not read:
-                break
-            line += read
-        return line
-
     def _see(self, life: Life) -> None:
         if life is not self.life:
             self.since = time.monotonic()
             self.life = life
             self._changed()
+
+
+def look_at(instance: str, host: str, port: int, *, is_near: bool, timeout_s: float) -> Life:
+    """Look at an instance once: what it says of itself, ``GONE``, or ``SILENT``.
+
+    Args:
+        is_near: whether the instance is on this machine, where a refused connection is a proof.
+    """
+    try:
+        with socket.create_connection((host, port), timeout=timeout_s) as opened:
+            line = _first_line(opened)
+            if _name_in(line) != instance:
+                return Life.GONE if line and is_near else Life.SILENT
+            return _SAID.get(opened.recv(1), Life.SILENT)
+    except ConnectionRefusedError:
+        return Life.GONE if is_near else Life.SILENT
+    except OSError:
+        return Life.SILENT
+
+
+def _first_line(opened: socket.socket) -> bytes:
+    line = b""
+    deadline = time.monotonic() + _SILENCE_S
+    while not line.endswith(b"\n") and time.monotonic() < deadline and len(line) < 1000:
+        read = opened.recv(1)
+        if not read:
+            break
+        line += read
+    return line
 
 
 def _name_in(line: bytes) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import socket
@@ -10,7 +9,8 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from penstock.config import (
@@ -27,10 +27,18 @@ from penstock.runtime.spark.driver.instances.beacon import (
     Life,
     Watch,
     is_loopback,
+    look_at,
     this_machine,
 )
+from penstock.runtime.spark.driver.instances.succession import LastLeader, Succession
 from penstock.runtime.spark.driver.topics import batches_topic
-from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord, LogNotes, LogState
+from penstock.runtime.spark.exchange.batch_log import (
+    Cut,
+    InstanceRecord,
+    LogNotes,
+    LogState,
+    read_log,
+)
 from penstock.runtime.spark.exchange.stage_request import Application
 from penstock.runtime.spark.replica.following import ReplicaThread
 from penstock.runtime.spark.replica.log_follower import LogFollower
@@ -39,8 +47,6 @@ from penstock.runtime.spark.worker.clients import KafkaClients
 
 log = logging.getLogger(__name__)
 
-#: An instance that is not the next in line waits so long for each that is before it.
-_TURN_S = 1.5
 #: How long a new instance looks for a leader before it believes that there is none.
 _LOOK_S = 3.0
 _SWEEP_S = 10.0
@@ -52,6 +58,7 @@ _FORGET_LOOKS = 12
 _FORGET_LONELY_LOOKS = 8640
 _FLUSH_S = 5.0
 _CONNECT_S = 1.0
+_AT_ONCE = 8
 
 
 class Instance:
@@ -79,7 +86,7 @@ class Instance:
         self._changed = changed
         self._keeps_copies = not may_lead or config[NUM_STANDBY_REPLICAS] > 0
         self._began = time.monotonic()
-        self._gone_since: float | None = None
+        self._succession = Succession(self.id, leads, _lives)
         self._watch: Watch | None = None
         self._lock = threading.Lock()
         self._copies: ReplicaThread | None = None
@@ -166,28 +173,34 @@ class Instance:
         return watch.life
 
     def is_next(self) -> bool:
-        """Whether the leader's process has ended and it is this instance's turn to take over.
+        """Whether nobody leads any more and it is this instance's turn to take over.
 
-        Instances stand in line in the order in which they started. Each one gives those before it
-        some time: they may be gone as well.
+        Raises:
+            StreamsError: the batch log cannot be read.
         """
-        if not self.record.may_lead or self.life_of_leader() is not Life.GONE:
-            self._gone_since = None
+        if not self.record.may_lead:
             return False
-        now = time.monotonic()
-        if self._gone_since is None:
-            with self._lock:
-                watch = self._watch
-            # It may have been seen while Spark was starting here: that time counts.
-            is_seen = watch is not None and watch.life is Life.GONE
-            self._gone_since = watch.since if watch is not None and is_seen else now
-        line = sorted(
-            (each.started_ms, each.id)
-            for each in self._log.state.instances.values()
-            if each.may_lead and each.id != self._log.state.leader
-        )
-        place = next((n for n, (_, name) in enumerate(line) if name == self.id), len(line))
-        return now - self._gone_since >= place * _TURN_S
+        leader = self._last_leader()
+        candidates = [each for each in self.instances.values() if each.may_lead]
+        if not self._succession.is_next(leader, candidates):
+            return False
+        # An instance that was cut off from Kafka has not heard of its successor.
+        return leader.life is Life.GONE or self._newest_generation() == leader.generation
+
+    def _newest_generation(self) -> int:
+        topic = batches_topic(self._config[APPLICATION_ID])
+        return read_log(
+            topic, consumer_settings(self._config, "restore"), is_whole=False
+        ).generation
+
+    def _last_leader(self) -> LastLeader:
+        state, life = self._log.state, self.life_of_leader()
+        with self._lock:
+            watch = self._watch
+        # It may have been seen while Spark was starting here: that time counts.
+        is_watched = watch is not None and watch.instance == state.leader and watch.life is life
+        since = watch.since if watch is not None and is_watched else None
+        return LastLeader(state.generation, state.leader, life, since)
 
     def _looked(self) -> None:
         """Watch whoever leads now, and have the copies follow."""
@@ -232,10 +245,10 @@ class Instance:
 
     def _is_gone(self, record: InstanceRecord) -> bool:
         """Whether an instance has ended, or was out of reach for so long that it must have."""
-        reached = _reached(record)
-        if reached is not None:
+        life = _life(record)
+        if life is not Life.SILENT:
             self._lost.pop(record.id, None)
-            return not reached
+            return life is Life.GONE
         self._lost[record.id] += 1
         most = _FORGET_LOOKS if _is_visible(record) else _FORGET_LONELY_LOOKS
         return self._lost[record.id] > most
@@ -289,19 +302,21 @@ def _is_visible(record: InstanceRecord) -> bool:
     return _is_near(record) or not is_loopback(record.host)
 
 
-def _reached(record: InstanceRecord) -> bool | None:
-    """Whether an instance listens, or is known to have ended; None if that cannot be told."""
+def _life(record: InstanceRecord) -> Life:
+    """Look at an instance once."""
     if not _is_visible(record):
-        return None
-    try:
-        with contextlib.closing(
-            socket.create_connection((record.host, record.port), timeout=_CONNECT_S)
-        ):
-            return True
-    except ConnectionRefusedError:
-        return False if _is_near(record) else None
-    except OSError:
-        return None
+        return Life.SILENT
+    return look_at(
+        record.id, record.host, record.port, is_near=_is_near(record), timeout_s=_CONNECT_S
+    )
+
+
+def _lives(records: Sequence[InstanceRecord]) -> dict[str, Life]:
+    """Look at several instances at once: one that does not answer must not hold the others up."""
+    if not records:
+        return {}
+    with ThreadPoolExecutor(_AT_ONCE, "penstock-look") as pool:
+        return dict(zip((each.id for each in records), pool.map(_life, records), strict=True))
 
 
 def instance_host(config: Mapping[str, Any]) -> str:

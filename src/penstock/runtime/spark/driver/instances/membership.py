@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -92,6 +91,9 @@ class GroupMember:
         #: Set while this member stands in for a leader whose process has ended.
         self._acts = threading.Event()
         self._rejoin_at: float | None = None
+        #: How long to stay away, while a decline waits for the polling thread.
+        self._away_s: float | None = None
+        self._choice = threading.Lock()
         #: Why this member can never be part of the group again.
         self._failure: StreamsError | None = None
         self._metadata = b""
@@ -156,6 +158,10 @@ class GroupMember:
         self._acts.set()
         return True
 
+    def stand_down(self) -> None:
+        """Stand in for nobody any more: another instance does, or the leader is back."""
+        self._acts.clear()
+
     def decline(self, away_s: float) -> None:
         """Give the partition back: another instance stands in already, and should have it.
 
@@ -165,7 +171,18 @@ class GroupMember:
         Args:
             away_s: long enough for every other instance that does not lead to decline as well.
         """
-        self._calls.put(partial(self._leave_for_a_moment, away_s))
+        with self._choice:
+            self._away_s = away_s
+
+    def take(self) -> bool:
+        """Begin to lead by the group's choice; false if this member has given the partition back.
+
+        A decline that the polling thread has not carried out is void. The instance that it was
+        meant for has ended since, and this one would lose the lead right after it took it.
+        """
+        with self._choice:
+            self._away_s = None
+            return self.leads.is_set()
 
     @property
     def is_leading(self) -> bool:
@@ -214,6 +231,7 @@ class GroupMember:
                 self._metadata = self._consumer.consumer_group_metadata()
                 while not self._calls.empty():
                     self._calls.get()()
+                self._leave_if_declined()
                 if self._rejoin_at is not None and time.monotonic() > self._rejoin_at:
                     self._rejoin_at = None
                     self._subscribe()
@@ -243,12 +261,15 @@ class GroupMember:
             [self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
 
-    def _leave_for_a_moment(self, away_s: float) -> None:
-        if self._rejoin_at is None and self.leads.is_set():
+    def _leave_if_declined(self) -> None:
+        with self._choice:
+            away_s, self._away_s = self._away_s, None
+            if away_s is None or not self.leads.is_set():
+                return
             self._rejoin_at = time.monotonic() + away_s
             self.leads.clear()
             self.has_joined.clear()
-            self._consumer.unsubscribe()
+        self._consumer.unsubscribe()
 
     def _assigned(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
         consumer.incremental_assign(parts)
