@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -83,12 +84,16 @@ class Followed:
         self._end = end
         self.changed = threading.Event()
         self.made: list[Consumer] = []
+        #: Raised, one after the other, in place of the next consumers.
+        self.failures: list[Exception] = []
         monkeypatch.setattr(log_follower, "new_consumer", self._consumer)
         settings = {"group.id": "app", "group.instance.id": "one"}
         self.follower = LogFollower("app-batches", settings, self.changed.set)
         self.consumer = self.made[0]
 
     def _consumer(self, settings: dict[str, Any]) -> Consumer:
+        if self.failures:
+            raise self.failures.pop(0)
         self.made.append(Consumer(settings, self._end))
         return self.made[-1]
 
@@ -141,7 +146,7 @@ def test_another_consumer_goes_on_after_one_that_has_failed(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, failure: Exception
 ) -> None:
     """An instance that follows nothing would not know who leads."""
-    monkeypatch.setattr(log_follower, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(log_follower, "_AGAIN_S", (0.01,))
     followed = Followed(monkeypatch)
     followed.send(Message("instance/one", ONE.to_json(), offset=4))
     with caplog.at_level(logging.ERROR, logger=log_follower.__name__):
@@ -155,6 +160,37 @@ def test_another_consumer_goes_on_after_one_that_has_failed(
     assert followed.follower.state.instances == {}
     assert followed.consumer.assigned == [("app-batches", 0, 5)]
     followed.follower.close()
+
+
+def test_a_consumer_that_cannot_be_made_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A process may have too many files open for a while; its trace is told once."""
+    monkeypatch.setattr(log_follower, "_AGAIN_S", (0.01, 0.02))
+    followed = Followed(monkeypatch)
+    followed.send(Message("instance/one", ONE.to_json(), offset=4))
+    followed.failures = [OSError(24, "Too many open files"), MemoryError(), OSError(24, "again")]
+    with caplog.at_level(logging.ERROR, logger=log_follower.__name__):
+        followed.consumer.send(KafkaException(KafkaError(KafkaError._FATAL)))
+        assert happens(lambda: len(followed.made) == 2, PATIENCE_S)
+    assert len(caplog.records) == 4
+    assert [bool(each.exc_info) for each in caplog.records] == [True, False, False, False]
+    followed.consumer = followed.made[1]
+    followed.send(Message("instance/one", None, offset=5))
+    assert followed.follower.state.instances == {}
+    followed.follower.close()
+
+
+def test_a_follower_that_waits_to_try_again_is_closed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log_follower, "_AGAIN_S", (600.0,))
+    followed = Followed(monkeypatch)
+    followed.consumer.send(OSError("x"))
+    assert happens(lambda: followed.consumer.is_closed, PATIENCE_S)
+    began = time.monotonic()
+    followed.follower.close()
+    assert time.monotonic() - began < log_follower._CLOSE_S
 
 
 def test_a_record_that_cannot_be_read_is_passed_over(

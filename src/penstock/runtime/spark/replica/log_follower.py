@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from penstock.kafka.clients import new_consumer
 from penstock.runtime.spark.exchange.batch_log import LogState
@@ -19,15 +19,15 @@ _POLL_S = 0.2
 _FIRST_POLL_S = 0.02
 _ANSWER_S = 1.0
 _CLOSE_S = 5.0
-#: The pause before a new consumer takes the place of one that has failed.
-_AGAIN_S = 1.0
+#: The pauses before new consumers take the place of ones that have failed, one after the other.
+_AGAIN_S = (1.0, 2.0, 5.0, 10.0)
 
 
 class LogFollower:
     """Keep ``state`` up to date in a thread of its own until ``close``.
 
-    After a failure a new consumer goes on where the last one was: an instance that follows nothing
-    would not know who leads.
+    After a failure a new consumer goes on where the last one was, and if none can be made, that is
+    tried again: an instance that follows nothing would not know who leads.
 
     Args:
         changed: called in that thread after new records have changed ``state``.
@@ -59,7 +59,10 @@ class LogFollower:
             "isolation.level": "read_committed",
             "fetch.wait.max.ms": wait_ms,
         }
-        self._consumer = new_consumer(self._settings)
+        # Here, so that settings which no consumer can be made with are the caller's error.
+        self._consumer: Consumer | None = new_consumer(self._settings)
+        #: How many consumers in a row have failed before they read anything.
+        self._failures = 0
         self._thread = threading.Thread(target=self._run, name="penstock-log", daemon=True)
         self._thread.start()
 
@@ -70,38 +73,47 @@ class LogFollower:
     def _run(self) -> None:
         while True:
             try:
-                self._follow()
+                self._follow(self._consumer or new_consumer(self._settings))
             except Exception:
-                log.exception("the batch log %s cannot be followed: trying again", self._topic)
-            finally:
-                self._consumer.close()
-            if self._closing.wait(_AGAIN_S):
+                # The traces of further failures would most likely repeat the first one.
+                log.error(
+                    "the batch log %s cannot be followed: trying again", self._topic,
+                    exc_info=self._failures == 0,
+                )  # fmt: skip
+            pause_s = _AGAIN_S[min(self._failures, len(_AGAIN_S) - 1)]
+            self._failures += 1
+            if self._closing.wait(pause_s):
                 return
-            self._consumer = new_consumer(self._settings)
 
-    def _follow(self) -> None:
-        part = TopicPartition(self._topic, 0, self._next)
-        self._consumer.assign([part])
-        self._end = self._end_of(part)
-        while not self._closing.is_set():
-            self._take()
+    def _follow(self, consumer: Consumer) -> None:
+        self._consumer = None
+        try:
+            part = TopicPartition(self._topic, 0, self._next)
+            consumer.assign([part])
+            self._end = self._end_of(consumer, part)
+            while not self._closing.is_set():
+                self._take(consumer)
+        finally:
+            consumer.close()
 
-    def _end_of(self, part: TopicPartition) -> int | None:
+    def _end_of(self, consumer: Consumer, part: TopicPartition) -> int | None:
         """Ask where the log ends.
 
         The broker tells it by itself, but only with an empty answer, which it holds back for
         ``wait_ms``. A start would wait for that.
         """
         try:
-            _, end = self._consumer.get_watermark_offsets(part, timeout=_ANSWER_S)
+            _, end = consumer.get_watermark_offsets(part, timeout=_ANSWER_S)
         except KafkaException as error:
             log.debug("the end of %s is not known: %s", self._topic, error)
             return None
         return int(end)
 
-    def _take(self) -> None:
+    def _take(self, consumer: Consumer) -> None:
         poll_s = _POLL_S if self.is_current.is_set() else _FIRST_POLL_S
-        messages = self._consumer.consume(1000, poll_s)
+        messages = consumer.consume(1000, poll_s)
+        if messages:
+            self._failures = 0
         records = 0
         for message in messages:
             error = message.error()
