@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -16,6 +15,7 @@ from typing import NamedTuple
 
 from penstock.errors import StoreError, StreamsError
 from penstock.runtime.spark.exchange.stage_request import Endpoint
+from penstock.runtime.spark.worker.processes.host_lock import host_lock
 from penstock.runtime.spark.worker.processes.process_tree import Process
 from penstock.state.engine.damaged import DISK_FULL, is_disk_full
 
@@ -41,22 +41,28 @@ class HostRegistry:
     def __init__(self, application_id: str, state_dir: str, name: int | str) -> None:
         digest = hashlib.sha256(f"{application_id}|{state_dir}".encode()).hexdigest()[:16]
         self._path = private_folder() / f"{digest}-{name}.json"
+        self._name = f"slot {name} of {application_id!r}"
 
     @classmethod
     def of_place(cls, pool: str, place: int) -> HostRegistry:
         """Return the file of one place of a pool: pools of other drivers have other names."""
         found = cls(pool, "", place)
         found._path = found._path.with_name(f"pool-{found._path.name}")
+        found._name = f"place {place} of a pool"
         return found
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold a file lock, so that only one task at a time looks for a server or starts one."""
+        """Hold a file lock, so that only one task at a time looks for a server or starts one.
+
+        Raises:
+            StreamsError: ``worker-lost``, if another process holds the lock for too long.
+        """
         with _room_in(self._path.parent):
             handle = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
+            with host_lock(handle, f"the lock of {self._name}"):
+                yield
         finally:
             os.close(handle)
 

@@ -26,6 +26,11 @@ class Process(NamedTuple):
     def is_alive(self) -> bool:
         return self.began != "" and began(self.pid) == self.began
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the process stands still by a signal, and goes on only by another one."""
+        return self.is_alive and _state(self.pid) == "T"
+
     def kill(self) -> None:
         """Kill the process, unless its id now belongs to another one."""
         if self.is_alive:
@@ -49,13 +54,22 @@ def began(pid: int) -> str:
     The result is empty if the process does not exist or is a zombie.
     """
     if IS_LINUX:
-        try:
-            # The name in the second field may itself contain spaces and brackets.
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return ""
-        return "" if fields[0] == "Z" else fields[19]
+        fields = _stat(pid)
+        return "" if not fields or fields[0] == "Z" else fields[19]
     return _ps(pid, "lstart")
+
+
+def _state(pid: int) -> str:
+    """Return one letter: ``R`` runs, ``S`` sleeps, ``T`` is stopped; empty if it is gone."""
+    return (_stat(pid)[:1] or [""])[0] if IS_LINUX else _ps(pid, "stat")[:1]
+
+
+def _stat(pid: int) -> list[str]:
+    try:
+        # The name in the second field may itself contain spaces and brackets.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def this_process() -> Process:
@@ -87,10 +101,8 @@ def _option(command: list[str], name: str) -> str | None:
 
 def _parent(pid: int) -> int:
     if IS_LINUX:
-        try:
-            return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            return 0
+        fields = _stat(pid)
+        return int(fields[1]) if fields else 0
     return int(_ps(pid, "ppid") or 0)
 
 
