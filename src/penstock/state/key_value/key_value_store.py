@@ -172,7 +172,7 @@ class TypedKeyValueStore(Generic[K, V]):
             prefix: The prefix, of a type that the serializer can write.
             serializer: A serde, or a function from the prefix to bytes.
         """
-        start = self._prefix_bytes(prefix, serializer)
+        start = prefix_bytes(self.name, prefix, serializer)
         return self._iterate(self._inner.scan(start, after_prefix(start)))
 
     def approximate_num_entries(self) -> int:
@@ -271,20 +271,29 @@ class TypedKeyValueStore(Generic[K, V]):
                 raise self._values.unreadable(value, error) from error
             yield typed_key, typed_value
 
-    def _prefix_bytes(self, prefix: Any, serializer: Any) -> bytes:
-        if prefix is None or serializer is None:
-            what = "prefix" if prefix is None else "serializer"
-            raise NullArgumentError("null-argument", f"store {self.name!r}: the {what} is None")
-        write = serializer.encode if isinstance(serializer, Serde) else serializer
-        try:
-            return bytes(write(prefix))
-        except Exception as error:
-            raise InvalidArgumentError(
-                "bad-prefix",
-                f"store {self.name!r}: prefix {prefix!r} cannot be written by {serializer!r}"
-                f" ({type(error).__name__}: {error})",
-                fix="give a serde, or a function from the prefix to bytes",
-            ) from error
+
+def prefix_bytes(store: str, prefix: Any, serializer: Any) -> bytes:
+    """Return the bytes with which keys begin.
+
+    Args:
+        serializer: A serde, or a function from the prefix to bytes.
+
+    Raises:
+        InvalidArgumentError: ``bad-prefix``, if it cannot write the prefix.
+    """
+    if prefix is None or serializer is None:
+        what = "prefix" if prefix is None else "serializer"
+        raise NullArgumentError("null-argument", f"store {store!r}: the {what} is None")
+    write = serializer.encode if isinstance(serializer, Serde) else serializer
+    try:
+        return bytes(write(prefix))
+    except Exception as error:
+        raise InvalidArgumentError(
+            "bad-prefix",
+            f"store {store!r}: prefix {prefix!r} cannot be written by {serializer!r}"
+            f" ({type(error).__name__}: {error})",
+            fix="give a serde, or a function from the prefix to bytes",
+        ) from error
 
 
 def after_prefix(prefix: bytes) -> bytes | None:

@@ -24,8 +24,9 @@ from penstock.state.spec import StoreSpec
 from penstock.state.window.window_store import TypedWindowStore
 
 _METHODS = frozenset(
-    {"get", "range", "reverse_range", "all", "reverse_all", "prefix_scan", "fetch",
-     "fetch_range", "fetch_all", "backward_fetch", "find_sessions", "versions", "fetch_session",
+    {"get", "range", "reverse_range", "all", "reverse_all", "backward_all", "prefix_scan", "fetch",
+     "backward_fetch", "fetch_range", "backward_fetch_range", "fetch_all", "backward_fetch_all",
+     "find_sessions", "backward_find_sessions", "fetch_session", "versions",
      "approximate_num_entries"}
 )  # fmt: skip
 

@@ -19,6 +19,7 @@ from penstock.model.versioned import AggregationWithHeaders, ValueAndTimestamp
 from penstock.model.windows.windowed import Windowed
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.plan import Plan
+from penstock.state.key_value.key_value_store import prefix_bytes
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.validate import nearest
 
@@ -30,13 +31,14 @@ class Answers(Protocol):
 
 
 _TIMESTAMPED = (StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW)
+_WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW)
 _OF_OPERATORS = (StoreKind.OUTER_JOIN, StoreKind.FOREIGN_KEY_SUBSCRIPTION)
 
 
 class StoreView:
     """Read-only: ``get``, ``[key]``, ``range``, ``all``, window ``fetch`` and sessions.
 
-    It gives values; the timestamps that stores keep beside them are left out.
+    Values come without the timestamps that stores keep beside them.
     """
 
     def __init__(
@@ -113,11 +115,31 @@ class StoreView:
         """Entries from ``start`` to ``end``, both included, in the order of serialized keys."""
         return self._merged("range", start, end)
 
+    def reverse_range(self, start: Any = None, end: Any = None) -> Iterator[tuple[Any, Any]]:
+        """Entries from ``end`` back to ``start``, both included."""
+        return self._merged("reverse_range", start, end, is_backward=True)
+
+    def prefix_scan(self, prefix: Any, serializer: Any = None) -> Iterator[tuple[Any, Any]]:
+        """Entries whose key bytes begin with the bytes of the prefix.
+
+        Args:
+            serializer: writes the prefix: a serde or a function; without it the store's own serde.
+        """
+        start = prefix_bytes(self.name, prefix, self._serde if serializer is None else serializer)
+        return self._merged("prefix_scan", start, bytes)
+
     def all(self) -> Iterator[tuple[Any, Any]]:
         """All entries; in the order of serialized keys for a key-value store."""
         if self._spec.kind is StoreKind.SESSION:
             return self._merged("fetch_range", None, None)
         return self._merged("all")
+
+    def reverse_all(self) -> Iterator[tuple[Any, Any]]:
+        """All entries, backwards."""
+        if self._spec.kind is StoreKind.SESSION:
+            return self._merged("backward_fetch_range", None, None, is_backward=True)
+        is_windowed = self._spec.kind in _WINDOWED
+        return self._merged("backward_all" if is_windowed else "reverse_all", is_backward=True)
 
     def __iter__(self) -> Iterator[Any]:
         return (key for key, _ in self.all())
@@ -136,33 +158,70 @@ class StoreView:
 
     def fetch(self, key: Any, time_from: int | None = None, time_to: int | None = None) -> Any:
         """Windows of a key between two starts, the window at one start, or a key's sessions."""
-        given = [each for each in (time_from, time_to) if each is not None]
-        result = self._ask(self.partition_of(key), "fetch", key, *given)
-        if isinstance(result, list):
-            return [(start, self._plain(value)) for start, value in result]
-        return self._plain(result)
+        return self._fetched("fetch", key, time_from, time_to)
+
+    def backward_fetch(
+        self, key: Any, time_from: int | None = None, time_to: int | None = None
+    ) -> list[Any]:
+        """Windows of a key between two starts, or a key's sessions; the latest first."""
+        found: list[Any] = self._fetched("backward_fetch", key, time_from, time_to)
+        return found
+
+    def fetch_range(
+        self, key_from: Any, key_to: Any, time_from: int | None = None, time_to: int | None = None
+    ) -> Iterator[tuple[Any, Any]]:
+        """Windows of a range of keys that start between two times, or sessions of these keys."""
+        return self._merged("fetch_range", key_from, key_to, *_given(time_from, time_to))
+
+    def backward_fetch_range(
+        self, key_from: Any, key_to: Any, time_from: int | None = None, time_to: int | None = None
+    ) -> Iterator[tuple[Any, Any]]:
+        """The same as ``fetch_range``, backwards."""
+        times = _given(time_from, time_to)
+        return self._merged("backward_fetch_range", key_from, key_to, *times, is_backward=True)
 
     def fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[Any, Any]]:
         """All windows that start between the two times."""
         return self._merged("fetch_all", time_from, time_to)
 
+    def backward_fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[Any, Any]]:
+        """All windows that start between the two times, backwards."""
+        return self._merged("backward_fetch_all", time_from, time_to, is_backward=True)
+
+    def fetch_session(self, key: Any, start: int, end: int) -> Any:
+        """The value of the session with exactly these bounds, None if there is none."""
+        return self._plain(self._ask(self.partition_of(key), "fetch_session", key, start, end))
+
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> list[Any]:
         """Sessions of a key that end no earlier and start no later than these times."""
-        found = self._ask(self.partition_of(key), "find_sessions", key, earliest_end, latest_start)
-        return [(session, self._plain(value)) for session, value in found]
+        found: list[Any] = self._fetched("find_sessions", key, earliest_end, latest_start)
+        return found
+
+    def backward_find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> list[Any]:
+        """The same as ``find_sessions``, the latest first."""
+        found: list[Any] = self._fetched("backward_find_sessions", key, earliest_end, latest_start)
+        return found
 
     # Inside
 
     def _ask(self, partition: int, method: str, *arguments: Any) -> Any:
         return self._answers.query(self.name, partition, method, arguments)
 
-    def _merged(self, method: str, *arguments: Any) -> Iterator[tuple[Any, Any]]:
+    def _fetched(self, method: str, key: Any, *times: int | None) -> Any:
+        result = self._ask(self.partition_of(key), method, key, *_given(*times))
+        if isinstance(result, list):
+            return [(start, self._plain(value)) for start, value in result]
+        return self._plain(result)
+
+    def _merged(
+        self, method: str, *arguments: Any, is_backward: bool = False
+    ) -> Iterator[tuple[Any, Any]]:
         parts = [self._ask(part, method, *arguments) for part in range(self._partitions)]
         # Keys of an operator's own stores are none that the store's serde writes.
         entries = (
             chain(*parts)
             if self._spec.kind in _OF_OPERATORS
-            else heapq.merge(*parts, key=lambda entry: self._order(entry[0]))
+            else heapq.merge(*parts, key=lambda entry: self._order(entry[0]), reverse=is_backward)
         )
         for key, value in entries:
             yield key, self._plain(value)
@@ -179,3 +238,7 @@ class StoreView:
         if isinstance(value, AggregationWithHeaders):
             return value.aggregation
         return value
+
+
+def _given(*times: int | None) -> list[int]:
+    return [each for each in times if each is not None]
