@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -228,6 +230,22 @@ def test_an_error_that_passes_leaves_the_member_in_the_group(
     group.assign(LOG)
     assert member.leads.wait(10)
     assert code_of(member) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({}, f"app-{socket.gethostname()}-{os.getpid()}"),
+        ({"client.id": "mine"}, "mine"),
+        ({"main.consumer.client.id": "other"}, "other"),
+    ],
+)
+def test_a_member_has_a_name_that_kafkas_tools_show(
+    group: Group, given: dict[str, str], name: str
+) -> None:
+    settings = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1", **given}
+    join_group(StreamsConfig(settings), "app-batches", _no).close()
+    assert group.settings["client.id"] == name
 
 
 def test_a_static_member_stays_away_until_its_session_has_ended() -> None:

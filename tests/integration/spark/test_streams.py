@@ -70,11 +70,13 @@ def test_counts_survive_a_restart_and_the_loss_of_local_state(
 def test_group_offsets_are_visible_to_kafkas_tools(
     streams_of: Make, new_topic: Any, produce: Write, kafka_admin: Admin, application_id: str
 ) -> None:
-    """The consumer group ``application.id`` has the offsets that were processed."""
+    """The consumer group ``application.id`` has a member and the offsets that were processed."""
     source, sink = new_topic("lines"), new_topic("counts")
     produce(source, *[(None, "a b")] * 7)
     with streams_of(counts(source, sink)) as streams:
         assert streams.run_until_idle("300s")
+        (member,) = kafka_admin.group(application_id).members
+        assert member.startswith(f"{application_id}-")
     assert kafka_admin.group_offsets(application_id)[source, 0] == 7
 
 

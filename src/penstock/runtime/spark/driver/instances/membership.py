@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +22,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.config import (
+    APPLICATION_ID,
     GROUP_INSTANCE_ID,
     HEARTBEAT_INTERVAL_MS,
     PROCESSING_GUARANTEE,
@@ -47,7 +50,9 @@ def join_group(config: StreamsConfig, topic: str, changed: Callable[[], None]) -
     """Join the group of an application; with many of them in a pool, their threads wake seldom."""
     session = {each.name: config[each] for each in (SESSION_TIMEOUT_MS, HEARTBEAT_INTERVAL_MS)}
     is_quiet = config[SLOT_POOL] and config[PROCESSING_GUARANTEE] == "exactly_once_v2"
-    settings = {**session, **consumer_settings(config)}
+    # Kafka's tools list the members of a group by this name; else all would be "rdkafka".
+    named = {"client.id": f"{config[APPLICATION_ID]}-{socket.gethostname()}-{os.getpid()}"}
+    settings = {**named, **session, **consumer_settings(config)}
     return GroupMember(settings, topic, changed, poll_s=_QUIET_POLL_S if is_quiet else _POLL_S)
 
 
