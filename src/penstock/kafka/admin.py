@@ -39,7 +39,7 @@ from penstock.kafka.admin_answers import (
     Topic,
     TopicSpec,
 )
-from penstock.kafka.admin_calls import AdminCalls
+from penstock.kafka.admin_calls import AdminCalls, repeated
 from penstock.kafka.admin_failures import (
     topic_differs,
     unknown_partition,
@@ -369,18 +369,18 @@ class Admin:
             self._check_partitions(asked)
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         request = {TopicPartition(*partition): spec for partition in asked}
-        deadline = time.monotonic() + _NEW_LEADER_S
-        while True:
+
+        def ask() -> dict[Partition, int]:
             futures = self._client.list_offsets(request, isolation_level=level, **self._limit)
-            try:
-                return {(p.topic, p.partition): self._offset(p, f) for p, f in futures.items()}
-            except KafkaRequestError as error:
-                if error.code in ("kafka-refused", "kafka-not-ready"):
-                    # If the topic has been deleted meanwhile, that is the better reason.
-                    self._check_partitions(asked)
-                if error.code != "kafka-not-ready" or time.monotonic() > deadline:
-                    raise
-            time.sleep(0.05)
+            return {(p.topic, p.partition): self._offset(p, f) for p, f in futures.items()}
+
+        def may_pass(error: KafkaRequestError) -> bool:
+            if error.code in ("kafka-refused", "kafka-not-ready"):
+                # If the topic has been deleted meanwhile, that is the better reason.
+                self._check_partitions(asked)
+            return error.code == "kafka-not-ready"
+
+        return repeated(ask, KafkaRequestError, may_pass, _NEW_LEADER_S)
 
     def _offset(self, part: TopicPartition, answer: Future[Any]) -> int:
         what = f"read offsets of {part.topic!r}"

@@ -17,9 +17,11 @@ from penstock.kafka.errors import KafkaRequestError
 from penstock.kafka.refusals import Right, refused, user_of
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 
 #: How long a call waits before it checks whether the client has reported a wrong password.
 _FIRST_LOOK_S = 1.0
+_PAUSE_S = 0.05
 
 
 class AdminCalls:
@@ -95,18 +97,16 @@ class AdminCalls:
 
         A passing error that lasts says that the broker is slow, not that it refuses.
         """
-        deadline = time.monotonic() + self._timeout_s
-        while True:
-            try:
-                return ask()
-            except KafkaException as failure:
-                is_passing = failure.args[0].code() in passing
-                is_late = time.monotonic() > deadline
-                if is_late and is_passing:
-                    raise unreachable(what, self.bootstrap, failure.args[0].str()) from None
-                if is_late or not (is_passing or is_transient(failure)):
-                    raise self.explained(failure, what, needs) from None
-            time.sleep(0.1)
+
+        def may_pass(failure: KafkaException) -> bool:
+            return failure.args[0].code() in passing or is_transient(failure)
+
+        try:
+            return repeated(ask, KafkaException, may_pass, self._timeout_s)
+        except KafkaException as failure:
+            if failure.args[0].code() in passing:
+                raise unreachable(what, self.bootstrap, failure.args[0].str()) from None
+            raise self.explained(failure, what, needs) from None
 
     def explained(
         self, failure: KafkaException, what: str, needs: Right | None = None
@@ -145,6 +145,20 @@ class AdminCalls:
     def _reports(self) -> KafkaError | None:
         self.client.poll(0)
         return self._reported.refusal
+
+
+def repeated(
+    ask: Callable[[], T], failing: type[E], may_pass: Callable[[E], bool], patience_s: float
+) -> T:
+    """Ask again after a failure that may pass, for at most ``patience_s`` seconds."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            return ask()
+        except failing as failure:
+            if not may_pass(failure) or time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE_S)
 
 
 def _refusal(consumer: Consumer) -> KafkaError | None:
