@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -114,6 +118,43 @@ def test_an_end_on_this_machine_is_final(monkeypatch: pytest.MonkeyPatch) -> Non
     with socket.create_server((beacon.host, beacon.port)):
         assert not happens(lambda: watch.life is not Life.GONE, within_s=0.5)
     watch.close()
+
+
+_FORKING = """
+import os, sys, time
+from penstock.runtime.spark.driver.instances.beacon import Beacon
+beacon = Beacon("127.0.0.1", "one", lambda: True)
+print(beacon.port, flush=True)
+sys.stdin.readline()
+child = os.fork()
+if child == 0:
+    time.sleep(600)
+print(child, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="there is no fork")
+def test_a_child_of_an_instance_does_not_keep_it_alive() -> None:
+    """A program may fork, for a pool of processes say. The child has copies of all open sockets."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    watch = Watch("one", "127.0.0.1", int(process.stdout.readline()), lambda: None)
+    assert happens(lambda: watch.life is Life.LEADS, within_s=60)
+    process.stdin.write("fork\n")
+    process.stdin.flush()
+    child = int(process.stdout.readline())
+    try:
+        assert not happens(lambda: watch.life is not Life.LEADS, within_s=1)
+        process.kill()
+        assert happens(lambda: watch.life is Life.GONE, within_s=module._SILENCE_S)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        process.communicate()
+        watch.close()
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,12 @@ import contextlib
 import ipaddress
 import json
 import logging
+import os
 import socket
 import threading
 import time
 import uuid
+import weakref
 from collections.abc import Callable
 from enum import Enum
 from functools import cache
@@ -34,6 +36,20 @@ _LEADS, _FOLLOWS = b"L", b"F"
 _MOST_WATCHERS = 100
 
 
+#: The sockets of this process's beacons.
+_SOCKETS: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+
+def _close_in_child() -> None:
+    """Close the copies that a forked child has: they would outlive a parent that is killed."""
+    for each in list(_SOCKETS):
+        each.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
+
+
 class Beacon:
     """Listens on a port and writes to every connection, twice a second, whether this one leads.
 
@@ -47,6 +63,7 @@ class Beacon:
         self._closing = threading.Event()
         self._free = threading.Semaphore(_MOST_WATCHERS)
         self._socket = listen(host)
+        _SOCKETS.add(self._socket)
         self.host, self.port = host, self._socket.getsockname()[1]
         threading.Thread(target=self._accept, name="penstock-beacon", daemon=True).start()
 
@@ -69,6 +86,7 @@ class Beacon:
                 # Each connection costs a thread, and anybody may connect.
                 opened.close()
                 continue
+            _SOCKETS.add(opened)
             threading.Thread(target=self._show, args=(opened,), daemon=True).start()
 
     def _show(self, opened: socket.socket) -> None:
