@@ -16,7 +16,7 @@ from penstock.server.applying import DELETE_TOPICS
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import TERMINATE_CLUSTER
 from penstock.server.entities.statuses import command_status, current_status
-from penstock.server.errors import BadRequestError, ForbiddenError, NotFoundError
+from penstock.server.errors import BadRequestError, ForbiddenError, NotFoundError, ServerError
 from penstock.server.node import ServerNode
 from penstock.server.request import Steps
 from penstock.server.rest.replies import answering, body_of
@@ -80,7 +80,7 @@ class StatementRoutes:
                 return cast(T, result)
             await asyncio.sleep(pause_s)
             if await request.is_disconnected():
-                raise BadRequestError("client-left", "the client has left before the answer")
+                raise ServerError("gone", "the client has left")
 
     async def terminate(self, request: Request) -> Any:
         body = await body_of(request)
