@@ -99,3 +99,18 @@ def test_session_that_is_emitted_in_time_is_not_counted(driver: Driver) -> None:
     driver.pipe("in", "key | value | time\nann | x | 0:10\nbob | x | 0:50")
     assert driver.read("out") == rows("key | window | value\nann | 0:10 | 1")
     assert driver.dropped() == {}
+
+
+def test_old_value_of_one_timestamp_is_told_if_wanted(driver: Driver) -> None:
+    """A filter then deletes what no longer passes. Kafka Streams tells it only from a cache."""
+    builder = StreamsBuilder()
+    windows = SessionWindows.of_inactivity_gap_and_grace("10s", "0s")
+    grouped = builder.stream("in").group_by_key().windowed_by(windows)
+    for strategy in (EmitStrategy.ON_WINDOW_UPDATE, EmitStrategy.WITH_OLD_VALUE):
+        few = grouped.emit_strategy(strategy).count().filter(lambda key, n: n < 2)
+        few.to_stream().to(strategy.value)
+    driver.start(builder.build(), {"statestore.cache.max.bytes": 0})
+    driver.pipe("in", "key | value | time\nann | x | 0:10\nann | x | 0:10")
+    assert driver.read("on_window_update") == rows("key | window | value\nann | 0:10 | 1")
+    expected = rows("key | window | value\nann | 0:10 | 1\nann | 0:10 | null")
+    assert driver.read("with_old_value") == expected

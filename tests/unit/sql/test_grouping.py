@@ -293,3 +293,17 @@ def test_final_window_may_be_lost_where_the_tests_of_kafka_streams_lose_it() -> 
         queries.pipe("orders", b"1", b"{}", 0)
         queries.pipe("orders", b"1", b"{}", 5_000)
         assert queries.produced == []
+
+
+def test_session_of_one_timestamp_leaves_when_having_no_longer_holds() -> None:
+    """Two records of one millisecond are one session; its row is deleted."""
+    with running(
+        ORDERS,
+        "CREATE TABLE single AS SELECT item, COUNT(*) AS n FROM orders"
+        " WINDOW SESSION (10 SECONDS) GROUP BY item HAVING COUNT(*) < 2;",
+    ) as script:
+        for _ in range(2):
+            script.pipe("orders", 1, {"item": "tea", "price": 1}, 1000)
+        written = [(r.key, r.value) for r in script.queries.produced if r.topic == "SINGLE"]
+    (first, row), (last, tombstone) = written
+    assert (first, row, tombstone) == (last, b'{"N":1}', None)

@@ -245,3 +245,17 @@ def test_full_join_shows_records_without_a_key(grace: str) -> None:
             (None, {"ITEM": "fig", "PLACE": None}),
             (None, {"ITEM": None, "PLACE": "here"}),
         ]
+
+
+def test_group_by_the_right_key_of_a_left_join_is_by_what_was_joined_on() -> None:
+    """As in ksqlDB: the column that SELECT has names the key, and a row without partner has one."""
+    with running(
+        ORDERS,
+        ITEMS,
+        "CREATE TABLE counts AS SELECT i.name AS name, COUNT(*) AS n FROM orders o"
+        " LEFT JOIN items i ON o.item = i.name GROUP BY i.name;",
+    ) as script:
+        script.pipe("items", "tea", {"kind": "hot"})
+        script.pipe("orders", 1, {"item": "tea", "price": 1})
+        script.pipe("orders", 2, {"item": "pen", "price": 1})
+        assert script.read("COUNTS") == [("tea", {"N": 1}), ("pen", {"N": 1})]

@@ -15,16 +15,20 @@ class EmitStrategy(StrEnum):
     ``ON_WINDOW_CLOSE`` is Kafka Streams' own. Without a record cache it loses windows: a record
     enters the store first, and if its time is far ahead the store forgets the windows that it
     closes. ``BEFORE_EXPIRY`` forwards them before, so none is lost. SQL's EMIT FINAL uses it.
+
+    ``WITH_OLD_VALUE`` tells every update, and for a session of one timestamp also the value that
+    it had before. Kafka Streams leaves that out, unless a record cache has it.
     """
 
     ON_WINDOW_UPDATE = "on_window_update"
     ON_WINDOW_CLOSE = "on_window_close"
     BEFORE_EXPIRY = "before_expiry"
+    WITH_OLD_VALUE = "with_old_value"
 
     @property
     def is_final(self) -> bool:
         """Return whether a window is emitted once, when it closes."""
-        return self is not EmitStrategy.ON_WINDOW_UPDATE
+        return self in (EmitStrategy.ON_WINDOW_CLOSE, EmitStrategy.BEFORE_EXPIRY)
 
     @staticmethod
     def on_window_update() -> EmitStrategy:

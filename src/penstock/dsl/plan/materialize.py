@@ -181,7 +181,7 @@ def _window_store(wanted: Materialization, size_ms: int, retention_ms: int) -> P
 def _for_emission(
     wanted: Materialization, planned: PlannedStore, emit: EmitStrategy, *, keeps_cache: bool = False
 ) -> PlannedStore:
-    if emit is EmitStrategy.ON_WINDOW_UPDATE:
+    if not emit.is_final:
         return planned
     # A final result is emitted once, so a cache would be useless. Kafka Streams keeps it for
     # windows of fixed size, which only costs memory.

@@ -42,6 +42,7 @@ def session_aggregate_stream(
             merger=fold.merger,
             emit_final=emit.is_final,
             emits_first=emit is EmitStrategy.BEFORE_EXPIRY,
+            tells_old=emit is EmitStrategy.WITH_OLD_VALUE,
             idle_ms=idle_ms,
         ),
         table=AggregatedTable(session_store(wanted, windows, emit)),

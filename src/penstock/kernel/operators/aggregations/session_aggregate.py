@@ -66,14 +66,17 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         if not rule.is_open(end, close_time):
             self.task.dropped(node.name, EXPIRED_WINDOW)
             return
-        if rule.replaces(start, end):
-            for session, merged in sessions:
+        old = None
+        for session, merged in sessions:
+            if rule.replaces(start, end):
                 store.remove(session)
                 self._forward_update(session, None, merged)
+            elif node.tells_old:
+                old = merged
         aggregate = node.fn(key, value, aggregate)
         session = Windowed(key, Window(start, end))
         store.put(session, aggregate)
-        self._forward_update(session, aggregate, None)
+        self._forward_update(session, aggregate, old)
 
     def _forgets(self, before: int, now: int) -> bool:
         """Return whether the store drops old sessions when stream time gets from one to the other.

@@ -154,6 +154,8 @@ def _over_stream(
     if step.is_final:
         windowed = windowed.emit_strategy(_strategy(lowering), idle=_idle(lowering))
     if isinstance(windows, SessionWindows):
+        if not step.is_final:
+            windowed = windowed.emit_strategy(EmitStrategy.WITH_OLD_VALUE)
         return windowed.aggregate(fold.initial, fold.adder(), fold.merge, store)
     return windowed.aggregate(fold.initial, fold.adder(), store)
 

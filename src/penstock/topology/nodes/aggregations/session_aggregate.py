@@ -28,5 +28,7 @@ class SessionAggregate(TableNode):
     emit_final: bool = False
     #: Whether closed windows leave before the record that closes them enters the store.
     emits_first: bool = False
+    #: Whether a session of one timestamp that is overwritten is forwarded with its old value.
+    tells_old: bool = False
     #: With final results: for how long no record has to come until the wall clock closes windows.
     idle_ms: int | None = None
