@@ -52,8 +52,8 @@ class BatchRun:
         if not any(lengths.values()):
             return {}
         if not all(lengths.get(name) for name in self._truncated):
-            # A queue that is empty, but whose topic has more records, may have the oldest record of
-            # all.
+            # One queue is empty although its topic has more records. The next of them may be older
+            # than all records here, so nothing can be processed yet.
             self._group.order = [*lengths]
             return lengths
         left = self._run_columns(inputs)
@@ -73,7 +73,7 @@ class BatchRun:
         self._task.process_all(self._stop)
         empty = group.empty_truncated()
         left = group.give_back()
-        # If it had more records, it would have been put behind the others.
+        # If the empty queue had been filled again, it would be behind the others in the heap.
         group.order += empty
         return left
 

@@ -103,7 +103,7 @@ class NodeContext:
     def forward(self, record: Any, child: str | None = None) -> None:
         raise UnsupportedOperationError(
             "forward-not-allowed",
-            f"node {self._node.name!r} gives one value per row and cannot forward records",
+            f"node {self._node.name!r} returns one value per row and cannot forward records",
             fix="return the new value from transform(), or use process() of a stream",
             at=self._node.site,
         )

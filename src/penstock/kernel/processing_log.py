@@ -56,7 +56,8 @@ class ProcessingLog:
         row = {"key": record.key, "value": record.value}
         self._write(
             EntryType.SERIALIZATION, error, step=node.name, origin=self._origin(), row=row,
-            target=target, topic=topic, what=f"the {target} of a record for {topic} cannot be made",
+            target=target, topic=topic,
+            what=f"the {target} of a record for {topic} cannot be written",
         )  # fmt: skip
 
     def processing(self, node: Node, record: Record[Any, Any] | None, error: Exception) -> None:
@@ -64,7 +65,7 @@ class ProcessingLog:
         self._write(EntryType.PROCESSING, error, step=node.name, origin=self._origin(), row=row)
 
     def dropped(self, node: str, reason: str, raw: RawRecord | None) -> None:
-        """Note a record that a node drops, if the record is to blame."""
+        """Write about a record that a node drops, if the reason is in the record itself."""
         why = LOGGED_DROPS.get(reason)
         if why is not None:
             origin = self._origin() if raw is None else _origin_of(raw)
@@ -80,7 +81,7 @@ class ProcessingLog:
 
     @staticmethod
     def give_up_columns(failure: ExpressionFailure) -> None:
-        """Let the batch run by record: over columns nobody knows which record has failed."""
+        """Let the batch run by record, because columns do not show which record has failed."""
         raise UserCodeError(f"{failure.expression} fails, and the log has to name the record")
 
     def production(

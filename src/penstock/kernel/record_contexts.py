@@ -1,4 +1,4 @@
-"""Sets the task's context to that of an earlier record for a while."""
+"""Sets the task's context to that of an earlier record, and restores it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.model.record import RecordContext
 
 @contextmanager
 def in_context(current: RecordContext, other: RecordContext) -> Iterator[RecordContext]:
-    """Give the task's context the values of another one, and restore them at the end."""
+    """Set the task's context to another one inside the ``with`` block, then restore it."""
     before = current.copy()
     assign(current, other)
     try:

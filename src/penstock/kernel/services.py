@@ -77,7 +77,7 @@ class TaskServices(Protocol):
         """Return the clock of this name: both sides of a join ask for the same one."""
 
     def unsettled(self, name: str) -> set[bytes]:
-        """Return the set of this name, which the task empties when no message is on its way."""
+        """Return the set of this name. The task empties it when no message is between tasks."""
 
     def operator_clock(self, node: str) -> OperatorClock:
         """Return the clock of a node that has one."""

@@ -34,7 +34,7 @@ class TaskSettings:
     on_processing_global: bool = False
     on_production: ExceptionHandler = field(default_factory=DefaultProductionExceptionHandler)
     dead_letter_topic: str | None = None
-    #: Where records that were dropped or failed are written about; None for nowhere.
+    #: The log of records that were dropped or failed; ``None`` means that there is no such log.
     processing_log: ProcessingLogSpec | None = None
     cache_max_bytes: int = 10 * 1024 * 1024
     emit_interval_ms: int = 1_000
@@ -45,8 +45,8 @@ class TaskSettings:
     #: batch runs record at a time.
     raises_column_errors: bool = False
     processor_wrapper: ProcessorWrapper | None = None
-    #: How many seconds a sample of store latencies has, and how many of them are kept; None
-    #: measures none.
+    #: The length of a sample of store latencies in seconds, and the number of samples kept.
+    #: ``None`` means that latencies are not measured.
     store_samples: tuple[float, int] | None = None
     configs: dict[str, Any] = field(default_factory=dict)
 

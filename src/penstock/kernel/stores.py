@@ -55,7 +55,7 @@ class TaskStores:
     """Owns the open stores of a task; global stores belong to the global task.
 
     If a ``cache`` is given, the task shares it with others. Otherwise the task makes its own.
-    ``metrics`` receive the duration of every operation; None measures nothing.
+    ``metrics`` receive the duration of every operation. If it is ``None``, nothing is measured.
     """
 
     def __init__(

@@ -97,7 +97,7 @@ class StreamTask:
         self.configs = settings.configs
         self.emit_interval_ms = settings.emit_interval_ms
         self.context = stores.context
-        #: The processing log; None if nobody wants one.
+        #: The processing log; ``None`` if the settings ask for none.
         self.log = (
             None
             if settings.processing_log is None
@@ -109,7 +109,7 @@ class StreamTask:
         self.dropped_records: Counter[tuple[str, str]] = Counter()
         self.consumed_offsets: dict[tuple[str, int], int] = {}
         self.commit_requested = False
-        #: The same for the records that the last flush has committed.
+        #: Whether a record that the last flush has committed had asked for a commit.
         self.commit_was_requested = False
         self._graph = graph
         self._stores = stores

@@ -14,7 +14,7 @@ from penstock.model.record import Headers
 
 
 class NotProvenError(Exception):
-    """Columns might not have the result of single records here, so the batch runs by record."""
+    """Says why columns may not have the results of single records; the batch runs by record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ Places = NDArray[np.int64]
 class BatchColumn:
     """One field of every record: as values, as bytes, or both.
 
-    Whatever form is missing is made when it is asked for, and kept.
+    The missing form is made when it is first asked for, and kept.
     """
 
     __slots__ = ("_encoded", "_is_input", "_serde", "_values")

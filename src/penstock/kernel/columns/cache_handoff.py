@@ -114,7 +114,7 @@ def keep_each(
     keep: Callable[..., None],
     *columns: Any,
 ) -> None:
-    """Keep entries, each while the task's context is that of the entry's record."""
+    """Call ``keep`` with each entry, in the context of the entry's own record."""
     before = current.copy()
     try:
         for context, *entry in zip(contexts, *columns, strict=True):

@@ -35,8 +35,8 @@ class ColumnExecutor(Generic[N]):
     effects.
     """
 
-    #: Whether the result is the same in whatever order records of different queues come, if they
-    #: have no headers.
+    #: Whether the order of records from different queues does not change the result, as long as no
+    #: record has headers.
     hides_order = False
     #: Whether the results go into the cache, because nodes behind this one take records one by one.
     is_handed_off = False

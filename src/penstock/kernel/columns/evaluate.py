@@ -1,4 +1,4 @@
-"""Evaluates expressions for all records of a batch at once, with the result of one by one.
+"""Evaluates expressions for a whole batch, with the same results as record by record.
 
 Operands are evaluated for all records, also for those whose result does not need them. If an
 operand raises for one of these, the batch runs record at a time.
@@ -182,7 +182,7 @@ def _maker(names: tuple[str, ...]) -> Callable[..., Values]:
 
 @cache
 def _adder(names: tuple[str, ...]) -> Callable[..., Values]:
-    """Return the same function with objects as first column, whose members come first."""
+    """Return a function that adds these members to the objects of its first column."""
     arguments, pairs = _members(names)
     return _compiled(
         f"lambda *columns: [None if item is None else {{**item, {pairs}}}"

@@ -24,13 +24,13 @@ class ColumnFold(Protocol):
 
     @property
     def is_order_free(self) -> bool:
-        """Whether the same records give the same states in every order."""
+        """Whether the order of the records does not change the states."""
 
     def start(self) -> Any:
         """Return the state of a group without records."""
 
     def items(self, batch: Batch) -> Items:
-        """Return what of a batch is folded."""
+        """Return the columns of the batch that are folded, one per aggregate."""
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None

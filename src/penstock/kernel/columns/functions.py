@@ -28,7 +28,11 @@ OverSides = Callable[[BatchColumn, BatchColumn, BatchColumn], Sequence[Any]]
 
 
 def expression_of(fn: Any, what: str) -> OverBatch:
-    """Return the function over keys and values; raise if it may have side effects."""
+    """Return a function of a batch that calls ``fn`` with the key and value of each record.
+
+    Raises:
+        NotVectorisableError: if ``fn`` may have side effects.
+    """
     if isinstance(fn, ColumnFunction):
         return lambda batch: _called(fn, batch.keys, batch.values)
     if not isinstance(fn, Expression):
@@ -39,7 +43,7 @@ def expression_of(fn: Any, what: str) -> OverBatch:
 
 
 def mapper_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
-    """Return the same for a function that may take the value alone, such as ``str.upper``."""
+    """Return a function of a batch that calls ``fn`` with each value, or with key and value."""
     if not with_key and any(fn is known for known in PURE_FUNCTIONS):
         return lambda batch: _mapped(fn, batch.values)
     if not with_key and isinstance(fn, ColumnFunction):
@@ -48,7 +52,7 @@ def mapper_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
 
 
 def lists_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
-    """Return the same for a function that returns a list for every record."""
+    """Return a function of a batch for an ``fn`` that returns a list for every record."""
     if not isinstance(fn, ColumnFunction):
         return mapper_of(fn, what, with_key=with_key)
     if with_key:
@@ -57,7 +61,10 @@ def lists_of(fn: Any, what: str, *, with_key: bool) -> OverBatch:
 
 
 def pairs_of(fn: Any, what: str) -> OverBatch:
-    """Return the same for a function that returns keys and values. No expression does that."""
+    """Return a function of a batch for an ``fn`` that returns keys and values.
+
+    Expressions return single values, so only a ``ColumnFunction`` can be used here.
+    """
     if not isinstance(fn, ColumnFunction):
         raise NotVectorisableError(f"{what} is a Python function that returns records")
     return lambda batch: _mapped(fn.func, batch.keys, batch.values)
@@ -79,7 +86,7 @@ def _called(fn: ColumnFunction, *columns: BatchColumn) -> Sequence[Any]:
 
 
 def _over_columns(fn: ColumnFunction, *columns: BatchColumn) -> Any:
-    """Return the result of the column form; ``None`` if there is none, or if it cannot tell.
+    """Return the result of the column form; ``None`` if there is no form, or it returns ``None``.
 
     An error that the function itself does not have for any record is a fault of the column form. It
     is raised as it is.
@@ -102,7 +109,11 @@ def _mapped(fn: Any, *columns: BatchColumn) -> Sequence[Any]:
 
 
 def joiner_of(fn: Any, *, with_key: bool) -> OverSides:
-    """Return the joiner over keys, left and right values; raise if it may have side effects."""
+    """Return a function that joins columns: keys, left values, right values.
+
+    Raises:
+        NotVectorisableError: if the joiner may have side effects.
+    """
     if isinstance(fn, ColumnFunction):
         if with_key:
             return lambda keys, left, right: _called(fn, keys, left, right)

@@ -26,7 +26,7 @@ class _Queue:
 
 
 def merge_order(queues: Sequence[Sequence[int]]) -> list[Run]:
-    """Return runs of records that one queue gives without a record of another queue in between.
+    """Return runs: records of one queue without a record of another queue in between.
 
     Args:
         queues: The timestamps of each queue's records. Queues are in the order in which they were

@@ -15,9 +15,9 @@ _LOOKS, _LONGEST_MS = 4, 1_000
 class IdleTime:
     """Moves the stream time of an operator on with the wall clock, ``idle_ms`` behind it.
 
-    That begins when no record has moved stream time for ``idle_ms``. A window then closes as much
-    later as its end is away, so a quiet minute does not close a window of an hour. A record that
-    comes later than that is late, as behind any other record.
+    This begins when no record has moved stream time for ``idle_ms``. From then on, stream time
+    grows by one second per second, so a quiet minute does not close a window that ends in an hour.
+    A record for a window that was closed in this way is late, as if another record had closed it.
     """
 
     def __init__(self, clock: OperatorClock, idle_ms: int) -> None:
@@ -30,7 +30,7 @@ class IdleTime:
         self._moved = NO_TIME
 
     def passed(self, now: int) -> bool:
-        """Look at the wall clock; return whether stream time has moved on by it."""
+        """Read the wall clock; return whether it has moved stream time."""
         clock = self._clock
         if clock.stream_time == NO_TIME:
             return False

@@ -79,7 +79,7 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         self._forward_update(session, aggregate, old)
 
     def _forgets(self, before: int, now: int) -> bool:
-        """Return whether the store drops old sessions when stream time gets from one to the other.
+        """Return whether the store drops old sessions when stream time moves from before to now.
 
         Kafka Streams forwards sessions at their close after it has written the new record. If
         that record comes after a quiet period, the store has dropped them by then.

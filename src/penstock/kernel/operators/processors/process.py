@@ -53,8 +53,8 @@ class ProcessExecutor(Executor[Process]):
             what = "None" if processor is None else f"an instance of {type(processor).__name__}"
             raise StreamsError(
                 "bad-processor",
-                f"the supplier of {self.node.name!r} gave {what}, which has no process()",
-                fix="give a new Processor each time, whose class has process(self, record)",
+                f"the supplier of {self.node.name!r} returned {what}, which has no process()",
+                fix="return a new Processor each time, whose class has process(self, record)",
                 at=self.node.site,
             )
         return processor

@@ -1,4 +1,4 @@
-"""Calls of a user's function that go on beside the task: an event loop in a thread of its own.
+"""Runs calls of a user's function beside the task, in an event loop with its own thread.
 
 Used by ``map_values_async``.
 """
@@ -18,8 +18,8 @@ _CLOSE_S = 5.0
 class AsyncCalls:
     """Runs at most ``concurrency`` calls at a time; a caller that wants more waits.
 
-    A loop of its own works wherever the task runs, also in a notebook, whose thread has a loop
-    already.
+    The event loop runs in its own thread. The thread of the task may have a loop already, as it
+    does in a notebook.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class AsyncCalls:
         self._thread.start()
 
     def submit(self, *args: Any) -> Future[Any]:
-        """Begin a call as soon as there is a place for it; return its answer to come."""
+        """Start a call, once fewer than ``concurrency`` are running, and return its future."""
         self._places.acquire()
         answer = asyncio.run_coroutine_threadsafe(self._call(args), self._loop)
         answer.add_done_callback(lambda _: self._places.release())

@@ -14,7 +14,7 @@ from penstock.topology.nodes.streams.map_values_async import MapValuesAsync
 
 
 class _Call(NamedTuple):
-    """A record whose answer is to come, and where the task was when it began."""
+    """A record that waits for its answer, and its context when the call began."""
 
     key: Any
     value: Any
@@ -25,10 +25,10 @@ class _Call(NamedTuple):
 
 @executes(MapValuesAsync)
 class MapValuesAsyncExecutor(Executor[MapValuesAsync]):
-    """Begins a call with each record. Answers leave in the order of their records, by ``drain``.
+    """Starts a call for each record. ``drain`` forwards the answers in the order of the records.
 
-    The task calls ``drain`` before it commits. So a commit never leaves a call behind, and a batch
-    that runs again calls again.
+    The task calls ``drain`` before it commits, so no call is open at a commit. A batch that runs
+    again makes its calls again.
     """
 
     waits = True

@@ -1,1 +1,1 @@
-"""Executors from table to table, and the store of a table behind one face."""
+"""Executors from table to table, and one interface for the stores of tables."""

@@ -10,7 +10,7 @@ from penstock.topology.nodes import ToStream
 
 @vectorises(ToStream)
 class ToStreamColumns(ColumnExecutor[ToStream]):
-    """Forwards the columns: column executors of tables forward the new values of changes."""
+    """Forwards the columns unchanged: columns of a table have only the new values of changes."""
 
     def process(self, batch: Batch, effects: Effects) -> None:
         self.forward(batch, effects)

@@ -35,7 +35,7 @@ _OWN_TIME = (
 
 
 def takes_own_time(node: Source, task: StreamTask) -> bool:
-    """Tell whether every record with a timestamp, as all records of Kafka have, keeps it."""
+    """Tell whether records keep the timestamps that they have in Kafka."""
     extract = node.timestamp_extractor or task.settings.timestamp_extractor
     return type(extract) in _OWN_TIME
 

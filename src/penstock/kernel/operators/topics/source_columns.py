@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
 
 
-#: So many records are decoded together. Their values fit into a CPU's cache, and the memory is used
-#: again for the next piece.
+#: The number of records that are decoded together. Their values fit into a CPU's cache, and the
+#: memory is used again for the next piece.
 _PIECE = 5_000
-#: The same for records that are numbers of repeated bytes. Those are small, and each piece has to
-#: look at all of the different bytes.
+#: The same for dictionary-encoded records. They are only small numbers, but each piece decodes the
+#: whole dictionary.
 _CODED_PIECE = 100_000
-#: With a time limit, the most records between two questions whether to stop, and how many records
-#: come before the first question.
+#: With a time limit: the most records between two calls of ``stop``, and the number of records
+#: before the first call.
 _HURRIED_PIECE = 50_000
 _FIRST_PIECE = 500
 
@@ -151,7 +151,7 @@ def _ends(raw: RawColumns, *, is_hurried: bool) -> Iterator[int]:
     """Return where the pieces of a batch end.
 
     With a time limit, the first piece is small and none is large. A small piece costs 0.2 ms, or
-    one more look at all different bytes.
+    decodes the dictionary once more.
     """
     size = _CODED_PIECE if _is_coded(raw) else _PIECE
     end = 0

@@ -64,7 +64,9 @@ def test_a_supplier_that_makes_no_processor_is_refused() -> None:
 
 def test_a_processor_without_process_fails_at_the_start() -> None:
     """Not at the first record, which may come much later."""
-    with pytest.raises(StreamsError, match="gave an instance of Processor, which has no process"):
+    with pytest.raises(
+        StreamsError, match="returned an instance of Processor, which has no process"
+    ):
         start(Processor)
 
 
