@@ -53,7 +53,7 @@ class Codec:
     def unfit(self, value: object, error: Exception) -> StreamsError:
         """Return the error for a value that the serde cannot write.
 
-        If the serde needs something that is away, such as a registry, the error stays as it is.
+        If the serde cannot reach something, such as a registry, the error stays as it is.
         """
         if isinstance(error, UnavailableError):
             return error
@@ -198,7 +198,7 @@ def _never_none(write: Callable[[Any], bytes | None]) -> Callable[[Any], bytes]:
     def write_key(key: Any) -> bytes:
         data = write(key)
         if data is None:
-            raise ValueError("serialize() gave None for a key")
+            raise ValueError("serialize() returned None for a key")
         return data
 
     return write_key

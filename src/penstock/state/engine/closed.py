@@ -57,5 +57,5 @@ class ClosedStore:
         raise InvalidStateError(
             "store-closed",
             f"store {self._name!r} is closed",
-            fix="get the store again from the context after a restart, and keep it no longer",
+            fix="after a restart, get the store from the context again",
         )

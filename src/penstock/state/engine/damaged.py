@@ -49,8 +49,8 @@ def disk_full(directory: Path | str, reason: object) -> StoreError:
     return StoreError(
         DISK_FULL,
         f"the disk of the state directory is full: {str(directory)!r} cannot be written ({reason})",
-        fix="free some space, and it goes on; or give 'state.dir' a larger disk and start again:"
-        " nothing that was committed is lost",
+        fix="free some space, and the application continues; or set 'state.dir' to a larger disk"
+        " and start again: nothing that was committed is lost",
     )
 
 

@@ -10,7 +10,8 @@ from typing import Any
 UNKNOWN: Any = object()
 #: The most memory for the rows of one store, in bytes.
 _MOST_BYTES = 16 * 1024 * 1024
-#: With more keys than this, a sample is looked up first; one found in so many is few.
+#: With more keys than ``_MANY_KEYS``, a sample is looked up first. If fewer than one in ``_FEW`` of
+#: it is found, the other keys are not looked up.
 _MANY_KEYS, _SAMPLE, _FEW = 2_000, 200, 10
 #: Python's overhead for a row: two objects and a place in a dict.
 _OVERHEAD = 170

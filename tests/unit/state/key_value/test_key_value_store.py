@@ -257,7 +257,7 @@ def test_serializer_that_writes_nothing_deletes_as_value_and_fails_as_key() -> N
     store.restore([(b"a", b"old", 0)])
     store.put("a", "anything")
     assert store.get("a") is None
-    with pytest.raises(SerializationError, match="gave None for a key"):
+    with pytest.raises(SerializationError, match="returned None for a key"):
         Task().open(kv(key_serde=Nothing())).get("a")
 
 
