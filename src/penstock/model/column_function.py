@@ -1,4 +1,4 @@
-"""Functions that say of themselves what the kernel may do with them over whole columns.
+"""Functions that say what the kernel may do with them over whole columns.
 
 A function of the user may do anything: print, count its calls, look at a clock. So the kernel calls
 it once per record, in the order of the records. A function that the SQL planner makes from
@@ -47,7 +47,7 @@ class ColumnAggregator(partial[Any]):
 
     Args:
         fn: takes key, value and state, and returns the next state.
-        is_order_free: whether the same values give the same state in whatever order they come.
+        is_order_free: whether the order of the values does not change the state.
         fields: the aggregates that it is made of, if states and values are rows. Each aggregate
             takes some fields of the value and keeps one field of the state.
     """

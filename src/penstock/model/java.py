@@ -26,7 +26,7 @@ def wrap_long(value: int) -> int:
 
 
 def divide(left: int, right: int) -> int:
-    """Divide whole numbers and cuts towards zero."""
+    """Divide whole numbers, and round towards zero."""
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
 
@@ -38,7 +38,7 @@ def remainder(left: int, right: int) -> int:
 
 
 def divide_doubles(left: float, right: float) -> float:
-    """Divide as IEEE 754 does: by zero gives an infinity or NaN, never an error."""
+    """Divide as IEEE 754 does: a division by zero is an infinity or NaN, never an error."""
     if right != 0:
         return left / right
     if left == 0 or math.isnan(left):
@@ -58,7 +58,7 @@ def radians(degrees: float) -> float:
 
 
 def saturate(value: float, low: int, high: int) -> int:
-    """Narrow a double to a whole number: NaN is 0, what is too large is the largest."""
+    """Narrow a double to a whole number: NaN is 0, and the bounds limit all others."""
     if math.isnan(value):
         return 0
     if value >= high:

@@ -187,7 +187,7 @@ def _base64(data: bytes | None) -> str | None:
 
 
 def _text(data: bytes | None) -> str | None:
-    """Return bytes as text; what is no UTF-8 is written as Python writes bytes."""
+    """Return bytes as text; bytes that are not UTF-8 are written as Python writes them."""
     if data is None:
         return None
     try:

@@ -20,7 +20,8 @@ def partitions_for(
 ) -> NDArray[np.int64]:
     """Return the partition of every key: ``partition_for``, for a whole column.
 
-    ``without`` so many bytes at its end, which every key has. None counts as no bytes.
+    ``without`` is the number of bytes at the end of each key that do not count: the window of a
+    windowed key. A key that is None counts as no bytes.
 
     >>> partitions_for([b"ann", b"bob", b"ann"], 12).tolist()
     [2, 6, 2]

@@ -74,7 +74,7 @@ class TimeWindows:
         return replace(self, advance_ms=advance_ms)
 
     def grace(self, grace: Duration) -> TimeWindows:
-        """Return windows that take late records for so long after their end."""
+        """Return windows that take late records for ``grace`` after their end."""
         return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
 
     def windows_for(self, timestamp: int) -> list[Window]:
@@ -126,12 +126,12 @@ class SlidingWindows:
 
     @staticmethod
     def of_time_difference_with_no_grace(difference: Duration) -> SlidingWindows:
-        """Return windows over records at most so far apart, without grace."""
+        """Return windows over records that are at most ``difference`` apart, without grace."""
         return SlidingWindows.of_time_difference_and_grace(difference, 0)
 
     @staticmethod
     def of_time_difference_and_grace(difference: Duration, grace: Duration) -> SlidingWindows:
-        """Return windows over records at most so far apart, with a grace period."""
+        """Return windows over records that are at most ``difference`` apart, with grace."""
         difference_ms = to_ms(difference, "time difference")
         if difference_ms < 0:
             raise _bad(
@@ -142,7 +142,7 @@ class SlidingWindows:
         return SlidingWindows(difference_ms, _check_grace(to_ms(grace, "grace period")))
 
     def grace(self, grace: Duration) -> SlidingWindows:
-        """Return windows that take late records for so long after their end."""
+        """Return windows that take late records for ``grace`` after their end."""
         return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
 
 
@@ -177,7 +177,7 @@ class SessionWindows:
         return replace(windows, grace_ms=max(_DAY_MS - windows.gap_ms, 0))
 
     def grace(self, grace: Duration) -> SessionWindows:
-        """Return sessions that take late records for so long after their end."""
+        """Return sessions that take late records for ``grace`` after their end."""
         return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
 
 
@@ -206,12 +206,12 @@ class JoinWindows:
 
     @staticmethod
     def of_time_difference_with_no_grace(difference: Duration) -> JoinWindows:
-        """Return a window in which partners are at most so far apart, without grace."""
+        """Return a window in which partners are at most ``difference`` apart, without grace."""
         return JoinWindows.of_time_difference_and_grace(difference, 0)
 
     @staticmethod
     def of_time_difference_and_grace(difference: Duration, grace: Duration) -> JoinWindows:
-        """Return a window in which partners are at most so far apart, with a grace period."""
+        """Return a window in which partners are at most ``difference`` apart, with grace."""
         difference_ms = to_ms(difference, "time difference")
         return JoinWindows(difference_ms, difference_ms, _check_grace(to_ms(grace, "grace period")))
 
@@ -226,15 +226,15 @@ class JoinWindows:
         return replace(windows, grace_ms=grace_ms, is_eager=True)
 
     def before(self, difference: Duration) -> JoinWindows:
-        """Return a window whose right records may be so much earlier than the left ones."""
+        """Return a window whose right records may be up to ``difference`` earlier."""
         return replace(self, before_ms=to_ms(difference, "time difference"))
 
     def after(self, difference: Duration) -> JoinWindows:
-        """Return a window whose right records may be so much later than the left ones."""
+        """Return a window whose right records may be up to ``difference`` later."""
         return replace(self, after_ms=to_ms(difference, "time difference"))
 
     def grace(self, grace: Duration) -> JoinWindows:
-        """Return a window that takes late records for so long."""
+        """Return a window that takes records up to ``grace`` late."""
         return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
 
     @property

@@ -41,8 +41,8 @@ class SessionRule:
     def replaces(self, start: int, end: int) -> bool:
         """Tell whether a new session takes the place of those that it was merged from.
 
-        A session of one timestamp alone has the key in the store that it had before. It is
-        overwritten.
+        A session that starts and ends at the same time was merged at most with the session of that
+        very time. Both have the same key in the store, so the write overwrites the old one.
         """
         return start != end
 
