@@ -143,7 +143,7 @@ class KStream(Generic[K, V]):
 
         ``fn`` is a coroutine function, or a plain function, which then runs in a thread. It takes
         ``(value)`` or ``(key, value)``. Results keep the order of their records and are committed
-        with them. A batch that runs again calls again, so calls must bear being repeated.
+        with them. A batch that runs again makes its calls again, so they must be safe to repeat.
 
         Args:
             fn: The call to an external service.

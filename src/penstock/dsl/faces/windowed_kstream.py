@@ -67,9 +67,9 @@ class TimeWindowedKStream(Generic[K, V]):
         """Emit each window with every update (default), or once, when it closes.
 
         Args:
-            idle: With final results: once no record has moved stream time for so long, the wall
-                clock moves it on, so that windows of a quiet stream close, too. Records that come
-                later than that are late. Left out, only records close windows.
+            idle: Only for final results. If no record has moved stream time for this duration, the
+                wall clock moves it, so that windows of a quiet stream close, too. A record for a
+                window that was closed in this way is late. Without it, only records close windows.
         """
         strategy = EmitStrategy(strategy)
         if strategy.is_final and isinstance(self._windows, UnlimitedWindows):
@@ -161,9 +161,9 @@ class SessionWindowedKStream(Generic[K, V]):
         """Emit each session with every update (default), or once, when it closes.
 
         Args:
-            idle: With final results: once no record has moved stream time for so long, the wall
-                clock moves it on, so that windows of a quiet stream close, too. Records that come
-                later than that are late. Left out, only records close windows.
+            idle: Only for final results. If no record has moved stream time for this duration, the
+                wall clock moves it, so that windows of a quiet stream close, too. A record for a
+                window that was closed in this way is late. Without it, only records close windows.
         """
         strategy = EmitStrategy(strategy)
         idle_ms = idle_time(strategy, idle)

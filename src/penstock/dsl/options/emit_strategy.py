@@ -32,12 +32,12 @@ class EmitStrategy(StrEnum):
 
     @staticmethod
     def on_window_update() -> EmitStrategy:
-        """Return the strategy that tells every change of a window (the default)."""
+        """Return the strategy that emits every change of a window (the default)."""
         return EmitStrategy.ON_WINDOW_UPDATE
 
     @staticmethod
     def on_window_close() -> EmitStrategy:
-        """Return the strategy that tells each window once, when it closes."""
+        """Return the strategy that emits each window once, when it closes."""
         return EmitStrategy.ON_WINDOW_CLOSE
 
 
@@ -48,7 +48,7 @@ def idle_time(strategy: EmitStrategy, idle: Duration | None) -> int | None:
     if not strategy.is_final:
         raise InvalidArgumentError(
             "idle-without-final",
-            "idle says when quiet windows close, and this strategy does not wait for that",
+            "idle closes windows of a quiet stream, and this strategy does not wait for the close",
             fix="use EmitStrategy.on_window_close(), or leave idle out",
             at=caller_site(),
         )
@@ -56,7 +56,7 @@ def idle_time(strategy: EmitStrategy, idle: Duration | None) -> int | None:
     if idle_ms <= 0:
         raise InvalidArgumentError(
             "bad-duration",
-            f"idle is {idle!r}; it must be longer than nothing",
+            f"idle is {idle!r}; it must be 1 ms or more",
             fix='give it a time such as idle="30s"',
             at=caller_site(),
         )

@@ -48,11 +48,12 @@ class SerdeOptions(Generic[K, V]):
 
 
 def _check_extractor(extractor: object) -> None:
-    """Refuse what looks like an extractor, and is called with other arguments."""
+    """Refuse an expression: it takes key and value, but an extractor takes record and time."""
     if isinstance(extractor, Expression):
         raise InvalidArgumentError(
             "expression-as-extractor",
-            f"a timestamp extractor takes the record and a time, and {extractor!r} key and value",
+            f"a timestamp extractor takes the record and a time,"
+            f" but {extractor!r} takes key and value",
             fix="write a function, such as lambda record, partition_time: record.value['at']",
             at=caller_site(),
         )

@@ -53,7 +53,7 @@ def merge_repartition_topics(graph: LogicalGraph) -> None:
 
 
 def rewrite_self_joins(node: LogicalNode, visited: set[LogicalNode] | None = None) -> None:
-    """Give a join of a stream with itself one window store instead of two equal ones.
+    """Let a join of a stream with itself use one window store instead of two equal ones.
 
     before: stream -> [window A, window B] -> join
     after:  stream -> window A -> self-join

@@ -23,5 +23,5 @@ class SlidingAggregate(TableNode):
     emit_final: bool = False
     #: Whether closed windows leave before the record that closes them enters the store.
     emits_first: bool = False
-    #: With final results: for how long no record has to come until the wall clock closes windows.
+    #: With final results: after this time without records, the wall clock closes windows.
     idle_ms: int | None = None
