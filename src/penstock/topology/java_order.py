@@ -51,7 +51,7 @@ class TreeOrder(Generic[T]):
     """A ``TreeSet`` whose elements may compare differently at each insertion.
 
     Java compares node sizes while they still grow. So the order depends on the shape of the
-    red-black tree at each insertion, and sorting at the end would give another text.
+    red-black tree at each insertion, and sorting at the end would lead to another text.
     """
 
     def __init__(self, compare: Callable[[T, T], int]) -> None:

@@ -15,7 +15,7 @@ from penstock.topology.upgrades.fingerprint import (
     strictest,
 )
 
-#: Names that nobody chose end in the number of the operator.
+#: The end of a generated name: the number of the operator.
 GENERATED = re.compile(r"-\d{10}")
 
 

@@ -47,10 +47,10 @@ class Line:
 class Section:
     """The facts about one store, one sink, or the rest of a query.
 
-    ``growth`` is the rule for lines that are added at the end, if theirs is another one, and
-    ``presence`` the one for a section that comes or goes. ``topics`` are the topics that a store
-    is filled from: one that is added starts in the middle of them. ``nodes`` fill the store; their
-    names mean nothing, but clocks are kept under them.
+    ``growth`` is the rule for lines that are added at the end; if it is None, they have their own
+    rule. ``presence`` is the rule for a section that is added or removed. ``topics`` are the topics
+    that fill a store: a store that is added later misses their earlier records. ``nodes`` are the
+    nodes that fill it. Their names are not compared, but clocks are saved under them.
     """
 
     name: str

@@ -81,7 +81,7 @@ def check(
     *,
     kept: frozenset[str] = frozenset(),
 ) -> Settlement | None:
-    """Refuse as ``settle`` does, and say nothing; None if there is nothing to compare with.
+    """Refuse as ``settle`` does, without a log line; None if there is nothing to compare with.
 
     Raises:
         TopologyError: ``plan-changed``, with what changed and the ways out.
