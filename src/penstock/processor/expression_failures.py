@@ -1,4 +1,4 @@
-"""Expressions that fail while a task runs: they give NULL, and the task hears of it.
+"""Expressions that fail while a task runs: the result is NULL, and the task is told.
 
 Expressions are plain functions of a row and know no task. So the task that runs in this thread says
 where failures are reported to, for as long as it runs.
@@ -35,7 +35,7 @@ _thread = _Thread()
 
 
 def report_failure(failure: ExpressionFailure) -> None:
-    """Tell the task that runs in this thread, if it wants to know.
+    """Tell the task that runs in this thread, if it has asked for it.
 
     The task may raise, so that the expression is evaluated again in another way.
     """

@@ -167,4 +167,4 @@ def as_response(given: HandlerResult | Response | str | None) -> Response:
         return Response(given)
     if isinstance(given, str) and given.lower() in _BY_NAME:
         return Response(_BY_NAME[given.lower()])
-    raise TypeError(f"it returned {given!r}, which says nothing")
+    raise TypeError(f"it returned {given!r}, which is not a decision")

@@ -20,18 +20,18 @@ class StateRestoreListener(Protocol):
     def on_restore_start(
         self, partition: TopicPartition, store: str, starting_offset: int, ending_offset: int
     ) -> None:
-        """Hear that a store begins to be restored, from one offset up to another."""
+        """Is called before a store is restored, with the first offset and the end of the range."""
 
     def on_batch_restored(
         self, partition: TopicPartition, store: str, batch_end_offset: int, restored: int
     ) -> None:
-        """Hear how many records were restored since the last call, and up to which offset."""
+        """Is called with the number of records since the last call, and the offset reached."""
 
     def on_restore_end(self, partition: TopicPartition, store: str, total: int) -> None:
-        """Hear that a store is complete, and how many records were restored."""
+        """Is called when a store is complete, with the number of records that were restored."""
 
     def on_restore_suspended(self, partition: TopicPartition, store: str, total: int) -> None:
-        """Hear that a restore is given up: it begins again, or the application ends."""
+        """Is called when a restore is given up: it begins again, or the application ends."""
 
 
 class SuspendReason(Enum):
@@ -49,7 +49,7 @@ class StandbyUpdateListener(Protocol):
     """
 
     def on_update_start(self, partition: TopicPartition, store: str, starting_offset: int) -> None:
-        """Hear that a copy begins to follow a changelog."""
+        """Is called when a copy begins to follow its changelog."""
 
     def on_batch_loaded(
         self,
@@ -60,7 +60,7 @@ class StandbyUpdateListener(Protocol):
         batch_size: int,
         current_end_offset: int,
     ) -> None:
-        """Hear how far a copy has followed, and how far the changelog goes."""
+        """Is called after records were applied, with the copy's offset and the changelog's end."""
 
     def on_update_suspended(
         self,
@@ -70,4 +70,4 @@ class StandbyUpdateListener(Protocol):
         current_end_offset: int,
         reason: SuspendReason,
     ) -> None:
-        """Hear that a copy no longer follows, and why."""
+        """Is called when a copy no longer follows its changelog, with the reason."""

@@ -119,7 +119,7 @@ def _checked(factory: Supplier, at: str | None) -> Supplier:
         what = "None" if one is None else f"the same {type(one).__name__}"
         raise InvalidArgumentError(
             "single-processor",
-            f"the supplier gives {what} each time",
+            f"the supplier returns {what} each time",
             fix="make a new processor in the supplier: each task needs its own",
             at=at,
         )
@@ -136,8 +136,7 @@ def supplier_stores(supplier: Any) -> tuple[StoreSpec, ...]:
     except TypeError as error:
         raise InvalidArgumentError(
             "bad-supplier-stores",
-            f"stores() of {supplier!r} must be callable without arguments and give store builders:"
-            f" {error}",
+            f"stores() of {supplier!r} must take no arguments and return store builders: {error}",
             fix="make stores a static or class method of a processor class",
             at=caller_site(),
         ) from error
