@@ -123,7 +123,7 @@ def _written_with(registry: SchemaRegistry, schema_id: int) -> Schema:
     except RegistryError as error:
         if error.code != "unknown-schema":
             raise
-        # The record is wrong. If the registry is away, the error is another one, and stays.
+        # The record is wrong. If the registry cannot be reached, another error is raised.
         raise ValueError(error.message) from None
 
 

@@ -86,7 +86,7 @@ class RowSerde(Serde[Row], HasColumnSerde):
 
     @property
     def column_serde(self) -> ColumnSerde | None:
-        """Nothing is known of a format whose bytes depend on a schema registry, too."""
+        """What is known of the format; ``None`` if its bytes also depend on a schema registry."""
         return self._columns
 
     @property

@@ -37,7 +37,7 @@ from penstock.model.sql.types import (
 Row = tuple[Any, ...]
 Convert = Callable[[Any], Any]
 
-#: What ksqlDB takes a decimal's precision to be where a schema does not tell.
+#: The precision that ksqlDB assumes for a decimal if the schema does not name one.
 DEFAULT_PRECISION = 64
 
 

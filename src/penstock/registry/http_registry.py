@@ -101,7 +101,7 @@ class HttpRegistry:
             if error.http_status_code == _NOT_FOUND and "missing" in otherwise:
                 return otherwise["missing"]
             raise _refused(error.http_status_code, error.error_message) from None
-        # The libraries of the client have different errors for a server that is away.
+        # The libraries of the client have different errors for a server that cannot be reached.
         except Exception as error:
             raise RegistryUnavailableError(
                 "registry-unavailable",

@@ -1,4 +1,4 @@
-"""What a serde says of itself to code that has whole columns. The code: ``serde.columns``."""
+"""What column executors may rely on in a serde. The code that uses it: ``serde.columns``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class ColumnSerde:
         encode: The same for the bytes of values.
         takes_all: Whether the serde can decode any bytes.
         tells_apart: Whether different values have different bytes.
-        keeps_bytes: Tells of some bytes whether decoding and encoding returns the same bytes.
+        keeps_bytes: Returns whether decoding some bytes, and encoding the result, returns the same
+            bytes.
         keeps_values: Whether encoding and decoding returns an equal value of the same Python types.
         reads_dictionaries: Whether ``decode`` takes ``DictionaryBytes`` and decodes each different
             item once.
@@ -48,7 +49,7 @@ class ColumnSerde:
 
 
 class HasColumnSerde(ABC):
-    """A serde that says itself what column executors may rely on."""
+    """A serde that says what column executors may rely on."""
 
     __slots__ = ()
 

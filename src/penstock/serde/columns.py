@@ -44,7 +44,7 @@ def column_serde_of(serde: Serde[Any]) -> ColumnSerde | None:
 
 
 def known(serde: Serde[Any]) -> ColumnSerde:
-    """Return the same for a serde that a task uses anyway; nothing is known of some of them."""
+    """Return what is known of a serde; of some serdes nothing, which is a ``ColumnSerde()``."""
     return column_serde_of(serde) or _NOTHING_MORE
 
 

@@ -26,5 +26,5 @@ def split_combined_key(data: bytes) -> tuple[bytes, bytes]:
     size = _LENGTH.unpack_from(data)[0] if len(data) >= _LENGTH.size else -1
     end = _LENGTH.size + size
     if size < 0 or end > len(data):
-        raise ValueError(f"{len(data)} bytes are no key of a subscription store")
+        raise ValueError(f"{len(data)} bytes are not a key of a subscription store")
     return data[_LENGTH.size : end], data[end:]

@@ -77,7 +77,7 @@ class TypedJsonSerde(Serde[Any], HasColumnSerde):
 
     @property
     def column_serde(self) -> ColumnSerde | None:
-        """Nothing is known of a type that runs code of its own when a value of it is made."""
+        """What is known of the type; ``None`` if creating a value of it runs code of the user."""
         return self._columns
 
     @property

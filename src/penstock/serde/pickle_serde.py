@@ -16,7 +16,7 @@ _PROTOCOL = 5
 class PickleSerde(Serde[Any]):
     """Python's pickle. Never chosen unless asked for: reading a pickle can run any code.
 
-    Everybody who can write to the topic can run code in every program that reads it. Equal
+    A program that can write to the topic can run code in every program that reads it. Equal
     values may have different bytes, so equal keys may be in different partitions.
     """
 

@@ -156,5 +156,5 @@ def test_combined_key_gives_javas_bytes_and_comes_back(
 @pytest.mark.parametrize("data", ["", "000000", "00000003666b", "ffffffff"])
 def test_malformed_combined_key_is_refused(data: str) -> None:
     """The length must fit the bytes."""
-    with pytest.raises(ValueError, match="no key of a subscription store"):
+    with pytest.raises(ValueError, match="not a key of a subscription store"):
         split_combined_key(bytes.fromhex(data))

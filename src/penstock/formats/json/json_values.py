@@ -208,7 +208,7 @@ _JSON_KINDS = {bool: "a boolean", str: "text", list: "an array", dict: "an objec
 
 
 def no_conversion(value: Any, wanted: str) -> UnfitError:
-    return UnfitError(f"{_JSON_KINDS.get(type(value), 'a number')} is no {wanted}")
+    return UnfitError(f"{_JSON_KINDS.get(type(value), 'a number')} cannot be read as {wanted}")
 
 
 SCALARS: dict[SqlType, Read] = {
