@@ -1,7 +1,7 @@
 """What Kafka's clients log, without its repetitions.
 
-While a broker is away, every client writes a line for each attempt to reach it: hundreds a minute,
-which hide the line that says what the application waits for.
+While a broker cannot be reached, every client writes a line for each attempt to reach it: hundreds
+a minute, which hide the line that says what the application waits for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 
 _QUIET_S = 10.0
 _MOST = 1000
-#: What differs between two lines that say the same.
+#: The parts that differ between two lines with the same message.
 _CHANGING = re.compile(r"^\[thrd:[^\]]*\]: |\(after [^)]*\)|\d+ms|, \d+ identical error\(s\).*")
 
 
@@ -24,7 +24,7 @@ class Seldom(logging.Filter):
         self._logged: dict[tuple[str, str], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Tell whether a line is logged. librdkafka gives its kind, the client and the text."""
+        """Tell whether a line is logged. Its arguments are the kind, the client and the text."""
         if record.levelno <= logging.DEBUG or not isinstance(record.args, tuple):
             return True
         kind = str(record.args[0]) if record.args else ""

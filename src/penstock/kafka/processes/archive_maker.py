@@ -20,7 +20,8 @@ _TIMEOUT_S = 600.0
 def main(arguments: list[str]) -> int:
     """Make the archive of the listed classes, unless it exists or another process makes it.
 
-    Some Java runtimes cannot write archives. An empty file then says that nobody should try again.
+    Some Java runtimes cannot write archives. Then an empty file says that it should not be tried
+    again.
     """
     listed, archive = Path(arguments[0]), Path(arguments[1])
     _step_back()
