@@ -119,7 +119,7 @@ class LocalApplication:
             self._task.flush()
         self._run()
 
-    # What can be looked at
+    # Results
 
     @property
     def stores(self) -> dict[str, Any]:

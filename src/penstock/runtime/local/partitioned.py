@@ -165,7 +165,7 @@ class PartitionedApplication:
             task.flush()
         self._run(1)
 
-    # What can be looked at
+    # Results
 
     @property
     def stores(self) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class PartitionedApplication:
         return True
 
     def _add(self, raw: RawRecord) -> bool:
-        """Hand a record to the task that reads it; false if none does."""
+        """Add a record to the task that reads it; false if no task does."""
         topic = raw.topic
         reader, is_global = self._readers.get(topic), topic in global_topics(self.graph)
         if reader is None and not is_global:

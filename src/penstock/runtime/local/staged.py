@@ -81,7 +81,7 @@ class StagedApplication:
         slots: How many slots share the tasks.
         seed: Decides which new slots are warmed up before their first batch.
         limits: When a slot ends a stage early.
-        after: An application that was closed. This one goes on where it ended, with no state.
+        after: An application that was closed. This one continues where it ended, without its state.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class StagedApplication:
             if number not in self._slots and self._random.random() < _WARM:
                 self._slot(number).warm_up(replace(request, ranges=open_ended))
 
-    # Ends and new beginnings
+    # Restarts
 
     def restart(self, *, lose_state: bool = False) -> None:
         """Close every slot. The next batch finds the state on disk, or restores all of it."""
@@ -258,7 +258,7 @@ class StagedApplication:
             slot.close(Release())
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    # What it knows
+    # Results
 
     def stores(self) -> dict[str, list[Any]]:
         """Return every store by name, one per partition; for global stores the copy of slot 0."""

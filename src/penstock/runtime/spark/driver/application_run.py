@@ -1,6 +1,6 @@
 """One instance of an application: topics, the group, the lead, and the batches.
 
-``streams`` decides when; this module knows how.
+``streams`` decides when something happens; this module knows how it is done.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _ANSWER_S = 20.0
 
 
 class ApplicationRun:
-    """From a topology and a configuration to running batches, and back."""
+    """Starts, leads and ends one instance of an application."""
 
     def __init__(
         self, graph: Graph, config: StreamsConfig, slots: int, secret: bytes, *,
@@ -97,13 +97,13 @@ class ApplicationRun:
         #: What all runs of this program have done so far.
         self._totals: Progress | None = None
         self._meter: Meter | None = None
-        #: The lag when it was last asked for.
+        #: The result of the last call of ``lag``.
         self.last_lag: dict[TopicPartition, int] = {}
         self._log: BatchLog | None = None
         self._lock = StateLock(self.application_dir)
         self._places: Placement | None = None
         self._pool: SlotPool | None = None
-        #: The stores whose changelogs were there before this start.
+        #: The stores whose changelogs existed before this start.
         self._kept: frozenset[str] | None = None
         self._changed = threading.Condition()
         self.admin = Admin(admin_settings(config), timeout_s=_timeout_s(config))
@@ -117,7 +117,7 @@ class ApplicationRun:
 
     @property
     def plan(self) -> Plan | None:
-        """How the topology is laid out over the partitions; None before ``prepare``."""
+        """The tasks and stages of the topology; None before ``prepare``."""
         return self._plan
 
     @property
@@ -158,10 +158,10 @@ class ApplicationRun:
     # Up
 
     def prepare(self) -> None:
-        """Check and make topics, and join the group: all without Spark."""
+        """Check and create topics, and join the consumer group; this needs no Spark."""
         if self._plan is None:
             self._lock.acquire(group_may_write=self._config[ALLOW_OS_GROUP_WRITE])
-            # Packing the application needs it, at a time when everything waits for that.
+            # Packing the application needs this path later, when everything waits for it.
             fresh_path()
         plan = self._plan = self._made_plan()
         existing = self.admin.topics()
@@ -189,7 +189,7 @@ class ApplicationRun:
         """Wait until the group has made this instance the leader.
 
         Args:
-            until_joined: return also when the group has chosen another one.
+            until_joined: also return, with false, when the group has chosen another instance.
         """
         member, instance = self.member, self.instance
         assert member is not None
@@ -207,7 +207,7 @@ class ApplicationRun:
         return False
 
     def stand_by(self) -> None:
-        """While another instance leads: let the slots go, and keep copies of the stores."""
+        """Release the slots, and keep copies of the stores while another instance leads."""
         ended, self._ended = self._ended, None
         if ended is not None:
             ended.release(list(ended.placement.endpoints))
@@ -222,7 +222,7 @@ class ApplicationRun:
         return self.member is not None and self.member.is_leading
 
     def lead(self, spark: SparkSession) -> BatchRunner:
-        """Take a generation, end what older drivers left open, and get ready for batches."""
+        """Take a generation, abort open transactions of older drivers, and prepare the batches."""
         plan, member = self._plan, self.member
         assert plan is not None
         assert member is not None
@@ -257,7 +257,7 @@ class ApplicationRun:
         for topic in self._topics_made_anew(state, plan):
             committed = {part: at for part, at in committed.items() if part[0] != topic}
         self._batches = self._planner(plan, state, committed)
-        # One run leaves to the next where its slots are.
+        # A later run of this program finds its slots where the last one had them.
         self._places = self._places or Placement(spark.sparkContext)
         jobs: StageJobs = (
             OwnJobs(spark, self.application, self._places, self._secret, self.standby_listener)
@@ -284,7 +284,7 @@ class ApplicationRun:
             )
 
     def shut_down_application(self) -> None:
-        """Have every other instance end, too: it reads so in the batch log."""
+        """Make all other instances end, too, by a record in the batch log."""
         if self._log is not None:
             self._log.note_shut_down(time.time_ns() // 1_000_000)
 
@@ -292,7 +292,8 @@ class ApplicationRun:
         """Abort the open transactions of all slots that the batch log has ever named.
 
         Raises:
-            StreamsError: ``fenced``, if another instance leads: its transactions are not ours.
+            StreamsError: ``fenced``, if another instance leads: its transactions must not be
+                aborted.
         """
         application, batch_log = self.application, self._log
         assert application is not None
@@ -330,7 +331,7 @@ class ApplicationRun:
         )
 
     def _settle(self, state: LogState, plan: Plan) -> None:
-        """Find out whether the last batch is complete, and refuse another plan's state."""
+        """Find out whether the last batch is complete; refuse state of a plan that does not fit."""
         assert self._log is not None
         fingerprint = topology_fingerprint(plan.graph)
         settled = self._settled(state)
@@ -345,7 +346,7 @@ class ApplicationRun:
             is_finished = all(marker is not None and marker.batch == batch for marker in markers)
             state.complete = max(state.complete, batch if is_finished else batch - 1)
         is_other = state.fingerprint not in (None, fingerprint)
-        # Records that another plan has written to a repartition topic are not for this one.
+        # This plan cannot process records that another plan has written to a repartition topic.
         if is_other or (settled.changes and plan.graph.internal_topics):
             self._refuse_other_topology(state)
         self._refuse_leftovers(state, plan, settled)
@@ -354,7 +355,7 @@ class ApplicationRun:
             self._log.set_topology(fingerprint, moved, settled.fingerprint.to_json())
 
     def _check_upgrade(self, existing: Mapping[str, Topic]) -> None:
-        """Refuse a plan that the state does not belong to, before anything is changed for it."""
+        """Refuse a plan that does not fit the state, before anything is changed."""
         own = f"{self.application_id}-"
         if self._kept is None:
             self._kept = frozenset(
@@ -364,7 +365,8 @@ class ApplicationRun:
             )
         topic = batches_topic(self.application_id)
         if topic in existing:
-            # Only who leads may fence the slots of a leader that was killed.
+            # The open transaction of a killed leader is not waited for: only the next leader fences
+            # it.
             stored = read_log(topic, consumer_settings(self._config, "restore"), is_whole=False)
             new = plan_fingerprint(self._graph, self._config)
             check(stored.plan_fingerprint, new, self.application_id, kept=self._kept)
@@ -389,7 +391,7 @@ class ApplicationRun:
             )
 
     def _refuse_leftovers(self, state: LogState, plan: Plan, settled: Settlement) -> None:
-        """Refuse records that wait in a repartition topic in another format than this plan's."""
+        """Refuse to start if a repartition topic has unread records in another format."""
         changed = [
             topic
             for topic in plan.graph.internal_topics
@@ -418,7 +420,7 @@ class ApplicationRun:
 
         Raises:
             TopologyError: ``internal-topic-lost``, if one of the application's own topics was
-                deleted: what was in it is nowhere else.
+                deleted: its records cannot be found anywhere else.
         """
         assert self._log is not None
         internal = [spec.name for spec in internal_topics(plan, self._config)]
@@ -453,7 +455,7 @@ class ApplicationRun:
                 fix="nothing to do: the application begins anew with them",
             )
 
-    # Where reading goes on
+    # Where reading continues
 
     def _real(self, topic: str) -> str:
         plan = self._plan
@@ -461,7 +463,7 @@ class ApplicationRun:
         return f"{self.application_id}-{topic}" if is_internal else topic
 
     def _known_offsets(self, state: LogState, plan: Plan) -> dict[TopicPartition, int]:
-        """Committed offsets by the graph's names: the group's, else those of the markers."""
+        """Return committed offsets by the graph's names: the group's, else those of the markers."""
         group = self.admin.group_offsets(self.application_id)
         topics = {topic for run in plan.runs for topic in run.topics}
         noted = state.positions() | ({} if state.plan is None else _only(state.plan, topics))
@@ -504,7 +506,7 @@ class ApplicationRun:
     def _position(
         self, plan: Plan, committed: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """Where the first batch begins; offsets that the log no longer has follow the policy."""
+        """Return where the first batch begins; ``auto.offset.reset`` replaces deleted offsets."""
         parts = [
             (topic, number)
             for topic in plan.external_topics
@@ -527,20 +529,20 @@ class ApplicationRun:
     # Down
 
     def end_runner(self, *, is_clean: bool, patience_s: float, keeps_slots: bool = False) -> None:
-        """End batches after the one under way; a clean end writes that it is complete."""
+        """Wait for the current batch, then end; a clean end writes that the batch is complete."""
         runner, self.runner = self.runner, None
         if runner is None:
             return
         is_clean = runner.stop(patience_s) and is_clean
         try:
             runner.close(is_clean=is_clean, keeps_slots=keeps_slots)
-        except Exception as error:  # noqa: BLE001 - what is not released is restored
+        except Exception as error:  # noqa: BLE001 - unreleased state is restored later
             log.warning("slots of %s could not be released: %s", self.application_id, error)
         if keeps_slots:
             self._ended = runner
 
     def stop(self, *, is_clean: bool, patience_s: float, leave_group: bool = True) -> None:
-        """End for good: batches, membership, and the hold on the state directory."""
+        """End the batches, leave the group, and unlock the state directory."""
         self.end_runner(is_clean=is_clean, patience_s=patience_s)
         if self.instance is not None:
             self.instance.close()
@@ -551,7 +553,7 @@ class ApplicationRun:
         self._lock.release()
 
     def lag(self) -> dict[TopicPartition, int]:
-        """How many records of each source partition have not been processed yet."""
+        """Return how many records of each source partition have not been processed yet."""
         runner, application = self.runner, self.application
         if runner is None or application is None or self._batches is None:
             raise StreamsError("not-started", "the application does not run batches here")
@@ -569,21 +571,21 @@ class ApplicationRun:
 
 
 def without_secrets(config: StreamsConfig) -> dict[str, Any]:
-    """Return what workers need of the configuration: secrets of the server stay in the driver."""
+    """Return the configuration for workers: without secrets, which only the driver needs."""
     secret = {name for name, setting in SETTINGS.items() if setting.is_secret}
     return {name: value for name, value in config.items() if name not in secret}
 
 
 def _only(plan: BatchPlan, topics: set[str]) -> dict[TopicPartition, int]:
-    """Where the newest batch began: a partition without a marker is still there."""
+    """Return where the newest batch began; partitions without a marker are still there."""
     return {part: at for part, at in plan.start.items() if part[0] in topics}
 
 
 def _timeout_s(config: StreamsConfig) -> float:
-    """How long one question to Kafka may take; what waits for longer asks again, and says so."""
+    """Return how long one call to Kafka may take. Callers that wait longer call again."""
     return min(config[DEFAULT_API_TIMEOUT_MS] / 1000, _ANSWER_S)
 
 
 def _unnamed(settings: dict[str, Any]) -> dict[str, Any]:
-    """A slot's consumer reads what it is told to, and must not be taken for the member."""
+    """Return consumer settings for a slot, which must not appear as the group's static member."""
     return {name: value for name, value in settings.items() if name != "group.instance.id"}

@@ -1,4 +1,4 @@
-"""What a batch is: offset ranges, up to the end of every partition but not too many at once."""
+"""Chooses the offset ranges of each batch: up to the ends of partitions, within a limit."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from penstock.runtime.spark.driver.pool.shared_offsets import Offsets
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
 
 _LATEST_MS = 1 << 43
-#: How long a batch of a backlog should take: long enough to be worth its overhead.
+#: How long a batch of a backlog should take, and how long at most. A shorter batch would consist
+#: mostly of overhead.
 _BATCH_S, _LONGEST_S = 2.0, 8.0
 _FIRST_RECORDS = 5_000
 _FEWEST_RECORDS = 200
 #: The part of a batch that does not depend on its records may take this share of its time.
 _FIXED_SHARE = 0.1
-#: How much an earlier batch counts beside the next one, when the fixed part is estimated.
+#: The weight of a batch relative to the one after it, when the fixed part is estimated.
 _MEMORY = 0.8
-#: Batches whose sizes differ by less than this part of them do not show what a record costs.
+#: If the sizes of batches differ by less than this share, they do not show the cost of a record.
 _ALIKE = 0.1
-#: A batch that is as full as this needs no further search for its end.
+#: The search for the end of a batch stops when the batch is filled to this share.
 _FULL = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """What batches are made of; it does not change while an application runs."""
+    """The inputs of all batches. They do not change while an application runs."""
 
     global_parts: tuple[TopicPartition, ...]
     max_records: int
-    #: Punctuations by the wall clock need batches without input.
+    #: Whether there are punctuations by the wall clock, which need batches without input.
     has_wall_clock: bool
     read_committed: bool
     #: For each task the partitions it reads, and how long it waits for those without data.
@@ -42,15 +43,15 @@ class Inputs:
 
     @property
     def has_joined(self) -> bool:
-        """Topics that one task reads must not run ahead of each other."""
+        """Whether a task reads several partitions, which must not run ahead of each other."""
         return any(len(parts) > 1 for parts in self.tasks)
 
 
 class Overhead:
-    """What batches cost beside the work of their tasks: a fixed part and one per record.
+    """Estimates the time of a batch outside its tasks: a fixed part and a part per record.
 
-    Both come from a straight line through the batches so far, of which later ones count more.
-    Batches that are all of one size show no slope: then the last known one holds.
+    The estimate is a straight line through the batches so far; later ones have more weight. If all
+    batches have about the same size, the last known slope is used.
     """
 
     def __init__(self) -> None:
@@ -58,7 +59,7 @@ class Overhead:
         self._slope = 0.0
 
     def note(self, records: int, seconds: float) -> float:
-        """Take in a batch; return the fixed part in seconds."""
+        """Add a batch; return the estimated fixed part in seconds."""
         for name in ("_weight", "_x", "_y", "_xx", "_xy"):
             setattr(self, name, getattr(self, name) * _MEMORY)
         self._weight += 1.0
@@ -75,7 +76,7 @@ class Overhead:
 
 
 class BatchPlanner:
-    """Plans one batch after the other, each where the last one ended."""
+    """Plans one batch after the other. Each begins where the last one ended."""
 
     def __init__(
         self, admin: Offsets, inputs: Inputs, last: BatchPlan, unfinished: BatchPlan | None
@@ -87,15 +88,15 @@ class BatchPlanner:
         self._unfinished = unfinished
         self._overhead = Overhead()
         self._idling = Idling(inputs.tasks, inputs.max_idle_ms)
-        #: Where the first batch of this life begins.
+        #: Where the first batch of this run begins.
         self.begins_at = last.end
         self._has_begun = False
-        #: Whether a batch is needed without input: a slot was lost, and its state must be there.
+        #: Whether a batch is needed even without input, to restore the state of a lost slot.
         self.wants_batch = False
         #: Whether a batch has left records of repartition topics to the next one.
         self.has_leftover = False
         self.most_records = min(_FIRST_RECORDS, inputs.max_records)
-        #: Whether more was waiting than the last batch could take.
+        #: Whether the last batch could not take all waiting records.
         self.is_behind = False
 
     @property
@@ -103,11 +104,11 @@ class BatchPlanner:
         return self._inputs.has_wall_clock
 
     def next(self) -> BatchPlan | None:
-        """Gives the next batch, None if there is nothing to do yet.
+        """Return the next batch, or None if there is nothing to do yet.
 
-        A batch that was under way when the last leader died comes first, over the same ranges.
-        The first batch comes with or without input: it makes the tasks and brings their state
-        back, so that stores can be asked, and what is wrong with a task is known at once.
+        A batch that was under way when the last leader died comes first, over the same ranges. The
+        first batch of a run needs no input: it creates the tasks and restores their state, so that
+        stores can be queried, and a task that cannot start fails at once.
         """
         if self._unfinished is not None:
             self._last, self._unfinished = self._unfinished, None
@@ -123,7 +124,7 @@ class BatchPlanner:
         ends = self._capped(start, found)
         self.is_behind = any(ends[part] < end for part, end in found.items())
         tables = self._ends(list(self._inputs.global_parts))
-        # A global table alone makes a batch, too: queries see it as of the newest batch.
+        # A changed global table is a reason for a batch: queries see it as of the newest batch.
         is_new = ends != start or tables != last.global_ends or self.has_leftover
         is_new, self.wants_batch = is_new or self.wants_batch, False
         if not is_new and self._has_begun and not self._inputs.has_wall_clock:
@@ -135,7 +136,7 @@ class BatchPlanner:
         return self._last
 
     def first(self) -> BatchPlan | None:
-        """How the next batch will begin; its ends are open. None if its time matters, too."""
+        """Return the next batch without its ends; None if it also depends on the wall clock."""
         if self._inputs.has_wall_clock:
             return None
         if self._unfinished is not None:
@@ -145,7 +146,7 @@ class BatchPlanner:
         return BatchPlan(last.batch + 1, last.end, last.end, last.clock_ms, tables, read)
 
     def advance(self, reached: Mapping[TopicPartition, int]) -> None:
-        """Go on from where the tasks really are: a batch may have been cut before its end."""
+        """Continue where the tasks are: a batch may have ended before its ranges do."""
         ends = {**self._last.end, **reached}
         if any(reached.get(part, end) < end for part, end in self._last.end.items()):
             self.is_behind = True
@@ -154,11 +155,11 @@ class BatchPlanner:
     def learn(self, records: int, seconds: float, overhead_s: float = 0.0) -> None:
         """Size the next full batch by the time that this one took.
 
-        Where the fixed part is long, as with many stages, batches are longer: it must not eat up
-        what they gain, nor what a second executor gains.
+        If the fixed part is long, as it is with many stages, batches are longer. Otherwise most of
+        the time would be overhead, and a second executor would not help.
 
         Args:
-            overhead_s: the part of the time in which no task was at work.
+            overhead_s: the part of ``seconds`` in which no task was running.
         """
         if records < self.most_records * _FULL or seconds <= 0:
             return
@@ -166,14 +167,14 @@ class BatchPlanner:
         wanted_s = min(max(_BATCH_S, fixed_s / _FIXED_SHARE), _LONGEST_S)
         per_record_s = max(seconds - fixed_s, seconds / 10) / records
         fitting = int(max(wanted_s - fixed_s, wanted_s / 2) / per_record_s)
-        # Not all at once: the first batches pay for much that comes only once.
+        # In steps, because the first batches include work that is done only once.
         grown = min(fitting, 4 * self.most_records)
         self.most_records = max(min(grown, self._inputs.max_records), _FEWEST_RECORDS)
 
     def _check_ends(
         self, start: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
     ) -> None:
-        """A topic that ends before the position was made anew: that must not look like silence."""
+        """Raise if a topic ends before the position. It was created again, or has lost records."""
         for (topic, number), at in start.items():
             if ends[topic, number] < at:
                 raise StreamsError(
@@ -192,7 +193,8 @@ class BatchPlanner:
 
         def offsets_at(time_ms: int) -> dict[TopicPartition, int]:
             found = self._admin.offsets_at(start, time_ms)
-            # Late records may lie behind the start; what is not there yet comes after the end.
+            # The offset may be before the start, because of late records, or -1, if no record has
+            # that time yet.
             return {
                 part: ends[part] if at < 0 else min(max(at, start[part]), ends[part])
                 for part, at in found.items()
@@ -221,14 +223,14 @@ def unfinished(state: LogState, position: Mapping[TopicPartition, int]) -> Batch
 def _within(
     read: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return how far global topics were read; one that is shorter now was made anew."""
+    """Return how far global topics were read: 0 for a topic that was created again since."""
     return {part: at if at <= ends.get(part, 0) else 0 for part, at in read.items()}
 
 
 def cap(
     start: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: int
 ) -> dict[TopicPartition, int]:
-    """Takes a fair share of each partition if there is more than a batch should hold."""
+    """Return the ends of a batch of at most so many records, with a share of each partition."""
     waiting = {part: max(ends[part] - at, 0) for part, at in start.items()}
     total = sum(waiting.values())
     if total <= most:
@@ -243,7 +245,7 @@ def cap_by_time(
     most: int,
     offsets_at: Callable[[int], Mapping[TopicPartition, int]],
 ) -> dict[TopicPartition, int]:
-    """Takes what is oldest over all partitions if there is more than a batch should hold.
+    """Return the ends of a batch of at most so many records: the oldest of all partitions.
 
     Records of topics that are joined are processed in order of time, also over batches: an event
     must not run ahead of the table row before it only because the topics differ in length.
@@ -260,7 +262,7 @@ def cap_by_time(
             late = middle
     if before != dict(start):
         return before
-    # More records of one moment than a batch should hold.
+    # More records have the same timestamp than a batch should have.
     return cap(start, offsets_at(late), most)
 
 

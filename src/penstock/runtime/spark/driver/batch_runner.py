@@ -61,22 +61,22 @@ from penstock.runtime.spark.exchange.worker_lines import show_lines
 
 log = logging.getLogger(__name__)
 
-#: How often the driver looks around while there is no input.
+#: How often the driver checks Spark and the slot servers while there is no input.
 _LOOK_S = 5.0
-#: How often, at the least, the driver looks for new partitions of source topics.
+#: The longest time between two checks for new partitions of source topics.
 _TOPICS_S = 30.0
-#: What a slot holds in memory of one stage, beside its stores.
+#: How many bytes of input a slot holds in memory for one stage.
 _SLOT_BYTES = 64 * 1024 * 1024
-#: A stage that takes longer commits what it has; the share of the transaction's own limit.
+#: The longest time of a stage before it commits, also as a share of the transaction timeout.
 _STAGE_S, _TRANSACTION_SHARE = 10.0, 0.25
 _MOST_BACKOFF_S = 10.0
-#: Spark's JVM is given so long to clean up behind an application that ends.
+#: How long to wait for Spark's JVM to clean up when an application ends.
 _JVM_S = 2.0
 
 
 @dataclass(slots=True)
 class Progress:
-    """What has happened so far; read by the live view and by metrics."""
+    """Totals and state of the run so far, for the live view and for metrics."""
 
     batches: int = 0
     records: int = 0
@@ -96,7 +96,7 @@ class Progress:
     reruns: int = 0
 
     def continue_from(self, earlier: Progress | None) -> None:
-        """Go on counting where an earlier run of the same program stopped."""
+        """Continue the totals of an earlier run of the same program."""
         if earlier is None:
             return
         for name in ("batches", "records", "sent", "logged", "restored", "began_ms", "reruns"):
@@ -106,7 +106,7 @@ class Progress:
 
 
 class BatchRunner:
-    """One batch after the other, for as long as this driver leads."""
+    """Runs one batch after the other, as long as this driver leads."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class BatchRunner:
         config = StreamsConfig(application.config)
         self.progress = Progress()
         self.meter, self._tracer = Meter.of(config), BatchTracer.of(config)
-        #: How many slots the user wants, and how many there are until the next batch begins.
+        #: The number of slots that the user wants, and the number in use; the next batch adapts it.
         self.slots = self.used_slots = slots
         self.restores = RestoreWatch(self.restoring)
         self.application = application
@@ -159,14 +159,15 @@ class BatchRunner:
         #: Set while no batch is under way.
         self._is_between = threading.Event()
         self._is_between.set()
-        #: Whoever holds this between two batches keeps the next one from beginning.
+        #: While a thread holds this between two batches, the next batch does not begin.
         self.held = threading.Lock()
         self._is_first = True
         before = batch_log.state.cut
         self._changelog_ends: dict[TopicPartition, int] = (
             {} if before is None else dict(before.ends)
         )
-        #: Whether a batch of this run is complete, and whether it found tasks being restored.
+        #: Whether a batch of this run is complete, and whether tasks of it are still being
+        #: restored.
         self.has_run, self.is_waiting = False, False
         self._jobs = jobs or OwnJobs(spark, application, placement, secret)
         self._executors = ExecutorWatch(
@@ -176,7 +177,7 @@ class BatchRunner:
     # The loop
 
     def run(self) -> None:
-        """Run batches until ``stop``; raise what waiting does not cure."""
+        """Run batches until ``stop``; raise an error that will not pass by itself."""
         with self.restores.following():
             self._persist(self._warm_up, is_batch=False)
             while not self._closing.is_set():
@@ -186,7 +187,7 @@ class BatchRunner:
                         self._persist(partial(self._run, plan))
 
     def _persist(self, action: Callable[[], Any], *, is_batch: bool = True) -> Any:
-        """Do something until it is done: wait for whatever is away, and say for what."""
+        """Repeat an action until it succeeds; ``progress.waiting_for`` says what is missing."""
         since: float | None = None
         attempts = 0
         while not self._closing.is_set():
@@ -196,12 +197,12 @@ class BatchRunner:
                 result = action()
             except Exception as error:
                 failure = explained(error)
-                # Neither the time that the action took nor waiting for Kafka counts.
+                # The limit counts from the first failure, and not while Kafka cannot be reached.
                 since = (since or time.monotonic()) if has_limit(failure) else None
                 waited_s = 0.0 if since is None else time.monotonic() - since
                 if self._closing.is_set() or not self._may_repeat(failure, waited_s):
                     if failure is error:
-                        # Its own cause stays what it was.
+                        # A plain ``raise`` keeps the error's own cause.
                         raise
                     raise failure from error
                 self._wait_after(failure, attempts)
@@ -229,7 +230,7 @@ class BatchRunner:
         self.progress.waiting_for = what
 
     def _recover(self) -> None:
-        """Before a batch runs again: end what slots have open, and see that this driver leads."""
+        """Abort open transactions and check that this driver leads, before a batch runs again."""
         self._member.check()
         # First: if another driver leads, its own producers must not be fenced.
         self._fence()
@@ -242,7 +243,7 @@ class BatchRunner:
     # One batch
 
     def _warm_up(self) -> None:
-        """Start the slots and restore their state; the first batch would do it otherwise."""
+        """Start the slots and restore their state before the first batch."""
         self._member.check()
         self.placement.wait_for_executors(self.used_slots, self._closing)
         plan = self._planner.first()
@@ -254,7 +255,7 @@ class BatchRunner:
             log.info("%d slots are ready after %.1f s", self.used_slots, time.monotonic() - began)
 
     def _wait_for_batch(self) -> BatchPlan | None:
-        """Wait for the next commit's time, and for input; a backlog waits for neither."""
+        """Wait for the next commit time and for input; with a backlog, return at once."""
         if not self._planner.is_behind or self.is_waiting:
             self._pause(self._next_commit - time.monotonic())
         if time.monotonic() - self._topics_checked > self._topics_s:
@@ -274,7 +275,7 @@ class BatchRunner:
         return None
 
     def _pause(self, seconds: float) -> None:
-        """Wait, and look around meanwhile: a server that is not asked for two minutes ends."""
+        """Wait, but ping the slot servers: a server without a request for two minutes ends."""
         ends = time.monotonic() + seconds
         while not self._closing.is_set() and (left := ends - time.monotonic()) > 0:
             self._closing.wait(min(left, _LOOK_S))
@@ -283,7 +284,7 @@ class BatchRunner:
                 self._look_around()
 
     def _look_around(self) -> None:
-        """While there is no input: see that Spark is there, and show servers that we are."""
+        """Check that Spark still runs, and ping the slot servers, while there is no input."""
         if self._spark.sparkContext._jsc.sc().isStopped():
             raise StreamsError(
                 "spark-lost",
@@ -293,14 +294,14 @@ class BatchRunner:
         self._keep_alive()
 
     def _keep_alive(self) -> None:
-        """Show the slots' servers that their driver is there; one that is gone is started again."""
+        """Ping the slot servers; the next batch starts a server again that has ended."""
         for slot, endpoint in list(self.placement.endpoints.items()):
             try:
                 ask(endpoint, self.secret, ("ping",), silence_s=_LOOK_S)
             except StreamsError:
                 log.warning("the process of slot %d is gone; it is started again", slot)
                 self.placement.forget([slot])
-                # The next batch makes all tasks of the slot anew, also those without input.
+                # The next batch creates all tasks of the slot again, also those without input.
                 self._is_first = self._planner.wants_batch = True
 
     def _run(self, plan: BatchPlan) -> None:
@@ -333,7 +334,7 @@ class BatchRunner:
         received: list[Report] = []
         application = self.application
         if is_rerun or self._is_first:
-            # What a first attempt has written is only known to Kafka.
+            # Only Kafka knows what a failed attempt has written.
             self._internal.refresh()
         for stage in range(application.plan.stages):
             self._member.check()
@@ -349,16 +350,16 @@ class BatchRunner:
         return received
 
     def _has_nothing(self, request: StageRequest, *, is_rerun: bool) -> bool:
-        """A later stage without input and without schedules has nothing to commit."""
+        """Tell whether a later stage can be left out: it has neither input nor schedules."""
         if is_rerun or self._is_first or request.stage == 0 or self._planner.has_wall_clock:
             return False
         if self.is_waiting:
-            # Only a slot that is asked can tell that a restore is done.
+            # The end of a restore is reported only with the result of a stage.
             return False
         return all(start >= end for start, end in request.ranges.values())
 
     def _run_job(self, kind: str, request: StageRequest, title: str) -> list[Report]:
-        """Run a stage on all slots; raise the worst of what they met."""
+        """Run a stage on all slots; raise the most serious of their errors."""
         with self._executors.over_job():
             outcomes = self._jobs.run(kind, request, title)
         self.placement.note(outcomes)
@@ -398,12 +399,12 @@ class BatchRunner:
         )
 
     def _change_slots(self) -> None:
-        """Take a new number of slots, or a better place for one, between two batches."""
+        """Change the number of slots, or move one to another executor, between two batches."""
         # Another thread may change the number at any time.
         wanted = self.slots
         if wanted != self.used_slots:
             self._log.note_slots(wanted)
-            # Tasks change their slot, and their folders must be free for the next one.
+            # Tasks move to other slots, which need the tasks' folders unlocked.
             self.release(range(self.used_slots))
             self.used_slots = wanted
         moving = self._jobs.to_move(wanted)
@@ -421,7 +422,7 @@ class BatchRunner:
         }
         if not self.application.exactly_once:
             self._member.commit({**reached, **self._internal.committed()})
-        # Every later plan tells that this batch is complete; only the last one needs a word.
+        # A later plan proves that this batch is complete. Only the last batch needs a record.
         self._log.state.complete = plan.batch
         self._is_first, self.has_run = False, True
         self.is_waiting = any(report.is_waiting for report in received)
@@ -434,7 +435,7 @@ class BatchRunner:
         self._internal.purge()
 
     def _note_cut(self, plan: BatchPlan, received: list[Report]) -> None:
-        """Write where all changelogs stand after this batch: copies of stores follow so far."""
+        """Write the ends of all changelogs after this batch: copies of stores follow up to them."""
         for report in received:
             self._changelog_ends |= report.changelog_ends
         sources = set(self.application.plan.graph.source_changelogs.values())
@@ -459,7 +460,7 @@ class BatchRunner:
     ) -> None:
         progress = self.progress
         busy: defaultdict[tuple[int, int], float] = defaultdict(float)
-        # A task may have run in several stages: the last one knows its clocks.
+        # If a task ran in several stages, its clocks are those of the last stage.
         for report in sorted(received, key=lambda each: each.stage):
             if report.clocks is not None:
                 self._clocks[report.task] = report.clocks
@@ -471,7 +472,7 @@ class BatchRunner:
             progress.dropped.update(report.dropped)
             progress.column_errors.update(report.column_errors)
         if any(report.has_requested_commit for report in received):
-            # What was asked for has been committed; the rest need not wait either.
+            # A processor asked for a commit, so the next batch does not wait for its time either.
             self._next_commit = 0.0
         self._retention.keep_up(self._clocks, time.time_ns() // 1_000_000)
         external = [r for r in received if any(part in plan.end for part in r.positions)]
@@ -490,7 +491,7 @@ class BatchRunner:
         self._summarize()
 
     def _summarize(self) -> None:
-        """Log every now and then what has been done since the last time."""
+        """Log a summary of the time since the last one, in the configured interval."""
         now, progress = time.monotonic(), self.progress
         since = now - self._summarized[0]
         if 0 <= self._summary_ms <= since * 1000:
@@ -502,11 +503,11 @@ class BatchRunner:
             self._summarized = now, progress.records, progress.batches
 
     def restoring(self) -> list[Restore]:
-        """What the slots are reading back right now; a slot that does not answer is left out."""
+        """Return which stores are being restored; a slot that does not answer is left out."""
         return self._answers("restoring")
 
     def measures(self) -> list[TaskMeasures]:
-        """What the slots tell about their state; one that does not answer is left out."""
+        """Return the measures of all tasks; a slot that does not answer is left out."""
         return self._answers("measures")
 
     def _answers(self, kind: str) -> list[Any]:
@@ -519,7 +520,7 @@ class BatchRunner:
 
     @contextlib.contextmanager
     def hold(self, timeout_s: float) -> Iterator[int | None]:
-        """Keep the next batch from beginning; yield the newest batch, None if one is under way."""
+        """Delay the next batch; yield the newest batch, or None if one runs until the timeout."""
         deadline = time.monotonic() + timeout_s
         while not self._closing.is_set():
             self._is_between.wait(max(deadline - time.monotonic(), 0.0))
@@ -541,7 +542,7 @@ class BatchRunner:
     # The end
 
     def stop(self, patience_s: float) -> bool:
-        """Begin no other batch, and wait for the one under way; false if it had to be cancelled."""
+        """Wait for the current batch and begin no other; false if it had to be cancelled."""
         self._closing.set()
         if self._is_between.wait(patience_s):
             return True
@@ -549,14 +550,14 @@ class BatchRunner:
         return False
 
     def release(self, slots: Iterable[int], *, is_moved: bool = False) -> None:
-        """Have slots bring their state to disk and end."""
+        """Make slots write their state to disk and end."""
         known = self.placement.endpoints
         leaving = {number: known[number] for number in list(slots) if number in known}
         release_slots(leaving, self.secret, self.application.key, Release(is_moved))
         self.placement.forget(leaving)
 
     def close(self, *, is_clean: bool, keeps_slots: bool) -> None:
-        """Write that the last batch is complete, and let the slots go.
+        """Write that the last batch is complete, and release the slots.
 
         Args:
             keeps_slots: leave the servers to the next run, which begins at once.
@@ -565,8 +566,8 @@ class BatchRunner:
         if is_clean and state.plan is not None and state.complete == state.plan.batch:
             try:
                 self._log.finish(state.complete)
-            except Exception as error:  # noqa: BLE001 - the next driver asks the markers
-                log.info("that batch %d is complete is not written: %s", state.complete, error)
+            except Exception as error:  # noqa: BLE001 - the next driver reads the markers
+                log.info("could not write that batch %d is complete: %s", state.complete, error)
         self.questions.close()
         if not keeps_slots:
             self.release(list(self.placement.endpoints))
@@ -575,6 +576,6 @@ class BatchRunner:
 
 
 def _weight(error: PenstockError) -> int:
-    """What the user must decide comes before what passes by itself."""
+    """Return how serious an error is: highest if the user must decide about it."""
     order = {Remedy.RERUN: 0, Remedy.BEGIN_ANEW: 1, Remedy.END: 2, Remedy.ASK: 3}
     return order[remedy(error)]

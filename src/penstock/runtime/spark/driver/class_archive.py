@@ -1,9 +1,9 @@
 """An archive of the classes that Spark loads, with which its JVM starts in half the CPU time.
 
 The JVM writes it when it ends, and checks it when it starts: an archive that does not fit the Java
-or the jars is not used. Recording makes one start slower, which only pays where more starts follow:
-the first one leaves a note, one of the next records. All of it lies in the cache folder, and may be
-deleted at any time.
+or the jars is not used. Recording makes one start slower, which pays only if more starts follow. So
+the first start only leaves a note, and one of the next ones records the archive. All of it lies in
+the cache folder, and may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from penstock.kafka.machine import cache_folder
 
 log = logging.getLogger(__name__)
 
-#: A program that is always killed never writes its archive: at some point nobody tries again.
+#: How often recording is tried. A program that is always killed never writes its archive.
 _ATTEMPTS = 3
 _UNUSED_S = 30 * 24 * 3600.0
-#: The JVM has its say about archives that do not fit; nobody has to read it.
+#: Switches off the JVM's messages about archives that do not fit.
 _SILENT = "-Xlog:cds*=off"
 
 
@@ -40,7 +40,7 @@ def archive_options(java: Java) -> list[str]:
 
 
 def expect_more_starts(java: Java) -> None:
-    """Let the next start record, even if it is the first one.
+    """Let the next start record an archive, even if it is the first one.
 
     A demo calls this: a user who has seen it starts other programs next. The JVM writes the archive
     after the program has ended, so the demo itself takes no longer.
@@ -70,17 +70,17 @@ class ClassArchive:
 
     @property
     def _note(self) -> Path:
-        """Says how many starts were to record; it is there after the first start."""
+        """The file with the number of starts that tried to record; the first start creates it."""
         return self.folder / f"{self.name}.attempts"
 
     def options(self) -> list[str]:
-        """Uses the archive, records one, or neither."""
+        """Return the JVM options that use the archive or record one, or no options."""
         if '"' in str(self.folder) or "\\" in str(self.folder):
             return []
         self.folder.mkdir(parents=True, exist_ok=True)
         self._adopt()
         if self.file.exists():
-            # Says when it was last used.
+            # The time of the file says when it was last used.
             os.utime(self.file)
             return [f'"-XX:SharedArchiveFile={self.file}"', _SILENT]
         if not self._note.exists():
@@ -95,20 +95,20 @@ class ClassArchive:
         return [f'"-XX:ArchiveClassesAtExit={fresh}"', _SILENT]
 
     def expect_more_starts(self) -> None:
-        """Leave the note of a first start, unless it is there."""
+        """Write the note that a first start leaves, unless it exists."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self._note.exists():
             self._note.write_text("0", encoding="ascii")
 
     def _adopt(self) -> None:
-        """Takes what a JVM has finished; nobody was there any more when it did."""
+        """Move a finished archive to its place; the JVM wrote it after the program had ended."""
         for fresh in self.folder.glob(f"{self.name}.*.new"):
             if is_complete(fresh):
                 fresh.replace(self.file)
                 self._clear_out()
 
     def _clear_out(self) -> None:
-        """Deletes archives of Javas and Sparks that have not been started for long."""
+        """Delete archives of Java and Spark versions that were not used for 30 days."""
         oldest = time.time() - _UNUSED_S
         for other in self.folder.glob("spark-*"):
             if other.stat().st_mtime < oldest:

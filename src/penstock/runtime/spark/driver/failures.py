@@ -1,4 +1,4 @@
-"""What a failure means for the application: run the batch again, begin anew, or ask the user.
+"""Decides what to do about a failure: run the batch again, begin again, or ask the user.
 
 Which errors of Kafka's clients become which code: ``penstock.kafka.error_table``.
 """
@@ -18,9 +18,9 @@ from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 class Remedy(Enum):
     """What the driver does about a failure."""
 
-    #: The surroundings failed, not the program: wait, then run the same batch again.
+    #: Kafka, Spark or a machine failed, not the program: wait, then run the same batch again.
     RERUN = "the batch runs again"
-    #: What this driver knows is out of date: lead anew, from what Kafka says.
+    #: The state of this driver is out of date: begin again with what is committed in Kafka.
     BEGIN_ANEW = "the application begins anew from what is committed"
     #: The user has decided already, in another instance.
     END = "the application ends"
@@ -28,7 +28,7 @@ class Remedy(Enum):
     ASK = "the uncaught exception handler decides"
 
 
-#: By code of the error; any other is for the handler.
+#: By code of the error; the handler decides about all others.
 _REMEDIES = {
     **dict.fromkeys(
         ("broker-away", "broker-unreachable", "client-renewed", "worker-lost", "worker-failed",
@@ -43,7 +43,7 @@ _REMEDIES = {
     ),
     "application-shut-down": Remedy.END,
 }  # fmt: skip
-#: Waiting for these has no limit: nothing can go on, and nothing is wrong with the program.
+#: The application waits for these without limit: nothing is wrong with the program.
 _WITHOUT_LIMIT = frozenset(
     {"broker-away", "broker-unreachable", "kafka-not-ready", "not-allowed", "batch-log"}
 )
@@ -59,12 +59,12 @@ def remedy(error: BaseException) -> Remedy:
 
 
 def has_limit(error: BaseException) -> bool:
-    """Whether ``task.timeout.ms`` ends the waiting."""
+    """Tell whether ``task.timeout.ms`` limits the waiting."""
     return getattr(error, "code", "") not in _WITHOUT_LIMIT
 
 
 def fenced(generation: int) -> TaskMigratedError:
-    """Return the error of a driver whose place another one has taken."""
+    """Return the error for a driver that another one has replaced."""
     return TaskMigratedError(
         "fenced",
         f"another driver has taken generation {generation} of the application",
@@ -73,23 +73,23 @@ def fenced(generation: int) -> TaskMigratedError:
 
 
 def is_setup(error: BaseException) -> bool:
-    """Whether the failure, met at the very start, is more likely a wrong login."""
+    """Tell whether a failure at the start is probably a wrong login."""
     return getattr(error, "code", "") in _SETUP
 
 
 def may_pass(error: BaseException, *, is_late: bool) -> bool:
-    """Whether a failure of the start is one of a cluster that is just coming up or moving.
+    """Tell whether a failure at the start may pass, because the cluster is starting or moving.
 
     Args:
-        is_late: whether the time for a first answer is over. A cluster that has answered, if only
-            that it is not ready, is waited for longer.
+        is_late: whether the time for a first answer is over. If the cluster has answered that it is
+            not ready, the wait is longer.
     """
     has_answered = getattr(error, "code", "") == "kafka-not-ready"
     return (has_answered or not is_late) and remedy(error) is Remedy.RERUN and not is_setup(error)
 
 
 def explained(error: BaseException) -> PenstockError:
-    """Return the product's own error for whatever a batch has raised."""
+    """Return a Penstock error for any error that a batch has raised."""
     if isinstance(error, PenstockError):
         return error
     if isinstance(error, KafkaException):
@@ -106,12 +106,12 @@ def explained(error: BaseException) -> PenstockError:
 
 
 def explained_start(error: Exception) -> PenstockError:
-    """Return the product's own error for whatever keeps Spark from starting."""
+    """Return a Penstock error for any error that keeps Spark from starting."""
     if isinstance(error, PenstockError):
         return error
     if isinstance(error, Py4JNetworkError | ConnectionError | EOFError):
         return _spark_lost(str(error))
-    # What Java says comes after the line about the call, and before its stack trace.
+    # The message of Java is between the line about the call and the stack trace.
     lines = str(error).split("\n\tat ")[0].splitlines()
     return StreamsError(
         "spark-start",
@@ -121,7 +121,7 @@ def explained_start(error: Exception) -> PenstockError:
 
 
 def _of_spark(text: str) -> StreamsError:
-    """Spark's own failure of a job: what a slot met is not among them, it is handed back."""
+    """Return the error for a failed Spark job; errors of slots are returned, not raised there."""
     lines = _LAST_LINE.findall(text)
     last = lines[-1] if lines else text[:500]
     missing = _NOT_INSTALLED.search(text)

@@ -1,7 +1,7 @@
 """Waits for inputs that have no data: ``max.task.idle.ms``, as in Kafka Streams.
 
-A task that joins two topics processes their records in order of time. While one of them has
-nothing, its next record may still turn out to be the older one; a task may be told to wait.
+A task that joins two topics processes their records in order of time. While one of them is empty,
+its next record may be the older one. So a task can be told to wait.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from penstock.model.topic_partition import TopicPartition
 
 
 class Idling:
-    """Holds the inputs of a task back for a while when another input of it is empty.
+    """Delays the inputs of a task for a while if another input of the task is empty.
 
     Args:
         tasks: for each task the partitions it reads.
-        patience_ms: how long; 0 or less never waits.
+        patience_ms: how long to wait for the empty input; 0 or less means not at all.
     """
 
     def __init__(self, tasks: Sequence[Sequence[TopicPartition]], patience_ms: int) -> None:
@@ -28,7 +28,7 @@ class Idling:
     def held_back(
         self, start: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], now_ms: int
     ) -> dict[TopicPartition, int]:
-        """Gives the ends up to which a batch may read now."""
+        """Return the ends up to which a batch may read now."""
         allowed = dict(ends)
         for number, parts in enumerate(self._tasks):
             waiting = [part for part in parts if ends[part] > start[part]]

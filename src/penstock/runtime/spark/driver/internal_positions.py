@@ -12,12 +12,11 @@ from penstock.runtime.spark.exchange.stage_request import Range, Report, Skips
 
 
 class InternalPositions:
-    """Ranges for the stages of a batch, from what the stages before them have reported.
+    """Keeps the positions and ends of repartition topics, from the reports of stages.
 
     Args:
-        real: gives the topic's name in Kafka for its name in the graph.
-        positions: where the tasks go on reading, as committed; a topic that is not in it was never
-            read.
+        real: returns the name in Kafka of a topic of the graph.
+        positions: the committed offsets; a topic without one was never read.
     """
 
     def __init__(
@@ -41,14 +40,14 @@ class InternalPositions:
         self._purge = Purge(admin, purge_interval_s)
 
     def ranges(self, stage: int) -> dict[TopicPartition, Range]:
-        """What a stage has to read of repartition topics."""
+        """Return the ranges of repartition topics that a stage has to read."""
         return {
             part: (self._positions[part], max(self._ends[part], self._positions[part]))
             for part in self._plan.internal_of(stage)
         }
 
     def refresh(self) -> None:
-        """Ask Kafka for the ends: what earlier attempts wrote is known to nobody else."""
+        """Ask Kafka for the ends, because only Kafka knows what failed attempts have written."""
         if not self._positions:
             return
         found = self._admin.end_offsets([(self._real(t), n) for t, n in self._positions])
@@ -56,12 +55,12 @@ class InternalPositions:
         for topic, number in self._positions:
             real = self._real(topic), number
             self._ends[topic, number] = found[real]
-            # What lies before has been purged, or the topic was reset.
+            # Records before the first offset were purged, or the topic was reset.
             at = max(self._positions[topic, number], begins[real])
             self._positions[topic, number] = min(at, found[real])
 
     def advance(self, reports: Iterable[Report]) -> None:
-        """Take in what tasks have read and written."""
+        """Update the positions and ends from what tasks have read and written."""
         for report in reports:
             for part, at in report.positions.items():
                 if part in self._positions:
@@ -74,14 +73,14 @@ class InternalPositions:
 
     @property
     def has_leftover(self) -> bool:
-        """Whether a batch was cut, so that records of repartition topics wait."""
+        """Whether repartition topics have records that no stage has processed yet."""
         return any(self._ends[part] > at for part, at in self._positions.items())
 
     def committed(self) -> dict[TopicPartition, int]:
-        """The positions under the topics' names in Kafka."""
+        """Return the positions under the topics' names in Kafka."""
         return {(self._real(topic), number): at for (topic, number), at in self._positions.items()}
 
     def purge(self) -> None:
-        """Have the broker delete, every now and then, what has been processed."""
+        """Delete processed records from the topics, at most once per interval."""
         if self._positions and self._purge.is_due:
             self._purge.delete({part: at for part, at in self.committed().items() if at > 0})

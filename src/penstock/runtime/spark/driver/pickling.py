@@ -1,4 +1,4 @@
-"""How an application travels to the workers: user code that they cannot import goes along by value.
+"""Pickles an application for the workers, with user code that they cannot import.
 
 A worker is a fresh interpreter. It finds installed packages and what ``PYTHONPATH`` names, but not
 a module that lies beside the user's program; functions and classes of such modules are pickled
@@ -22,12 +22,12 @@ import cloudpickle
 
 from penstock.errors import StreamsError
 
-#: Which modules go by value is noted for the whole process, where other applications start, too.
+#: Modules are registered for the whole process, in which other applications may start, too.
 _registering = threading.Lock()
 
 
 def packed(content: Any) -> bytes:
-    """Pickles with all that a worker needs; what cannot be pickled is refused with its name."""
+    """Return the pickle of a value, with all code that a worker needs to load it."""
     with _registering, _by_value():
         try:
             data: bytes = cloudpickle.dumps(content)
@@ -58,12 +58,12 @@ def _by_value() -> Iterator[None]:
 
 
 def _stays(module: ModuleType) -> bool:
-    """Whether a fresh interpreter would not find this very file under the module's name."""
+    """Tell whether a new interpreter would not find this file under the module's name."""
     file = getattr(module, "__file__", None)
     if not file or module.__name__ == "__main__" or module.__name__.startswith("penstock"):
         return False
     if sys.modules.get(module.__name__) is not module:
-        # Some compiled modules leave their package out of their name: nothing finds them by it.
+        # The name of some compiled modules lacks their package, so they cannot be found by it.
         return False
     return not _is_found(module.__name__.partition(".")[0])
 
@@ -80,7 +80,7 @@ def _is_found(top_level: str) -> bool:
 
 @cache
 def fresh_path() -> tuple[str, ...]:
-    """What a fresh interpreter searches, without the folder it was started in; asked once."""
+    """Return the search path of a new interpreter, without its start folder; found once."""
     program = "import json, sys; print(json.dumps(sys.path[1:]))"
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60

@@ -1,4 +1,4 @@
-"""Where slots run: each stays with the executor that holds its state, as Spark's own stores do."""
+"""Keeps each slot on the executor that has its state, as Spark does for its own stores."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from penstock.runtime.spark.exchange.stage_request import Endpoint, Outcome
 log = logging.getLogger(__name__)
 
 _LOOK_S = 10.0
-#: A cluster that has fewer cores than slots delays the start by this much.
+#: How long to wait for executors at the start, if there are fewer cores than slots.
 _ARRIVAL_S = 5.0
 _MOVE_S = 30.0
 
 
 class Placement:
-    """Remembers the server of every slot, and asks Spark to run its tasks there."""
+    """Remembers the server of every slot, and asks Spark to run the slot's tasks there."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
         self.endpoints: dict[int, Endpoint] = {}
-        #: By slot: the server that ran it last, also if that one is gone. A server that had the
-        #: slot earlier may still be there, with state of that time.
+        #: By slot: the server that ran it last, even if that server has ended. An earlier server of
+        #: the slot may still run, with outdated state.
         self._owners: dict[int, str] = {}
         #: For each slot that has a standby: the nearest one. The slot starts there if it is lost.
         self.standbys: dict[int, Endpoint] = {}
@@ -38,7 +38,7 @@ class Placement:
         self._looked = self._moved = time.monotonic()
 
     def wait_for_executors(self, slots: int, closing: threading.Event) -> None:
-        """Give executors a moment to arrive: slots that start on the first one would move soon."""
+        """Wait a moment for executors: slots that all start on the first one would move soon."""
         conf = self._context.getConf()
         if is_local(conf.get("spark.master")):
             return
@@ -49,7 +49,7 @@ class Placement:
                 return
 
     def note(self, outcomes: Iterable[Outcome]) -> None:
-        """Learn from what a job has handed back where each slot is now."""
+        """Note from the results of a job where each slot is now."""
         for outcome in outcomes:
             if outcome.endpoint is None:
                 continue
@@ -94,7 +94,7 @@ class Placement:
         if not load:
             return None
         fullest, most = load.most_common(1)[0]
-        # An executor that holds no slot is not in the count.
+        # ``load`` does not have executors without slots.
         fewest = min(load.values()) if len(load) >= executors else 0
         if most - fewest < 2:
             return None
@@ -107,17 +107,17 @@ class Placement:
 
 
 def is_local(master: str | None) -> bool:
-    """Whether Spark runs its tasks in the driver's own JVM, without executors."""
+    """Tell whether Spark runs its tasks in the driver's own JVM, without executors."""
     return master is None or master == "local" or master.startswith("local[")
 
 
 def executor_count(context: SparkContext) -> int:
-    """How many executors run tasks; on one machine the driver is the only one."""
+    """Return how many executors run tasks; on one machine, the driver is the only one."""
     return max(known_executors(context) or 0, 1)
 
 
 def known_executors(context: SparkContext) -> int | None:
-    """Return how many executors there are besides the driver; None if Spark does not tell."""
+    """Return the number of executors without the driver; None if Spark does not say it."""
     try:
         # The driver is listed, too; with ``local[*]`` it is all there is.
         return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
@@ -127,7 +127,7 @@ def known_executors(context: SparkContext) -> int | None:
 
 
 def _location(endpoint: Endpoint | None) -> str | None:
-    """An executor in the form in which Spark's scheduler takes it as a preference."""
+    """Return an executor as a preferred location of Spark's scheduler."""
     if endpoint is None or endpoint.executor in ("driver", "unknown"):
         return None
     return f"executor_{endpoint.host}_{endpoint.executor}"
@@ -144,7 +144,7 @@ def placed(context: SparkContext, hosts: Sequence[str | None]) -> RDD[int]:
 
 
 def _with_preferences(context: SparkContext, hosts: Sequence[str | None]) -> RDD[int]:
-    """Make the RDD on the JVM's side: PySpark's ``parallelize`` takes no locations."""
+    """Create the RDD in the JVM, because PySpark's ``parallelize`` takes no locations."""
     jvm: Any = context._jvm
     serializer: Any = context._unbatched_serializer
     rows = jvm.java.util.ArrayList()

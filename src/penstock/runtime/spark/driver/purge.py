@@ -1,4 +1,4 @@
-"""Deletes processed records of the application's own topics, every now and then."""
+"""Deletes processed records of the application's own topics, at most once per interval."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from penstock.model.topic_partition import TopicPartition
 
 
 class Purge:
-    """Asks the broker beside the batches, at most once an interval; a failure waits for the next.
+    """Asks the broker in a thread beside the batches; after a failure, the next call tries again.
 
-    What is not deleted costs disk, and is never read again.
+    Records that are not deleted take up disk space, but are never read again.
     """
 
     def __init__(self, admin: Admin, interval_s: float) -> None:
@@ -28,7 +28,7 @@ class Purge:
         return time.monotonic() - self._last >= self._interval_s
 
     def delete(self, before: Mapping[TopicPartition, int]) -> None:
-        """Have everything before these offsets deleted, without waiting for it."""
+        """Delete all records before these offsets, without waiting for the result."""
         self._last = time.monotonic()
         threading.Thread(target=self._delete, args=(before,), daemon=True).start()
 

@@ -24,12 +24,12 @@ log = logging.getLogger(__name__)
 
 
 class QueryInstance(Asking):
-    """Keeps copies of all stores of an application that runs elsewhere, and answers from them.
+    """Keeps copies of all stores of an application that other instances run, and answers queries.
 
     It never leads and processes nothing. With ``application.server`` it answers over HTTP.
 
     Args:
-        topology: the topology of the application: it says which stores there are.
+        topology: the topology of the application, which names the stores.
         config: the settings of the application; ``state.dir`` must be this process's own.
     """
 
@@ -51,11 +51,11 @@ class QueryInstance(Asking):
         self._closing = threading.Event()
 
     def set_standby_update_listener(self, listener: StandbyUpdateListener) -> None:
-        """Tells ``listener`` how the copies follow; set it before ``start()``."""
+        """Call ``listener`` when the copies follow their changelogs; set it before ``start()``."""
         self._listener = listener
 
     def start(self) -> None:
-        """Begin to follow the changelogs, and return at once: ``restoring`` says how far it is."""
+        """Begin to follow the changelogs, and return at once; ``restoring`` shows the progress."""
         if self.state is not State.CREATED:
             raise InvalidStateError(
                 "already-started",
@@ -80,11 +80,11 @@ class QueryInstance(Asking):
         self.state = State.RUNNING
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it is closed; false if it is still open after so many seconds."""
+        """Wait until it is closed; false if it is still open after ``seconds``."""
         return self._closing.wait(seconds)
 
     def close(self) -> None:
-        """Stop following, and let the copies go; they stay on disk for the next start."""
+        """Stop following, and close the copies; they stay on disk for the next start."""
         self._closing.set()
         run, self._run = self._run, None
         if run is not None:
@@ -103,7 +103,7 @@ class QueryInstance(Asking):
 
     @property
     def waiting_for(self) -> str | None:
-        """What keeps it from answering; None if nothing does."""
+        """Why it cannot answer yet; None if it can."""
         run = self._run
         copies = None if run is None else run.copies
         if copies is None or copies.target is None:
@@ -111,7 +111,7 @@ class QueryInstance(Asking):
         return "copies are catching up" if copies.cut is None else None
 
     def restoring(self) -> list[Restore]:
-        """The stores that are being read, and how far they are."""
+        """Return the stores that are being restored, with their progress."""
         run = self._run
         copies = None if run is None else run.copies
         return [] if copies is None else copies.restoring()

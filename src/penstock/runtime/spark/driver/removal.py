@@ -1,4 +1,4 @@
-"""What an application leaves in Kafka and on disk, and how it is deleted."""
+"""Deletes what an application leaves in Kafka and on disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.config import APPLICATION_ID, STATE_DIR, StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.runtime.spark.driver.topics import batches_topic
 
-# As Kafka's own tool recognises them.
+# Kafka's own tool recognises internal topics by the same names.
 _INTERNAL = re.compile(
     r".+(-changelog|-repartition|-subscription-registration-topic|-subscription-response-topic"
     r"|-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic)"
@@ -20,9 +20,9 @@ _BATCHES = "-penstock-batches"
 
 
 def remove_application(admin: Admin, config: StreamsConfig) -> None:
-    """Delete the state of an application that has ended for good: topics, group and folder.
+    """Delete the topics, the group and the folder of an application that has ended for good.
 
-    Done twice it changes nothing more. Folders on other machines stay.
+    A second call changes nothing. Folders on other machines stay.
     """
     application_id = config[APPLICATION_ID]
     admin.delete_topics(owned_topics(application_id, admin.topics()), missing_ok=True)
@@ -32,10 +32,10 @@ def remove_application(admin: Admin, config: StreamsConfig) -> None:
 
 
 def owned_topics(application_id: str, topics: Iterable[str]) -> list[str]:
-    """Return the topics that the application made for itself.
+    """Return the internal topics of the application.
 
-    ``shop-eu-counts-changelog`` looks like one of ``shop``, but is left alone if there is an
-    application ``shop-eu``: its batch log shows it.
+    ``shop-eu-counts-changelog`` looks like a topic of ``shop``. If the batch log of ``shop-eu``
+    exists, it belongs to that application, and is left alone.
     """
     names = list(topics)
     own = f"{application_id}-"

@@ -1,10 +1,10 @@
 """Keeps the changelogs of windowed stores as long as event time needs them.
 
-The broker deletes by the clock on the wall, but windows live by event time. An application that
-works through old records would find its changelog deleted while its windows are still open, and a
-restart without local state would count from zero. So the time a changelog is kept grows with the
-distance between the two clocks; where the user has set it, it stays. Until the first batch has told
-how old events are, nothing is deleted: a broker may look right after its commit.
+The broker deletes records by the wall clock, but windows follow event time. If an application
+processes old records, its changelog could be deleted while its windows are still open, and a
+restart without local state would count from zero. So the retention of a changelog grows with the
+distance between the two clocks, unless the user has set it. Until the first batch shows how old
+events are, nothing is deleted: a broker may delete right after the first commit.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ log = logging.getLogger(__name__)
 
 _RETENTION = "retention.ms"
 _DAY_MS = 86_400_000
-#: How long to keep what nobody knows the age of. Not -1, which somebody else may have set.
+#: The retention until the age of events is known. It is not -1, which a user may have set.
 _UNTIL_KNOWN_MS = 1 << 60
 _ROOM_MS = _DAY_MS // 2
 
 
 class ChangelogRetention:
-    """Watches the event time of the tasks, batch by batch, and asks the broker to wait."""
+    """Sets the retention of changelogs after each batch, by the event time of the tasks."""
 
     def __init__(self, plan: Plan, config: StreamsConfig, admin: Admin) -> None:
         self._admin = admin
-        #: By topic: its sub-topology, and how long it is kept when events are new.
+        #: By topic: its sub-topology, and its retention if events are new.
         self._topics: dict[str, tuple[int, int]] = {}
         self._kept_ms: dict[str, int] = {}
         for part in plan.subtopologies.values():
@@ -48,12 +48,12 @@ class ChangelogRetention:
                 self._topics[topic] = part.id, int(changelog_config(spec, config)[_RETENTION])
 
     def hold(self) -> None:
-        """Has everything kept that the first batch of an application will write."""
+        """Let the broker keep everything that the first batch of an application writes."""
         for topic in self._topics:
             self._admin.alter_topic_config(topic, {_RETENTION: str(_UNTIL_KNOWN_MS)})
 
     def keep_up(self, clocks: Mapping[TaskId, Clocks], now_ms: int) -> None:
-        """Makes every changelog outlive the windows that are open at this event time."""
+        """Let every changelog outlive the windows that are open at this event time."""
         for topic, (subtopology, usual_ms) in self._topics.items():
             times = [
                 noted["stream_time"]
@@ -63,7 +63,7 @@ class ChangelogRetention:
             if not times:
                 continue
             behind_ms, kept_ms = now_ms - min(times), self._kept(topic)
-            # The usual time has room for events that are a little old.
+            # The usual retention is long enough for events that are a little old.
             needed_ms = min(usual_ms + behind_ms, MAX_LONG)
             if behind_ms <= _ROOM_MS and kept_ms == _UNTIL_KNOWN_MS:
                 self._keep(topic, usual_ms)
@@ -75,7 +75,7 @@ class ChangelogRetention:
                 )  # fmt: skip
 
     def _kept(self, topic: str) -> int:
-        """How long the broker keeps a changelog; it is asked once."""
+        """Return how long the broker keeps a changelog; it is asked only once."""
         if topic not in self._kept_ms:
             found = self._admin.topic_config(topic)[_RETENTION].value
             kept_ms = int(found) if found is not None else -1

@@ -1,4 +1,4 @@
-"""The Spark session an application runs in: the one that is there, or one of its own."""
+"""The Spark session of an application: one that exists already, or a new one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
-#: Small batches often: Spark's defaults are made for large ones seldom.
+#: Penstock runs many small batches. Spark's defaults are made for a few large ones.
 _DEFAULTS: dict[str, Any] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "false",
@@ -35,7 +35,7 @@ _DEFAULTS: dict[str, Any] = {
     "spark.scheduler.mode": "FAIR",
     # Workers, and the slots that are started from them, begin with everything imported.
     "spark.python.daemon.module": "penstock.runtime.spark.worker.daemon",
-    # An executor that is paused or unreachable is given up after this time, not after two minutes.
+    # A paused or unreachable executor counts as lost after this time, not after two minutes.
     "spark.network.timeout": "30s",
     "spark.network.timeoutInterval": "10s",
     "spark.executor.heartbeatInterval": "5s",
@@ -48,20 +48,20 @@ _CLUSTER: dict[str, Any] = {
     "spark.executor.failuresValidityInterval": "1m",
     "spark.yarn.am.attemptFailuresValidityInterval": "10m",
 }
-#: On one machine nobody else has to reach the driver, and it can be made to start quickly.
+#: On one machine, no other host has to reach the driver, and it can start more quickly.
 _LOCAL: dict[str, Any] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
 }
-#: Records do not pass through the JVM: code that starts quickly is worth more than fast code.
+#: Records do not pass through the JVM, so a quick start is worth more than fast code.
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-#: Spark starts a JVM only to find out how to start the real one.
+#: Options of the first JVM, which Spark starts only to find the command line of the real one.
 _LAUNCHER_OPTIONS = " ".join([*_JVM_OPTIONS, "-Xshare:auto"])
 
 
 def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
-    """Gives a session, and whether it was made here and so ends with the application."""
+    """Return a session, and whether it was created here, so that it ends with the application."""
     if _is_running():
         return SparkSession.builder.getOrCreate(), False
     present = given_to_spark()
@@ -69,7 +69,7 @@ def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
     set_variable("PYSPARK_PYTHON", python_of_executors({**present, **settings}))
     with _own_signal_handlers():
         context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
-    # While Spark loads what it needs for queries.
+    # Meanwhile Spark loads what it needs for queries.
     threading.Thread(target=_start_workers, args=(context,), daemon=True).start()
     session = SparkSession.builder.config(map={**settings}).getOrCreate()
     session.sparkContext.setLogLevel({**present, **settings}["spark.log.level"])
@@ -77,16 +77,16 @@ def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
 
 
 def spark_settings(config: StreamsConfig, present: Mapping[str, str]) -> dict[str, str]:
-    """Return what a new session is started with, beyond what Spark knows by itself.
+    """Return the settings of a new session, without those that Spark has already.
 
     Args:
-        present: what Spark knows by itself. Penstock's defaults do not override it.
+        present: the settings that Spark has already. Penstock's defaults do not override them.
     """
     own = {name: value for name, value in config.items() if name.startswith("spark.")}
     defaults = {**_DEFAULTS, **_for_place(config, {**present, **own})}
     missing = {name: value for name, value in defaults.items() if name not in present}
     settings = {name: _text(value) for name, value in {**missing, **own}.items()}
-    # spark-submit calls every program by its file.
+    # spark-submit would name the application after its file.
     settings["spark.app.name"] = _text(own.get("spark.app.name", config[APPLICATION_ID]))
     return settings
 
@@ -101,13 +101,13 @@ def python_of_executors(settings: Mapping[str, str]) -> str:
 
 
 def stop_session(session: SparkSession, patience_s: float) -> None:
-    """Stop a session of our own; a JVM that does not answer any more is killed."""
+    """Stop a session that was created here; kill a JVM that does not answer any more."""
     if not ask_jvm(session.stop, patience_s):
         end_jvm()
 
 
 def end_jvm() -> None:
-    """Kill Spark's JVM, which does not answer, or has not come up and is not wanted any more."""
+    """Kill Spark's JVM: it does not answer, or it is not needed any more while it starts."""
     process = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
     if process is not None:
         log.warning("Spark's JVM does not answer: it is killed")
@@ -117,7 +117,7 @@ def end_jvm() -> None:
 
 
 def ask_jvm(call: Callable[[], object], patience_s: float) -> bool:
-    """Call Spark's JVM, which may be gone or paused; false if it has not answered in time.
+    """Call Spark's JVM, which may have ended or be paused; false if there is no answer in time.
 
     A call to a paused JVM has no limit of its own, and would keep an application from ending.
     """
@@ -135,7 +135,7 @@ def ask_jvm(call: Callable[[], object], patience_s: float) -> bool:
 
 @contextlib.contextmanager
 def _own_signal_handlers() -> Iterator[None]:
-    """Keep the program's handler of Ctrl-C: a new Spark context puts its own in its place.
+    """Keep the program's handler of Ctrl-C, which a new Spark context would replace.
 
     Spark's handler cancels all jobs and interrupts the program, so nothing would be closed.
     """
@@ -146,7 +146,7 @@ def _own_signal_handlers() -> Iterator[None]:
 
 
 def _start_workers(context: SparkContext) -> None:
-    """Has Spark start its Python processes, which takes a while and needs no application."""
+    """Let Spark start its Python processes, which takes a while and needs no application."""
     slots = context.defaultParallelism
     with contextlib.suppress(Exception):
         context.parallelize(range(slots), slots).mapPartitions(_nothing).count()
@@ -161,13 +161,13 @@ def _text(value: Any) -> str:
 
 
 def _is_running() -> bool:
-    """Whether this process has a session already, also one of another thread."""
+    """Tell whether this process has a session already, also in another thread."""
     context = getattr(SparkContext, "_active_spark_context", None)
     return context is not None or SparkSession.getActiveSession() is not None
 
 
 def _for_place(config: StreamsConfig, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What depends on where Spark runs: here, unless a master or spark-submit says otherwise."""
+    """Return the defaults for the place where Spark runs: this machine, or a cluster."""
     if variable("PYSPARK_GATEWAY_PORT"):
         # spark-submit has started a JVM, and has chosen Java and the driver's memory.
         return _CLUSTER

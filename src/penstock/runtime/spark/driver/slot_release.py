@@ -1,4 +1,4 @@
-"""Have slots bring their state to disk and end."""
+"""Makes slots write their state to disk and end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.runtime.spark.exchange.stage_request import Endpoint, Release
 
 log = logging.getLogger(__name__)
 
-#: Slots that end are waited for so long, all together.
+#: How long to wait for all slots together.
 _PATIENCE_S = 10.0
 
 
@@ -22,12 +22,13 @@ def release_slots(
 ) -> None:
     """Ask the servers of slots to close them, all at the same time.
 
-    A slot that is paused, or that is still in a function of the user's, is not waited for: closing
-    would hang as long as that function does. What a slot has not written is in its changelogs.
+    The call does not wait for a slot that is paused or still inside a function of the user: it
+    would hang as long as that function. State that a slot has not written to disk is in its
+    changelogs.
 
     Args:
         endpoints: by number of the slot, its server.
-        key: names this run of the application.
+        key: the name of this run of the application.
     """
 
     def close(number: int, endpoint: Endpoint) -> None:

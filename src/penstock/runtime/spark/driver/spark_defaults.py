@@ -29,7 +29,7 @@ def given_to_spark() -> dict[str, str]:
 
 
 def read_defaults(file: Path) -> dict[str, str]:
-    """Read a file of Spark's settings; a file that is not there has none."""
+    """Read a file of Spark's settings; a missing file has none."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""How the stages of an application reach its slots: a Spark job of its own for each stage.
+"""Brings the stages of an application to its slots, with one Spark job for each stage.
 
 Applications of a pool share their jobs instead: ``pool/pooled_jobs.py``.
 """
@@ -28,7 +28,7 @@ class StageJobs(Protocol):
     """Runs stages of one application on all its slots."""
 
     def run(self, kind: str, request: StageRequest, title: str) -> list[Outcome]:
-        """Run a stage, and return one outcome per slot; what Spark itself meets is raised.
+        """Run a stage, and return one outcome per slot; raise errors of Spark itself.
 
         Args:
             kind: ``run``, or ``warm-up``, which only makes the slots ready.
@@ -36,16 +36,16 @@ class StageJobs(Protocol):
         """
 
     def to_move(self, slots: int) -> int | None:
-        """Return a slot that should go to another executor; None if all is well."""
+        """Return a slot that should move to another executor; None if there is none."""
 
     def standby_lags(self) -> dict[int, int | None]:
         """Return how far the copies of each slot on other executors are behind."""
 
     def cancel(self) -> None:
-        """End the stage that is under way, which has taken too long."""
+        """Cancel the current stage, which has taken too long."""
 
     def close(self) -> None:
-        """Let go of what this run of the application has in Spark."""
+        """Release what this run of the application uses in Spark."""
 
 
 class OwnJobs:
@@ -83,7 +83,7 @@ class OwnJobs:
         return outcomes
 
     def _keep_standbys(self, slots: int) -> None:
-        """Once the slots run, keep copies of them elsewhere, if the user wants that."""
+        """Start to keep copies of running slots on other executors, if the user wants them."""
         self._slots = slots
         wants_any = self._config[NUM_STANDBY_REPLICAS] > 0 and self._has_state
         if not wants_any or self._standbys is not None:

@@ -1,4 +1,4 @@
-"""Standbys as the driver sees them: on which executors they are, and how far behind."""
+"""The driver's view of standbys: on which executors they are, and their lag."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Copies:
     """One standby: the copies of a slot on one executor."""
 
     endpoint: Endpoint
-    #: Unknown until the copies have reached the newest batch once.
+    #: None until the copies have reached the newest batch once.
     lag: int | None = None
     positions: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
 
@@ -48,7 +48,7 @@ class Standbys:
         slots: returns the number of slots.
         executors: returns the executors that are there now.
         listed_tags: the tags of executors over which copies are spread, before hosts.
-        most_extra: how many copies at a time may be made anew in a better place.
+        most_extra: how many copies may move to a better place at the same time.
     """
 
     def __init__(
@@ -81,13 +81,13 @@ class Standbys:
         self._slots = slots
         self._executors = executors or executors_of
         self._used_slots = slots()
-        #: The executors as of the last look.
+        #: The executors at the last check.
         self._places = CopyPlaces(self._listed_tags)
         #: By slot: where a copy is warmed up, because the slot is to move there.
         self._warm_ups: dict[int, ExecutorId] = {}
         #: By slot: a copy that ends when another one, in a better place, has caught up.
         self._exchanges: dict[int, tuple[ExecutorId, ExecutorId]] = {}
-        #: What the copies lack to be apart: as of the last look, and as was last told.
+        #: Why copies are not apart as wanted: at the last check, and in the last warning.
         self._shortage = self._told_shortage = ""
         self._copies: dict[tuple[int, ExecutorId], _Copies] = {}
         self._closing = threading.Event()
@@ -158,11 +158,11 @@ class Standbys:
         self._warn(slots, there, places)
 
     def _ask(self, there: list[ExecutorId]) -> None:
-        """Ask every standby how far it is; forget those that are gone or not needed any more."""
+        """Ask every standby for its lag; forget those that have ended or are not needed."""
         for (slot, executor), copies in list(self._copies.items()):
             owner = self._placement.endpoints.get(slot)
             if owner is not None and owner.executor == executor.name:
-                # The slot has moved to its standby, which has handed over its folders.
+                # The slot has moved to its standby's executor and uses the standby's folders.
                 self._forget(slot, executor, SuspendReason.PROMOTED)
                 continue
             if executor not in there:
@@ -186,7 +186,7 @@ class Standbys:
         known: list[ExecutorId],
         places: CopyPlaces,
     ) -> None:
-        """Start the copies of a slot that are missing, and move those that stand badly.
+        """Start the missing copies of a slot, and move copies that are in a bad place.
 
         Args:
             known: the executors whose tags are known, which may get copies.
@@ -216,14 +216,14 @@ class Standbys:
     def _exchange(
         self, slot: int, slots: int, better: tuple[ExecutorId, ExecutorId] | None
     ) -> None:
-        """Make a copy anew in a better place; the old one ends when the new one has caught up."""
+        """Start a copy in a better place; the old one ends when the new one has caught up."""
         have = self._copies_of(slot)
         under_way = self._exchanges.get(slot)
         if under_way is not None:
             old, new = under_way
             copies = self._copies.get((slot, new))
             if copies is None or old not in have:
-                # The slot has moved, or an executor is gone: what is missing is started anew.
+                # The slot has moved, or an executor is lost: missing copies are started again.
                 del self._exchanges[slot]
             elif copies.lag is not None:
                 del self._exchanges[slot]
@@ -245,7 +245,7 @@ class Standbys:
         return [executor for number, executor in self._copies if number == slot]
 
     def _warn(self, slots: int, there: list[ExecutorId], places: CopyPlaces) -> None:
-        """Say once what is missing to keep copies apart, when that is so for a second look."""
+        """Warn once that copies are not kept apart, if two checks in a row have found the same."""
         found = {
             places.shortage(owner, there, self._copies_of(slot), self._wanted)
             for slot in range(slots)
@@ -277,7 +277,7 @@ class Standbys:
             self._copies[slot, executor] = _Copies(found[0])
 
     def _hint(self) -> None:
-        """Tell where each slot should start again, if its executor is lost: nearest copy first."""
+        """Set where each slot starts if its executor is lost: at its copy with the smallest lag."""
         best: dict[int, _Copies] = {}
         for (slot, _), copies in self._copies.items():
             if copies.lag is None:

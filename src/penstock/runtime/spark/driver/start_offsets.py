@@ -1,4 +1,4 @@
-"""Where an application starts to read a partition for which nothing is committed."""
+"""Finds where an application starts to read a partition without a committed offset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def start_offsets(
     *,
     read_committed: bool = False,
 ) -> dict[TopicPartition, int]:
-    """Committed offsets first, then each source's own policy, then the application's.
+    """Return the committed offsets, or else those of the source's or application's policy.
 
     Args:
         read_committed: whether a partition ends at its first open transaction, as for a reader of
@@ -49,9 +49,9 @@ def start_offsets(
 def usable_offsets(
     admin: Admin, committed: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Leave out committed offsets that the log does not have; the policy decides about those.
+    """Return the committed offsets that still exist; the policy decides about the others.
 
-    Their records were deleted before they were processed, or the topic was made anew.
+    Their records were deleted before they were processed, or the topic was created again.
     """
     if not committed:
         return {}

@@ -1,4 +1,4 @@
-"""One driver per state directory on a machine: the lock file says which process has it."""
+"""Allows one driver per state directory of a machine; the lock file names its process."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from penstock.errors import StoreError
 
 
 class StateLock:
-    """Held from ``acquire`` to ``release``; it ends with the process, whatever ends that."""
+    """Is held from ``acquire`` to ``release``, or until the process ends in any way."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / ".lock"
         self._handle: int | None = None
 
     def acquire(self, *, group_may_write: bool = False) -> None:
-        """Take the directory, and make it if it is missing. Who has it already keeps it.
+        """Lock the directory, and create it if it is missing. A second call changes nothing.
 
         Raises:
             StoreError: ``state-locked`` with the process that has it, or ``bad-state-dir`` if the
-                directory cannot be made or written.
+                directory cannot be created or written.
         """
         if self._handle is not None:
-            # A start that waits for Kafka is tried again.
+            # A start that waits for Kafka calls this again.
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)

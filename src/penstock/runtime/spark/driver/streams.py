@@ -59,18 +59,18 @@ from penstock.topology.topology import Topology, checked_topology
 
 log = logging.getLogger(__name__)
 
-#: Called with the error of a batch; says how to go on.
+#: Called with the error of a batch; returns what to do about it.
 UncaughtHandler = Callable[[Exception], ExceptionResponse]
 _SECONDS_BETWEEN_RESTARTS = (0.5, 1.0, 2.0, 5.0, 10.0)
-#: A batch that is under way when the application is closed may take so long to end.
+#: How long a close waits for the current batch.
 _BATCH_S = 15.0
-#: What ends without an answer from Spark's JVM is not waited for any longer.
+#: How long a close waits for an answer of Spark's JVM.
 _SPARK_S = 10.0
 #: How long a close waits for a Spark that is starting.
 _SPARK_START_S = 20.0
-#: An answer of Kafka at the start that takes longer is told as something that is waited for.
+#: If Kafka does not answer within this time at the start, ``waiting_for`` says so.
 _QUIET_START_S = 4.0
-#: Proves to slot servers that they are asked by the driver of their own application.
+#: Proves to slot servers that a request comes from the driver of their application.
 _SECRET = secrets.token_bytes(32)
 
 
@@ -78,7 +78,7 @@ class KafkaStreams(Asking):
     """Runs a topology on Spark against Kafka until it is closed.
 
     Without ``bootstrap.servers`` it uses the broker that ``penstock broker start`` started in this
-    project, else a private one that ends with the process, with the program's topics made.
+    project, else a private one that ends with the process, and creates the program's topics there.
 
     Args:
         topology: What to run, from ``StreamsBuilder.build()`` or made by hand.
@@ -110,10 +110,10 @@ class KafkaStreams(Asking):
         self._owns_spark = False
         self._threads = self._config[NUM_STREAM_THREADS]
         self._main: threading.Thread | None = None
-        #: Set when the first attempt to start has ended, well or not.
+        #: Set when the first attempt to start has succeeded or failed.
         self._has_started = threading.Event()
         self._closing = threading.Event()
-        #: Not set while Spark starts. On a cluster without room that has no limit.
+        #: Not set while Spark starts, which can take any time on a cluster without room.
         self._has_spark = threading.Event()
         self._has_spark.set()
         self._leave_group = True
@@ -121,7 +121,7 @@ class KafkaStreams(Asking):
         self._restore_listener: StateRestoreListener | None = None
         self._standby_listener: StandbyUpdateListener | None = None
         self._is_paused = False
-        #: While Kafka is asked for the first time: since when, and what it last answered.
+        #: Since when Kafka is asked at the start, and its last answer; None before and after that.
         self._asking_since: float | None = None
         self._start_problem: str | None = None
         self._server: ServingServer | None = None
@@ -130,7 +130,7 @@ class KafkaStreams(Asking):
     # Life
 
     def start(self) -> None:
-        """Starts the application and returns when it runs; raises what keeps it from starting."""
+        """Start the application and return when it runs; raise the error if it cannot start."""
         if self._state is not State.CREATED:
             raise InvalidStateError(
                 "already-started",
@@ -144,7 +144,7 @@ class KafkaStreams(Asking):
             self._bring_up()
         except BaseException as error:
             if self._closing.is_set() and isinstance(error, Exception):
-                # Closed meanwhile: what did not come up is not missed.
+                # The application was closed meanwhile, so the error does not matter.
                 self._tear_down(is_clean=False)
                 return
             self._to(State.PENDING_ERROR)
@@ -153,7 +153,7 @@ class KafkaStreams(Asking):
             self._to(State.ERROR)
             raise
         if self._closing.is_set():
-            # Closed by another thread meanwhile: what came up after that goes down, too.
+            # Another thread closed the application meanwhile, so end what was started after that.
             self._tear_down(is_clean=False)
             return
         self._main = threading.Thread(target=self._live, name="penstock-main", daemon=True)
@@ -162,7 +162,7 @@ class KafkaStreams(Asking):
         self._raise_error()
 
     def run(self) -> None:
-        """Starts, and returns only when the application has ended; SIGTERM and Ctrl-C close it."""
+        """Start, and return when the application has ended; SIGTERM and Ctrl-C close it."""
         with self.closes_on_signals():
             if self._state is State.CREATED:
                 self.start()
@@ -170,7 +170,7 @@ class KafkaStreams(Asking):
         self._raise_error()
 
     def run_until_idle(self, timeout: Duration | None = None) -> bool:
-        """Processes all that is there and returns; false if the time was not enough."""
+        """Process all records that exist, and return; false if the time was not enough."""
         if self._state is State.CREATED:
             self.start()
         deadline = None if timeout is None else time.monotonic() + to_ms(timeout) / 1000
@@ -184,13 +184,13 @@ class KafkaStreams(Asking):
         return False
 
     def _raise_error(self) -> None:
-        """Raise what has ended the application; the lines of batches that it passed say nothing."""
+        """Raise the error that ended the application, without its traceback through the runtime."""
         if self.error is not None:
             log.debug("the application ended with an error", exc_info=self.error)
             raise self.error.with_traceback(None)
 
     def _is_idle(self) -> bool:
-        """Whether nothing waits, and the first batch, which makes the tasks, has run."""
+        """Tell whether the first batch has run and no records are waiting."""
         run = self._run
         runner = None if run is None else run.runner
         if run is None or runner is None:
@@ -201,22 +201,22 @@ class KafkaStreams(Asking):
         try:
             return not any(run.lag().values())
         except PenstockError as error:
-            # Kafka is away, or the lead is lost: the batches wait, too.
+            # Kafka cannot be reached, or another instance leads. The batches wait, too.
             log.debug("the lag is not known: %s", error)
             return False
 
     def wait(self, timeout: Duration | None = None) -> bool:
-        """Waits until the application has ended; false if it still runs after the timeout."""
+        """Wait until the application has ended; false if it still runs after the timeout."""
         seconds = None if timeout is None else to_ms(timeout) / 1000
         with self._changed:
             return self._changed.wait_for(lambda: self._state.has_ended, seconds)
 
     def close(self, timeout: Duration | None = None, leave_group: bool | None = None) -> bool:
-        """End after the batch that is under way; true if that was clean and in time.
+        """End after the current batch; return true if that was clean and in time.
 
         Args:
-            leave_group: False keeps the place in the consumer group until the session ends, so
-                that a quick restart of a static member moves nothing.
+            leave_group: False keeps the membership in the consumer group until the session ends, so
+                that a quick restart of a static member changes no assignment.
         """
         if self._state.has_ended:
             return self._state is State.NOT_RUNNING
@@ -233,7 +233,7 @@ class KafkaStreams(Asking):
         return not worker.is_alive() and self._state is State.NOT_RUNNING
 
     def clean_up(self) -> None:
-        """Deletes this application's local state; only while it does not run."""
+        """Delete this application's local state; it must not run meanwhile."""
         if self._state.is_running_or_rebalancing:
             raise InvalidStateError(
                 "still-running",
@@ -252,7 +252,7 @@ class KafkaStreams(Asking):
 
     @contextlib.contextmanager
     def closes_on_signals(self) -> Iterator[None]:
-        """Inside this block SIGTERM and Ctrl-C close the application gracefully."""
+        """Let SIGTERM and Ctrl-C close the application inside the ``with`` block."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -281,22 +281,22 @@ class KafkaStreams(Asking):
         return self._topology
 
     def set_state_listener(self, listener: StateListener) -> None:
-        """Calls ``listener(new, old)`` at every change of state."""
+        """Call ``listener(new, old)`` at every change of state."""
         self._listener = listener
 
     def set_uncaught_exception_handler(self, handler: UncaughtHandler) -> None:
-        """Asks ``handler(error)`` what to do when a batch fails; by default the client ends."""
+        """Call ``handler(error)`` when a batch fails, to decide what to do; by default, end."""
         self._handler = handler
 
     def set_global_state_restore_listener(self, listener: StateRestoreListener) -> None:
-        """Tells ``listener`` how stores are restored from their changelogs."""
+        """Call ``listener`` while stores are restored from their changelogs."""
         self._restore_listener = listener
         runner = self._runner()
         if runner is not None:
             runner.restores.listener = listener
 
     def set_standby_update_listener(self, listener: StandbyUpdateListener) -> None:
-        """Tells ``listener`` how standby copies of stores follow their changelogs.
+        """Call ``listener`` when standby copies of stores follow their changelogs.
 
         Copies are kept by instances that stand by, from ``num.standby.replicas=1`` on. Set the
         listener before ``start()``.
@@ -313,7 +313,7 @@ class KafkaStreams(Asking):
         self._standby_listener = listener
 
     def restoring(self) -> list[Restore]:
-        """The stores that are being read back right now, and how far they are."""
+        """Return the stores that are being restored now, with their progress."""
         run = self._run
         if run is None or run.runner is not None:
             return [] if run is None or run.runner is None else run.runner.restoring()
@@ -338,11 +338,11 @@ class KafkaStreams(Asking):
         return self._start_problem or f"no answer yet from Kafka at {named}"
 
     def metrics(self) -> StreamsMetrics:
-        """What has happened so far: records, batches, drops, restores, lag."""
+        """Return figures of the run so far: records, batches, drops, restores, lag."""
         return StreamsMetrics.of(self._leading(), self._state, self._threads)
 
     def explain(self) -> Explanation:
-        """Say which sub-topologies run over columns, why others do not, and what has failed there.
+        """Return which sub-topologies run over columns, and why others do not.
 
         Faults in the column path are counted while the application runs, as in ``metrics()``.
         """
@@ -350,11 +350,11 @@ class KafkaStreams(Asking):
         return replace(planned, column_errors=column_errors(self._run))
 
     def metadata_for_local_threads(self) -> list[ThreadMetadata]:
-        """Which tasks each stream thread (a Spark task slot) runs."""
+        """Return which tasks each stream thread (a Spark task slot) runs."""
         return thread_metadata(self._leading(), self._threads)
 
     def lag(self) -> dict[tuple[str, int], int]:
-        """How many records of each source partition wait."""
+        """Return how many records of each source partition have not been processed yet."""
         return self._leading().lag()
 
     def _stores(self) -> InstanceStores:
@@ -366,13 +366,13 @@ class KafkaStreams(Asking):
     # Steering
 
     def add_stream_thread(self) -> str:
-        """Adds a slot from the next batch on; gives its name."""
+        """Add a slot from the next batch on, and return its name."""
         self._threads += 1
         self._set_threads()
         return f"{self._config[APPLICATION_ID]}-StreamThread-{self._threads}"
 
     def remove_stream_thread(self, timeout: Duration | None = None) -> str | None:
-        """Takes a slot away from the next batch on; None if there is only one."""
+        """Remove a slot from the next batch on, and return its name; None if there is only one."""
         if self._threads == 1:
             return None
         self._threads -= 1
@@ -380,7 +380,7 @@ class KafkaStreams(Asking):
         return f"{self._config[APPLICATION_ID]}-StreamThread-{self._threads + 1}"
 
     def pause(self) -> None:
-        """Plans no new batches until ``resume``; the application stays RUNNING."""
+        """Begin no new batches until ``resume``; the application stays RUNNING."""
         self._is_paused = True
         if self._run is not None:
             self._run.pause(is_paused=True)
@@ -397,11 +397,11 @@ class KafkaStreams(Asking):
     # Inside
 
     def _bring_up(self) -> None:
-        """Bring Kafka's side up, while Spark starts."""
+        """Start Spark, and prepare the topics and the group in Kafka meanwhile."""
         self._server = start_server(self, self._config, lambda: self._run)
         with ThreadPoolExecutor(1, "penstock-prepare") as pool:
             prepared = pool.submit(self._prepare)
-            # Spark belongs to the caller's thread: there the session is the active one.
+            # In the caller's thread, because the session becomes the active one of its thread.
             self._has_spark.clear()
             try:
                 self._spark, self._owns_spark = spark_session(self._config)
@@ -417,7 +417,7 @@ class KafkaStreams(Asking):
             self._config = StreamsConfig({**self._config, BOOTSTRAP_SERVERS.name: servers})
         warn_of_unasked_handler(self._topology.graph, self._config)
         run = ApplicationRun(self._topology.graph, self._config, self._threads, _SECRET)
-        # Known before it is ready: what fails half-way has to be let go of, too.
+        # Set before it is ready, so that a failed start is cleaned up, too.
         self._run = run
         self._asking_since = time.monotonic()
         while True:
@@ -438,7 +438,7 @@ class KafkaStreams(Asking):
         return not self._closing.is_set() and may_pass(error, is_late=is_late)
 
     def _private_broker(self) -> str:
-        """Start the broker of this process; only the program itself can make its topics there."""
+        """Start the broker of this process, and create the program's topics there."""
         servers = shared_broker().bootstrap_servers
         admin = Admin({"bootstrap.servers": servers})
         make_topics(admin, self._topology.graph, self._config[NUM_STREAM_THREADS])
@@ -456,7 +456,7 @@ class KafkaStreams(Asking):
                     continue
                 runner = self._begin(run)
                 if self._closing.is_set():
-                    # Closed while it was made: nothing else knows of it.
+                    # Closed while the runner was created, so only this thread can end it.
                     run.end_runner(is_clean=False, patience_s=0.0)
                     return
                 self._has_started.set()
@@ -481,7 +481,7 @@ class KafkaStreams(Asking):
 
     def _leads(self, run: ApplicationRun, *, is_new: bool) -> bool:
         if not is_new:
-            # Topics may have changed: partitions were added, or a topic was made anew.
+            # Topics may have changed: partitions were added, or a topic was created again.
             run.prepare()
         if run.wait_to_lead(self._closing, until_joined=True):
             return True
@@ -494,7 +494,7 @@ class KafkaStreams(Asking):
         return run.wait_to_lead(self._closing)
 
     def _begin(self, run: ApplicationRun) -> BatchRunner:
-        # Not under the lock: to lead may wait for a broker, and a close must not wait for that.
+        # Not under the lock: this may wait for a broker, and a close must not wait for that.
         assert self._spark is not None
         run.slots = self._threads
         runner = run.lead(self._spark)
@@ -504,14 +504,14 @@ class KafkaStreams(Asking):
         return runner
 
     def _goes_on(self, error: Exception) -> bool:
-        """Decide after a failure: true if the application begins anew."""
+        """Decide what to do after a failure; return true if the application begins again."""
         is_first = not self._has_started.is_set()
         kind = remedy(error)
         if kind is Remedy.BEGIN_ANEW and not is_first:
             log.warning("beginning anew: %s", error)
             return True
         if kind is Remedy.RERUN and not is_first and self._runner() is None:
-            # It failed while it was being brought up again.
+            # It failed while it was being started again.
             log.warning("not started again yet: %s", error)
             return True
         if is_first and self._may_pass(error):

@@ -1,8 +1,8 @@
 """``to_spark`` on the driver: committed rows as a typed DataFrame, handed to the function.
 
-Tasks write the rows, in their transactions, to a topic of the node. Which rows the function gets is
-written into the batch log before it is called: after a crash it sees the same rows with the same
-batch id again.
+Tasks write the rows, in their transactions, to a topic of the node. Before the function is called,
+the range of its rows is written to the batch log. So after a crash, it gets the same rows with the
+same batch id again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SparkSinks:
         self._purge = Purge(admin, config[REPARTITION_PURGE_INTERVAL_MS] / 1000)
 
     def call(self, batch: int, reports: Iterable[Report]) -> None:
-        """Hand every node's new rows to its function, unfinished ones first."""
+        """Call the function of every node with its new rows; unfinished calls come first."""
         if not self._sinks:
             return
         reports = list(reports)
@@ -57,7 +57,7 @@ class SparkSinks:
         for sink in self._sinks:
             told = self._log.state.sinks.get(sink.name)
             if told is not None and not told["done"]:
-                # The driver died, or the function raised, before it was done.
+                # The driver ended, or the function raised, before the call was complete.
                 self._hand_over(sink, told)
             self._call(sink, batch, written if is_known and told is not None else None)
 

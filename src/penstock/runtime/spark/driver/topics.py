@@ -1,4 +1,4 @@
-"""Topics of an application: its sources are checked, its internal ones are made."""
+"""Checks the source topics of an application, and describes its internal topics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def batches_topic(application_id: str) -> str:
 
 
 def resolve_patterns(graph: Graph, existing: Mapping[str, Topic]) -> Graph:
-    """Replaces patterns by the topics that match them now."""
+    """Return the graph with patterns replaced by the topics that match them now."""
     nodes = dict(graph.nodes)
     for name, node in graph.nodes.items():
         if isinstance(node, Source) and node.pattern is not None:
@@ -49,7 +49,7 @@ def resolve_patterns(graph: Graph, existing: Mapping[str, Topic]) -> Graph:
 
 
 def source_partitions(graph: Graph, existing: Mapping[str, Topic]) -> dict[str, int]:
-    """The sizes of all external source topics; a missing one is refused with its source's line."""
+    """Return the partition counts of all external source topics; raise if a topic is missing."""
     sizes: dict[str, int] = {}
     for node in graph.nodes.values():
         if not isinstance(node, Source):
@@ -69,7 +69,7 @@ def source_partitions(graph: Graph, existing: Mapping[str, Topic]) -> dict[str, 
 
 
 def make_topics(admin: Admin, graph: Graph, partitions: int) -> None:
-    """Makes the topics that the program reads and writes, all of one size: they can be joined."""
+    """Create the topics that the program uses, all of one size, so that they can be joined."""
     there = admin.topics()
     wanted = [name for name in external_topics(graph) if name not in there]
     sizes = [len(there[name].partitions) for name in external_topics(graph) if name in there]
@@ -77,7 +77,7 @@ def make_topics(admin: Admin, graph: Graph, partitions: int) -> None:
 
 
 def external_topics(graph: Graph) -> list[str]:
-    """The topics that the graph names and does not own, sources first."""
+    """Return the topics of the graph that are not internal, sources first."""
     sources = [
         topic
         for node in graph.nodes.values()
@@ -96,7 +96,7 @@ def external_topics(graph: Graph) -> list[str]:
 
 
 def check_internal_topics(specs: Iterable[TopicSpec], existing: Mapping[str, Topic]) -> None:
-    """Refuse internal topics of another size: keys would be looked for in the wrong partition."""
+    """Refuse internal topics of another size: keys would be in the wrong partitions."""
     for spec in specs:
         found = existing.get(spec.name)
         if found is not None and len(found.partitions) != spec.partitions:
@@ -111,7 +111,7 @@ def check_internal_topics(specs: Iterable[TopicSpec], existing: Mapping[str, Top
 
 
 def repartition_config(config: StreamsConfig) -> dict[str, str]:
-    """Settings of repartition topics, as Java makes them: records go when they are processed."""
+    """Return the settings of repartition topics: as in Java, they keep records for ever."""
     settings = {
         "cleanup.policy": "delete",
         "message.timestamp.type": "CreateTime",
@@ -123,7 +123,7 @@ def repartition_config(config: StreamsConfig) -> dict[str, str]:
 
 
 def internal_topics(plan: Plan, config: StreamsConfig) -> list[TopicSpec]:
-    """The batch log, repartition topics and changelogs, with their settings."""
+    """Return the batch log, repartition topics and changelogs, with their settings."""
     application = config[APPLICATION_ID]
     replication = config[REPLICATION_FACTOR]
     specs = [
@@ -163,7 +163,7 @@ def is_windowed(spec: StoreSpec) -> bool:
 
 
 def changelog_config(spec: StoreSpec, config: StreamsConfig) -> dict[str, str]:
-    """Java's settings for the kind of store, then the user's ``topic.`` ones, then the store's."""
+    """Return the settings of a changelog: Java's, then the user's ``topic.``, then the store's."""
     settings = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
     extra = config[WINDOW_CHANGELOG_RETENTION_MS]
     if is_windowed(spec):

@@ -366,8 +366,9 @@ class BatchLog:
     def finish(self, batch: int) -> None:
         """Write that every task of the batch has committed.
 
-        If this record is missing, the next driver finds the same from the markers. So the call
-        does not wait long for a broker that is away: closing an application would seem to hang.
+        If this record is missing, the next driver finds the same from the markers. So the call does
+        not wait long for a broker that cannot be reached: closing an application would seem to
+        hang.
         """
         self._write("complete", str(batch).encode(), min(_FINISH_S, self._timeout_s))
         self.state.complete = batch
@@ -478,7 +479,7 @@ def read_log(
 
     Args:
         is_whole: False returns what can be seen at once. A slot that was killed leaves a
-            transaction open for up to ``transaction.timeout.ms``, unless somebody fences it.
+            transaction open for up to ``transaction.timeout.ms``, unless a new producer fences it.
     """
     consumer = new_consumer(
         {

@@ -21,8 +21,7 @@ from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.exchange.worker_lines import Line, show_lines
 
 _CONNECT_S = 3.0
-#: Every second, a server says that it is alive. A server that was silent for so long is paused or
-#: gone.
+#: A server sends a sign of life every second. After this time without one, it is paused or gone.
 SILENCE_S = 20.0
 _HANDSHAKE_S = 10.0
 
@@ -95,7 +94,7 @@ def ask_over(
     """Send a request over an open connection; see ``ask``.
 
     Raises:
-        ServerLostError: the server is gone or paused. The connection is of no use any more.
+        ServerLostError: the server is gone or paused. The connection cannot be used any more.
     """
     try:
         send(connection, question)
@@ -108,7 +107,7 @@ def connect(endpoint: Endpoint, secret: bytes, silence_s: float) -> Connection:
     """Open a connection to a slot server; both sides show that they know the secret.
 
     Raises:
-        ServerLostError: nobody answers there, or not one of this application.
+        ServerLostError: no server answers there, or one of another application.
     """
     try:
         return _connected(endpoint, secret, silence_s)

@@ -66,7 +66,7 @@ class KeptConnections:
         try:
             answer = ask_over(connection, endpoint, question, silence_s=silence_s)
         except BaseException:
-            # The rest of an answer may still come, so nobody else may use it.
+            # The rest of an answer may still arrive, so the connection cannot be used again.
             connection.close()
             raise
         self._keep(endpoint, connection)

@@ -60,13 +60,13 @@ class Recent:
 
     @property
     def span(self) -> Span | None:
-        """The values of the window; None if there was none."""
+        """The span of the values in the window; None if there are no values."""
         found = [span for _, span in self._live(self._clock())]
         return sum(found[1:], found[0]) if found else None
 
     @property
     def seconds(self) -> float:
-        """How long the window is: as in Kafka, all of its samples but the newest are whole."""
+        """The length of the window. As in Kafka, all of its samples but the newest are whole."""
         now = self._clock()
         live = self._live(now)
         passed = now - live[0][0] if live else 0.0
@@ -74,13 +74,13 @@ class Recent:
 
     @property
     def rate(self) -> float:
-        """How many values came each second."""
+        """The number of values per second."""
         span = self.span
         return 0.0 if span is None else span.count / self.seconds
 
     @property
     def total_rate(self) -> float:
-        """How much of the values came each second."""
+        """The sum of the values per second."""
         span = self.span
         return 0.0 if span is None else span.total / self.seconds
 

@@ -1,4 +1,4 @@
-"""What a shared beat carries to a slot server, and what comes back: plain values."""
+"""The requests of a shared beat to a slot server, and its answers: plain values."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Ticket:
 
 
 class Stand(Enum):
-    """How far the work of a ticket is."""
+    """The progress of a ticket."""
 
     DONE = "done"
     FAILED = "failed"
-    #: It goes on in the server; the driver waits for it there.
+    #: The server still works on it. The driver waits for it there.
     PENDING = "pending"
     #: The server does not have the slot, and needs the application first.
     UNKNOWN = "unknown"
 
 
 class Answer(NamedTuple):
-    """What a server says about a ticket: its content is the reports, or an error."""
+    """The answer of a server about a ticket. Its content is the reports, or an error."""
 
     stand: Stand
     content: Any = None

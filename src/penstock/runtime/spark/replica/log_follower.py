@@ -15,7 +15,7 @@ from penstock.runtime.spark.exchange.batch_log import LogState
 log = logging.getLogger(__name__)
 
 _POLL_S = 0.2
-#: The application waits for the first look, so nothing is gathered meanwhile.
+#: The timeout of the first poll. It is short, because the application waits for it.
 _FIRST_POLL_S = 0.02
 _ANSWER_S = 1.0
 _CLOSE_S = 5.0
@@ -99,8 +99,8 @@ class LogFollower:
     def _end_of(self, consumer: Consumer, part: TopicPartition) -> int | None:
         """Ask where the log ends.
 
-        The broker tells it by itself, but only with an empty answer, which it holds back for
-        ``wait_ms``. A start would wait for that.
+        The broker also reports it with an empty answer, but only after ``wait_ms``, and the start
+        would have to wait for that.
         """
         try:
             _, end = consumer.get_watermark_offsets(part, timeout=_ANSWER_S)
@@ -129,7 +129,7 @@ class LogFollower:
             self._changed()
 
     def _apply(self, key: str, value: bytes | str | None) -> None:
-        """Take a record; one that cannot be read must not make this instance blind for others."""
+        """Apply a record; if it cannot be read, log that and continue with the next one."""
         try:
             self.state.apply(key, value)
         except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -324,7 +324,7 @@ class Replica:
             self._clients.close()
 
     def _close_copies(self, failure: StoreError | None = None) -> None:
-        """Close the databases; what has failed can be opened again afterwards."""
+        """Close the databases; those that have failed can be opened again afterwards."""
         with self.reading:
             self.cut = None
             for copy in self._copies.values():

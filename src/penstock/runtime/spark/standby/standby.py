@@ -115,7 +115,7 @@ def adopt(
         except (StoreError, OSError) as error:
             # Without the copy the task restores its stores from the changelogs.
             log.warning("the copy of task %s cannot be used: %s", task, error)
-    # What was not taken over is older than what is here.
+    # A copy that was not taken over is older than the task's own folder.
     shutil.rmtree(folder, ignore_errors=True)
     if found:
         log.info("slot %d goes on with the copies of %d tasks", number, len(found))

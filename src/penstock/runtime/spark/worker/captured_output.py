@@ -42,7 +42,7 @@ class CapturedOutput:
         return taken
 
     def give_up(self) -> None:
-        """Write what was not sent to the executor's standard error: this process ends."""
+        """Write the lines that were not sent to the executor's standard error: the process ends."""
         for line in self.take():
             _to_own_stderr(line)
 

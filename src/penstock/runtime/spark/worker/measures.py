@@ -40,11 +40,11 @@ class StoreTimes:
         self._open: dict[str, dict[int, int]] = {}
 
     def record(self, store: str, operation: str, elapsed_ns: int) -> None:
-        """Take in one call."""
+        """Add one call."""
         self._add(self._operations, store, operation, elapsed_ns)
 
     def note_buffers(self, stores: Mapping[str, Any]) -> None:
-        """Take in how full the buffers among the stores are; the task calls this after a batch."""
+        """Add the sizes of the buffers among the stores; the task calls this after a batch."""
         for name, store in stores.items():
             if store.kind is StoreKind.TIME_ORDERED_BUFFER:
                 self._add(self._buffers, name, "count", store.num_records)
@@ -70,7 +70,7 @@ class StoreTimes:
         self._open[store].pop(number, None)
 
     def of(self, store: str, *, is_persistent: bool) -> StoreMeasures:
-        """Return what is known of a store now."""
+        """Return the measures of a store."""
         times = {}
         for name, values in list(self._operations.get(store, {}).items()):
             span = values.span

@@ -27,7 +27,7 @@ class PoolTask:
     #: By place: its server, as far as the driver knows.
     servers: Mapping[int, Endpoint]
     tickets: Mapping[int, tuple[Ticket, ...]]
-    #: How long the beat waits for slots; what takes longer is waited for by its application.
+    #: How long the beat waits for slots. After that, each application waits for its own.
     patience_s: float
 
     def __call__(self, places: Iterable[int]) -> list[PlaceOutcome]:

@@ -32,7 +32,7 @@ _METHODS = frozenset(
 
 
 def is_quick(store: str, partition: int, method: str, arguments: tuple[Any, ...]) -> bool:
-    """Whether a question is about one key only, so that the answer takes no time to speak of."""
+    """Tell whether a question is about one key only, so that the answer takes almost no time."""
     return method == "get" or (method == "answer" and isinstance(arguments[0], KeyQuestion))
 
 
@@ -47,7 +47,7 @@ def waits_for_commit(slot: Slot, store: str) -> bool:
 
 @contextlib.contextmanager
 def _committed(slot: Slot, store: str) -> Iterator[None]:
-    """Keep a store as of the slot's last commit while it is read."""
+    """Hold a store at the slot's last commit while it is read."""
     with contextlib.ExitStack() as held:
         if waits_for_commit(slot, store):
             held.enter_context(slot.lock)

@@ -16,7 +16,7 @@ _STOP_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What one store has to read back: a range of its changelog."""
+    """The range of its changelog that one store has to read."""
 
     store: Any
     topic: str
@@ -27,8 +27,8 @@ class Replay:
 class Restoration:
     """Read changelogs into the stores of one task until that is done or ``stop`` is called.
 
-    Nobody else may use the task's stores meanwhile. What has been read when it stops is kept: the
-    next restore goes on behind it.
+    No other thread may use the task's stores meanwhile. If it is stopped, the records read so far
+    are kept, and the next restore continues after them.
 
     Args:
         batch: the newest batch that the changelogs contain.
@@ -57,7 +57,7 @@ class Restoration:
 
     @property
     def ends(self) -> dict[str, int]:
-        """Return by store where its changelog ends: what is committed, not what has been read."""
+        """Return the committed end of each store's changelog, not how far it has been read."""
         return {each.store.name: each.offsets.stop for each in self._replays}
 
     def finish(self) -> None:
@@ -67,7 +67,7 @@ class Restoration:
             raise self._error
 
     def stop(self) -> None:
-        """End soon, between two chunks; what has failed does not matter any more."""
+        """End soon, between two chunks; an error of the restore is ignored."""
         self._is_over.set()
         self._thread.join(_STOP_S)
 

@@ -429,7 +429,7 @@ class Slot:
             self._restorer = self._clients.restorer()
         return self._restorer
 
-    # Letting go
+    # Releasing
 
     def _clean_up(self) -> None:
         """Delete the folders of tasks that have been elsewhere for long, as Kafka Streams does."""
@@ -493,7 +493,7 @@ class Slot:
                 reader.close()
         self._reader = self._restorer = None
 
-    # What can be seen
+    # Progress
 
     def restoring(self) -> list[Restore]:
         """Return which stores are being restored now; other threads call this during a batch."""

@@ -62,7 +62,7 @@ _WATCH_S = 0.5
 _LEASE_S = 120.0
 #: The driver's question about a ticket is answered at the latest after this time.
 _WAIT_S = 10.0
-#: How long a slot that another server wants may go on with what it does.
+#: How long a slot that another server needs may finish its work.
 _EVICT_S = 3.0
 #: A slot without a request for so long asks the broker for nothing.
 _REST_S = 5.0
@@ -176,7 +176,7 @@ class SlotServer:
     def _of_standby(
         self, connection: Connection, kind: str, key: str, number: int, *rest: Any
     ) -> tuple[str, Any]:
-        """Start a standby, end one, or tell how far it is."""
+        """Start a standby, end one, or return its lag."""
         if kind == "stand-by":
             send(connection, (WHO, None))
             pickled = receive(connection)
@@ -208,7 +208,7 @@ class SlotServer:
         return self._evict(*rest)
 
     def _beat(self, tickets: Sequence[Ticket], patience_s: float) -> list[tuple[str, Answer]]:
-        """Begin all tickets whose slots are here, and return how far they are in a moment."""
+        """Begin all tickets whose slots are here, and return their progress after a moment."""
         for ticket in tickets:
             slot = self._slots.get(ticket.slot)
             if slot is not None:
@@ -226,7 +226,7 @@ class SlotServer:
         return Answer(Stand.PENDING)
 
     def _evict(self, application_id: str, number: int) -> None:
-        """Close a slot that another server on this host is to have, whatever run it belongs to."""
+        """Close a slot, of any run, because another server on this host needs it."""
         for key, slot in list(self._slots.items()):
             if slot.application.id == application_id and key[1] == number:
                 if not slot.lock.acquire(timeout=_EVICT_S):
@@ -237,7 +237,7 @@ class SlotServer:
     def _in_time(
         self, connection: Connection, work: Callable[[], tuple[str, Any]]
     ) -> tuple[str, Any]:
-        """Do the work in another thread, and tell the caller every second that it goes on."""
+        """Do the work in another thread; send the caller a sign of life every second."""
         done: Future[tuple[str, Any]] = Future()
 
         threading.Thread(
@@ -287,10 +287,10 @@ class SlotServer:
 
 
 class Patience:
-    """How long a question waits for the thread that processes a batch.
+    """Controls how long a question waits for the thread that processes a batch.
 
-    Python changes threads every five milliseconds. While questions come, it does so more often.
-    Without questions it need not: the threads of a batch do best undisturbed.
+    Python switches threads every five milliseconds. While questions arrive, it switches more often.
+    Without questions it does not, because that would slow batches down.
     """
 
     def __init__(self) -> None:
@@ -305,7 +305,7 @@ class Patience:
             sys.setswitchinterval(_SHORT_S)
 
     def look(self) -> None:
-        """Return to the usual time if nobody has asked for a while."""
+        """Return to the usual switch interval if no question has come for a while."""
         if self._is_short and time.monotonic() - self._last > _QUIET_S:
             self._is_short = False
             sys.setswitchinterval(self._usual_s)
@@ -323,7 +323,7 @@ def _stood_down(standby: Standby) -> tuple[str, Any]:
 
 
 def _tried(work: Callable[[], tuple[str, Any]]) -> tuple[str, Any]:
-    """Do the work; an error is an answer, too."""
+    """Do the work; return its result, or the error as an answer."""
     try:
         return work()
     except BaseException as error:  # noqa: BLE001 - it is sent to the caller
@@ -343,12 +343,12 @@ def _answered(slot: Slot, kind: str, *rest: Any) -> Any:
 
 
 def let_rest(slot: Slot) -> None:
-    """Have an idle slot ask the broker for nothing until its next request."""
+    """Let the reader of an idle slot rest until the next request."""
     if time.monotonic() - slot.asked > _REST_S and slot.lock.acquire(blocking=False):
         try:
             slot.rest()
         except (KafkaException, StreamsError) as error:
-            # It is an error of the next read, if it lasts.
+            # If the error lasts, the next read raises it.
             log.debug("slot %d cannot rest: %s", slot.number, error)
         except Exception:
             log.exception("slot %d cannot rest", slot.number)

@@ -130,7 +130,7 @@ class TaskDatabases:
 
         Args:
             is_over: asked around each read; True leaves the rest unread. A read may take so long
-                that somebody else uses the databases by then.
+                that another thread uses the databases by then.
         """
         part = (topic, self._task_id.partition)
         progress = Restore(store.name, *part, offsets.start, offsets.stop, offsets.start, 0)

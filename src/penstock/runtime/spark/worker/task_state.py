@@ -116,8 +116,9 @@ class TaskState:
 
         Args:
             reader: returns the reader of the slot's restores.
-            new_reader: makes a reader for another thread. With it a long restore goes on in the
-                background; until a later call finds that it is done, the task is not ready.
+            new_reader: makes a reader for another thread. With it, a long restore runs in the
+                background. The task is not ready until a later call finds that the restore is
+                complete.
         """
         self._clock_ms = request.clock_ms
         if self.is_ready:

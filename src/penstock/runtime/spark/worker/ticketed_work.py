@@ -1,7 +1,7 @@
 """The work that shared beats ask a slot server for; each ticket runs in a thread of its own.
 
-One application must not hold up another. So a beat waits only for a moment, and what is not done by
-then goes on here. The answer is kept until the slot gets its next ticket.
+One application must not hold up another. So a beat waits only for a moment, and work that takes
+longer continues here. The answer is kept until the slot gets its next ticket.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ class TicketedWork:
         self._lock = threading.Lock()
 
     def has(self, ticket: Ticket) -> bool:
-        """Whether the work of this ticket is under way or done."""
+        """Tell whether the work of this ticket has begun or is done."""
         with self._lock:
             return self._newest.get(ticket.slot, ("",))[0] == ticket.id
 
     @property
     def is_busy(self) -> bool:
-        """Whether any ticket is under way; its slot may only be in the making."""
+        """Whether any ticket is being worked on; its slot may still have to be created."""
         with self._lock:
             return any(not future.done() for _, future in self._newest.values())
 
     def begin(self, ticket: Ticket, work: Callable[[], Any]) -> None:
-        """Start the work in another thread, unless another task of Spark's has started it."""
+        """Start the work in another thread, unless another Spark task has started it."""
         done: Future[Answer] = Future()
         with self._lock:
             if self._newest.get(ticket.slot, ("",))[0] == ticket.id:
@@ -55,7 +55,7 @@ class TicketedWork:
         threading.Thread(target=run, name="penstock-slot", daemon=True).start()
 
     def answers(self, tickets: Sequence[Ticket], patience_s: float) -> list[tuple[str, Answer]]:
-        """Wait until all of them are done, but not for long; return how far each one is."""
+        """Wait at most ``patience_s`` for all tickets; return the progress of each one."""
         deadline = time.monotonic() + patience_s
         futures = {ticket.id: self._future(ticket.slot, ticket.id) for ticket in tickets}
         known = [future for future in futures.values() if future is not None]

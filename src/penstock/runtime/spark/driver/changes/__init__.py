@@ -1,1 +1,1 @@
-"""A plan that changed or went: what is kept, what is left over, and what is deleted."""
+"""What a changed plan means for records and clocks of the former plan."""

@@ -1,6 +1,7 @@
 """Records that a former plan has left in repartition topics.
 
-A batch can be cut, so that an application that was closed has not read all that it repartitioned.
+A batch may end before its records do. So an application that was closed may have left records in
+its repartition topics that it has not read.
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ _ANSWER_S = 30.0
 def topics_with_leftovers(
     positions: Mapping[TopicPartition, int], consumer_settings: Mapping[str, Any]
 ) -> list[str]:
-    """Return the topics that have a committed record at or behind the position of a partition.
+    """Return the topics that have a committed record at or after the position of a partition.
 
-    The end of a partition does not tell: the end of each transaction takes an offset, too.
+    The end offset of a partition is not enough: the marker of each transaction takes an offset,
+    too.
     """
     if not positions:
         return []
     settings = {
         **consumer_settings,
-        # What lies before the first record has been purged.
+        # If the position is before the first record, the records in between were purged.
         "auto.offset.reset": "earliest",
         "enable.partition.eof": True,
         "isolation.level": "read_committed",

@@ -1,4 +1,4 @@
-"""A topology that changed: how it is noticed, and what its tasks keep of their clocks."""
+"""Notices that a topology has changed, and keeps the clocks of its tasks."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ def renumbered(
 ) -> dict[tuple[TaskId, int], Marker]:
     """Return the markers under the numbers that their sub-topologies have in a changed topology.
 
-    A sub-topology is known by the topics it reads. One that reads others starts without clocks:
-    those of a stranger with the same number would close its windows.
+    A sub-topology is identified by the topics that it reads. If no former one reads the same
+    topics, it starts without clocks: those of another sub-topology with the same number would close
+    its windows.
 
     Args:
-        renames: The new name of each node that fills a store. Generated names have numbers that
-            move, and a clock that is not found would reopen closed windows.
+        renames: The new name of each node that fills a store. The numbers in generated names may
+            have changed, and without its clock a node would reopen closed windows.
     """
     places = {topic: (run.subtopology, run.stage) for run in plan.runs for topic in run.topics}
     found: dict[tuple[TaskId, int], Marker] = {}
@@ -43,7 +44,7 @@ def renumbered(
 
 
 def topology_fingerprint(graph: Graph) -> str:
-    """Changes when nodes, stores or topics do; the lines and functions behind them may move."""
+    """Return a text that changes with nodes, stores or topics, but not with lines or functions."""
     described = to_dict(graph)
     for part in described["subtopologies"]:
         for node in part["nodes"]:

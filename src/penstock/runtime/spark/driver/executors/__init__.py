@@ -1,1 +1,1 @@
-"""What the driver knows about executors: where copies go, tags of hosts, and lost ones."""
+"""What the driver knows about executors: their tags, their copies of stores, and losses."""

@@ -1,4 +1,4 @@
-"""Where copies of a slot's stores go: to other racks if tags say where those are, to other hosts.
+"""Chooses the executors for copies of a slot's stores: other racks first, then other hosts.
 
 Everything here is a plain function of the places. ``standbys`` starts and ends the copies.
 """
@@ -34,7 +34,7 @@ def tag_variable(tag: str) -> str:
 class CopyPlaces:
     """Compare places by what they have in common: first the listed tags, then the host.
 
-    A tag without a value counts as one in common. The place may be in the same rack.
+    A missing tag counts as equal, because the place may be in the same rack.
 
     Args:
         listed: the tags of ``rack.aware.assignment.tags``.
@@ -60,7 +60,7 @@ class CopyPlaces:
         load: Mapping[ExecutorId, int],
         wanted: int,
     ) -> list[ExecutorId]:
-        """Return the executors that get a copy, so that a slot has as many as it should.
+        """Return the executors that get a new copy, so that a slot has ``wanted`` copies.
 
         Each copy goes where it has least in common with the slot and the copies before it. Among
         equal places, the one with the fewest copies gets it. A host has one folder for the copy of
@@ -87,9 +87,9 @@ class CopyPlaces:
         have: Sequence[ExecutorId],
         load: Mapping[ExecutorId, int],
     ) -> tuple[ExecutorId, ExecutorId] | None:
-        """Return a copy to give up and a better place for it; None if there is no better one.
+        """Return a copy to end and a better place for it; None if there is no better place.
 
-        Every such exchange lowers ``cost``. So a cluster that does not change comes to rest.
+        Every such exchange lowers ``cost``, so exchanges end if the cluster does not change.
         """
         free, now = _free(owner, there, have), self.cost([owner, *have])
         exchanges = (
@@ -108,7 +108,7 @@ class CopyPlaces:
         self, owner: ExecutorId, there: Sequence[ExecutorId], copies: Sequence[ExecutorId],
         wanted: int,
     ) -> str:  # fmt: skip
-        """Say why a slot and its copies are not as far apart as wanted; empty if they are."""
+        """Return why a slot and its copies are not as far apart as wanted; empty if they are."""
         if not self.listed:
             return ""
         told: list[str] = []
@@ -157,6 +157,6 @@ class CopyPlaces:
 def _free(
     owner: ExecutorId, there: Iterable[ExecutorId], have: Sequence[ExecutorId]
 ) -> list[ExecutorId]:
-    """Return the executors that may get a copy, beside those there are."""
+    """Return the executors that may get another copy."""
     used = {each.host for each in have}
     return sorted({each for each in there if each.name != owner.name and each.host not in used})

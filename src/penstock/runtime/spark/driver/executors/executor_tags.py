@@ -11,7 +11,7 @@ from penstock.runtime.spark.driver.executors.copy_places import ExecutorId, Tags
 from penstock.runtime.spark.driver.placement import placed
 from penstock.runtime.spark.standby.tags_task import TagsTask
 
-#: Runs a task on these executors, or on others if those are busy; returns what they said.
+#: Runs a task on these executors, or on others if those are busy; returns their answers.
 RunOn = Callable[[Sequence[ExecutorId], TagsTask], list[tuple[str, Tags]]]
 
 
@@ -41,7 +41,7 @@ class ExecutorTags:
 
 
 def run_on(context: SparkContext, group: str, title: str) -> RunOn:
-    """Return what runs a task on executors of a Spark application."""
+    """Return a function that runs a task on executors of a Spark application."""
 
     def run(executors: Sequence[ExecutorId], task: TagsTask) -> list[tuple[str, Tags]]:
         context.setJobGroup(group, title)

@@ -1,7 +1,7 @@
-"""Notice that a job waits because the application has no executor, and say so.
+"""Notices that a job waits because the application has no executor, and reports it.
 
 Spark only writes a line into its own log, and then waits without limit. An application whose
-executors never come, or never come back, would stand still and look healthy.
+executors never start, or are lost for good, would do nothing and look healthy.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from penstock.runtime.spark.driver.placement import is_local, known_executors
 log = logging.getLogger(__name__)
 
 _LOOK_S = 1.0
-#: A lost executor is replaced within this time if the cluster has room. So nothing is said.
+#: Nothing is reported for this time, in which a cluster with room replaces a lost executor.
 _PATIENCE_S = 10.0
 
 
 @dataclass
 class _Job:
-    """The job under way, and since when there was no executor for it."""
+    """The current job, and since when there has been no executor for it."""
 
     without_since: float | None = None
     is_told: bool = False
@@ -35,12 +35,12 @@ class _Job:
 
 
 class ExecutorWatch:
-    """Looks every second, while a job runs, whether there is any executor.
+    """Checks every second, while a job runs, whether there is any executor.
 
     Args:
-        tell: receives what the application waits for, and None when that is over.
-        cancel: ends the job that waits.
-        timeout_s: how long to wait for an executor before the job is given up.
+        tell: called with what the application waits for, and with None when that is over.
+        cancel: cancels the job that waits.
+        timeout_s: how long to wait for an executor before the job is cancelled.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class ExecutorWatch:
 
     @contextlib.contextmanager
     def over_job(self) -> Iterator[None]:
-        """Watch what happens inside the block.
+        """Watch the executors inside the ``with`` block.
 
         Raises:
-            StreamsError: ``no-executors``, if the job was given up for want of them.
+            StreamsError: ``no-executors``, if the job was cancelled because there were none.
         """
         if is_local(self._master):
             yield
@@ -95,7 +95,7 @@ class ExecutorWatch:
                 self._look(job)
 
     def _look(self, job: _Job) -> None:
-        """Compare one moment with the last: say when executors are missing, and for how long."""
+        """Check the executors once; report how long there has been none."""
         now = time.monotonic()
         if known_executors(self._context) != 0:
             job.without_since = None

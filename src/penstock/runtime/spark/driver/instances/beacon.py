@@ -1,9 +1,9 @@
 """Shows other instances that this one is alive, and watches whether the leader is.
 
-The consumer group finds out that an instance is gone when its session ends, after 15 seconds. An
-instance whose process was killed is known to be gone at once, by whoever has a connection to it:
-the operating system closes it. Only silence, of a machine that lost its network say, has to be
-waited for.
+The consumer group finds out that an instance is gone when its session ends, after 15 seconds. If
+its process was killed, every instance with a connection to it knows at once, because the operating
+system closes the connection. Only the silence of a machine, for example one without network, takes
+longer to notice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 _BEAT_S = 0.5
 _CONNECT_S = 2.0
-#: An instance that has not shown itself for so long may be paused.
+#: An instance that has sent nothing for this time may be paused.
 _SILENCE_S = 3.0
 _LEADS, _FOLLOWS = b"L", b"F"
 #: How many instances can watch one at the same time.
@@ -51,10 +51,10 @@ if hasattr(os, "register_at_fork"):
 
 
 class Beacon:
-    """Listens on a port and writes to every connection, twice a second, whether this one leads.
+    """Sends to every connection, twice a second, whether this instance leads.
 
-    It says nothing that needs protection: the first line names the instance, so that another
-    process that got the port later is not taken for it.
+    It sends nothing secret. The first line names the instance, so that another process which uses
+    the same port later is not mistaken for it.
     """
 
     def __init__(self, host: str, instance: str, leads: Callable[[], bool]) -> None:
@@ -70,7 +70,7 @@ class Beacon:
     def close(self) -> None:
         self._closing.set()
         with contextlib.suppress(OSError):
-            # Wakes the thread that accepts.
+            # This wakes the thread that waits in accept().
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
@@ -83,7 +83,7 @@ class Beacon:
                 self._closing.wait(_BEAT_S)
                 continue
             if not self._free.acquire(blocking=False):
-                # Each connection costs a thread, and anybody may connect.
+                # Each connection costs a thread, and any program may connect.
                 opened.close()
                 continue
             _SOCKETS.add(opened)
@@ -115,7 +115,7 @@ _SAID = {_LEADS: Life.LEADS, _FOLLOWS: Life.FOLLOWS}
 
 
 class Watch:
-    """Looks at one instance until ``close``; ``life`` says what it saw last.
+    """Watches one instance until ``close``; ``life`` is its last known state.
 
     Args:
         changed: called from another thread when ``life`` has changed.
@@ -136,7 +136,7 @@ class Watch:
     ) -> None:
         self.instance = instance
         self.life = Life.UNKNOWN
-        #: Since when that is so, by the monotonic clock.
+        #: When ``life`` last changed, by the monotonic clock.
         self.since = time.monotonic()
         self._is_near = self._is_proof = is_near
         self._address = host, port
@@ -158,7 +158,7 @@ class Watch:
                 if self._is_near:
                     return
             except OSError:
-                # No route, or no answer: it may be alive, and only not to be reached from here.
+                # No route or no answer: it may be alive, but it cannot be reached from here.
                 self._see(Life.SILENT)
             else:
                 # It has closed the connection; the next try tells whether it is still there.
@@ -169,7 +169,7 @@ class Watch:
         opened.settimeout(_SILENCE_S)
         line = _first_line(opened)
         if _name_in(line) != self.instance:
-            # Without a word it may have been a proxy that accepts connections for others.
+            # If nothing was sent, it may be a proxy that accepts connections for others.
             self._see(Life.GONE if line else Life.SILENT)
             self._closing.wait(_BEAT_S)
             return
@@ -237,7 +237,7 @@ def is_loopback(host: str) -> bool:
     """Tell whether an address leads back to the machine that uses it."""
     try:
         address = ipaddress.ip_address(host.strip("[]"))
-        # To connect to 0.0.0.0 is to connect to oneself.
+        # A connection to 0.0.0.0 goes to the own machine.
         return address.is_loopback or address.is_unspecified
     except ValueError:
         return host.lower() == "localhost"

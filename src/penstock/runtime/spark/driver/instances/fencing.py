@@ -33,7 +33,7 @@ def fence_slots(application: Application, state: LogState) -> None:
 
 
 def warn_of_other_guarantee(application: Application, state: LogState) -> None:
-    """Say that exactly once holds only if every instance has it."""
+    """Warn that exactly once holds only if every instance is set to it."""
     if state.had_transactions and not application.exactly_once:
         log.warning(
             "%s was led with exactly_once_v2 before, and this instance commits at least once:"

@@ -1,4 +1,4 @@
-"""This process among all instances of the application: who leads, who stands in, who has copies."""
+"""This process among all instances of the application: which leads, and which has copies."""
 
 from __future__ import annotations
 
@@ -50,11 +50,10 @@ log = logging.getLogger(__name__)
 #: How long a new instance looks for a leader before it believes that there is none.
 _LOOK_S = 3.0
 _SWEEP_S = 10.0
-#: The record of an instance that cannot be reached is removed after so many looks: two minutes.
-#: They are counted, because time also passes while this process is paused.
+#: After how many failed checks, 10 seconds apart, the record of an instance is removed. Checks are
+#: counted, because time also passes while this process is paused.
 _FORGET_LOOKS = 12
-#: The same for one that has only an address of its own machine, which nobody else can look for: a
-#: day.
+#: The same for an instance with a loopback address, which other machines cannot check: a day.
 _FORGET_LONELY_LOOKS = 8640
 _FLUSH_S = 5.0
 _CONNECT_S = 1.0
@@ -67,7 +66,7 @@ class Instance:
     Args:
         host: the address of this process for other instances.
         leads: tells whether this instance leads.
-        changed: called from other threads when something may have changed who should lead.
+        changed: called from other threads when another instance may have to lead.
         may_lead: false for an instance that only answers queries.
     """
 
@@ -93,7 +92,7 @@ class Instance:
         self._closing = threading.Event()
         #: Whether this instance has seen its own record in the log.
         self._is_listed = False
-        #: By instance: how many looks in a row could not reach it.
+        #: By instance: how many checks in a row could not reach it.
         self._lost: Counter[str] = Counter()
         self._told_tags = ""
         topic = batches_topic(config[APPLICATION_ID])
@@ -113,7 +112,8 @@ class Instance:
         )
         self._notes.put(f"instance/{self.id}", self.record.to_json())
         self._notes.flush(_FLUSH_S)
-        # Copies want a new cut at once. Without them, a slower look saves the broker many fetches.
+        # Copies need each new cut at once. Without copies, longer waits save the broker many
+        # fetches.
         self._log = LogFollower(
             topic,
             consumer_settings(config, "restore"),
@@ -123,7 +123,7 @@ class Instance:
         threading.Thread(target=self._sweep, name="penstock-instances", daemon=True).start()
 
     def close(self) -> None:
-        """Leave: other instances see at once that this one is gone."""
+        """Remove this instance from the log, so that others see at once that it has left."""
         self._closing.set()
         self.end_copies()
         self._notes.put(f"instance/{self.id}", None)
@@ -153,11 +153,11 @@ class Instance:
 
     @property
     def cut(self) -> Cut | None:
-        """The newest complete batch that the batch log tells about."""
+        """The newest complete batch in the batch log."""
         return self._log.state.cut
 
     def life_of_leader(self) -> Life | None:
-        """What is known of the instance that led last; None if that is this one, or nobody."""
+        """Return the state of the instance that led last; None if that is this one or none."""
         if not self._log.is_current.is_set():
             return Life.UNKNOWN if time.monotonic() - self._began < _LOOK_S else None
         leader = self._log.state.leader
@@ -203,7 +203,7 @@ class Instance:
         return LastLeader(state.generation, state.leader, life, since)
 
     def _looked(self) -> None:
-        """Watch whoever leads now, and have the copies follow."""
+        """Watch the instance that leads now, and wake the copies."""
         state = self._log.state
         record = state.instances.get(state.leader)
         with self._lock:
@@ -222,16 +222,16 @@ class Instance:
         self._changed()
 
     def _stay_listed(self) -> None:
-        """Register again if a leader that could not reach this instance took it for gone."""
+        """Register again if a leader that could not reach this instance has removed its record."""
         if self.id in self._log.state.instances:
             self._is_listed = True
         elif self._is_listed and not self._closing.is_set():
             self._is_listed = False
-            log.info("this instance was taken for gone; it registers again")
+            log.info("another instance has removed the record of this one; registering again")
             self._notes.put(f"instance/{self.id}", self.record.to_json())
 
     def _sweep(self) -> None:
-        """While leading, remove the records of instances whose process has ended."""
+        """Remove the records of instances whose process has ended, while this one leads."""
         while not self._closing.wait(_SWEEP_S):
             if not self._leads():
                 self._lost.clear()
@@ -254,7 +254,7 @@ class Instance:
         return self._lost[record.id] > most
 
     def _warn_of_tags(self, others: list[InstanceRecord]) -> None:
-        """Say once if all copies in other instances are in the rack of this one."""
+        """Warn once if all copies in other instances are in the same rack as this one."""
         own = self.record.tags
         copies = [each for each in others if each.has_copies]
         same = [
@@ -279,14 +279,14 @@ class Instance:
         return None if held is None else held.replica
 
     def keep_copies(self, application: Application, listener: StandbyUpdateListener | None) -> None:
-        """Begin to follow the changelogs, if this instance should."""
+        """Begin to follow the changelogs, if this instance is set to keep copies."""
         if not self._keeps_copies or self._copies is not None or self._closing.is_set():
             return
         replica = Replica(application, KafkaClients(application), listener=listener)
         self._copies = ReplicaThread(replica, lambda: self._log.state.cut)
 
     def end_copies(self, *, is_promoted: bool = False) -> None:
-        """Stop following: the tasks themselves need the databases, or the instance ends."""
+        """Stop following the changelogs: the tasks need the databases, or the instance ends."""
         copies, self._copies = self._copies, None
         if copies is not None:
             copies.close(is_promoted=is_promoted)
@@ -298,7 +298,7 @@ def _is_near(record: InstanceRecord) -> bool:
 
 
 def _is_visible(record: InstanceRecord) -> bool:
-    """Whether the address of an instance means the same here as where it was written."""
+    """Whether the address of an instance can be used on this machine."""
     return _is_near(record) or not is_loopback(record.host)
 
 

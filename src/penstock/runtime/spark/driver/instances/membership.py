@@ -38,7 +38,7 @@ from penstock.model.topic_partition import TopicPartition
 log = logging.getLogger(__name__)
 
 _POLL_S = 0.05
-#: With exactly once, slots commit the offsets, and the thread has nothing to do but to be there.
+#: With exactly once, slots commit the offsets. Then the thread only keeps the membership alive.
 _QUIET_POLL_S = 0.5
 _COMMIT_S = 60.0
 _CLOSE_S = 5.0
@@ -47,7 +47,7 @@ _SHUT_OUT = (KafkaError._FATAL, KafkaError._FENCED, KafkaError.FENCED_INSTANCE_I
 
 
 def join_group(config: StreamsConfig, topic: str, changed: Callable[[], None]) -> GroupMember:
-    """Join the group of an application; with many of them in a pool, their threads wake seldom."""
+    """Join the group of an application. In a pool of many, its thread polls less often."""
     session = {each.name: config[each] for each in (SESSION_TIMEOUT_MS, HEARTBEAT_INTERVAL_MS)}
     is_quiet = config[SLOT_POOL] and config[PROCESSING_GUARANTEE] == "exactly_once_v2"
     # Kafka's tools list the members of a group by this name; else all would be "rdkafka".
@@ -57,11 +57,11 @@ def join_group(config: StreamsConfig, topic: str, changed: Callable[[], None]) -
 
 
 def away_s(config: StreamsConfig, instances: int) -> float:
-    """Return how long an instance stays out of the group, so that the one that acts gets the lead.
+    """Return how long an instance stays out of the group, so that the acting leader is chosen.
 
-    The group chooses anew for each one that leaves. That takes until the last member has sent
-    its heartbeat, and the group may choose all others before the right one. A static member
-    cannot leave: the group keeps its share until its session ends.
+    For each instance that leaves, the group chooses a leader again. That takes until every member
+    has sent a heartbeat, and the group may choose all others before the right one. A static member
+    cannot leave: the group keeps its partition until its session ends.
     """
     beat_s = config[HEARTBEAT_INTERVAL_MS] / 1000 + 1.0
     is_static = bool(consumer_settings(config).get(GROUP_INSTANCE_ID.name))
@@ -73,7 +73,7 @@ class GroupMember:
     """Joins the group and stays in it until ``close``.
 
     Args:
-        settings: of the application's main consumer, with the session and its heartbeat.
+        settings: those of the application's main consumer, with session and heartbeat.
         changed: called, from another thread, whenever ``leads`` has changed.
         poll_s: how long ``commit`` and ``close`` may have to wait for the polling thread.
     """
@@ -90,10 +90,10 @@ class GroupMember:
         self._poll_s = poll_s
         self._changed = changed
         self.leads = threading.Event()
-        #: Set when the group has given this member its share, which may be nothing.
+        #: Set when the group has assigned partitions to this member, or none.
         self.has_joined = threading.Event()
         self._closing = threading.Event()
-        #: Set while this member stands in for a leader whose process has ended.
+        #: Set while this member replaces a leader whose process has ended.
         self._acts = threading.Event()
         self._rejoin_at: float | None = None
         #: How long to stay away, while a decline waits for the polling thread.
@@ -108,22 +108,22 @@ class GroupMember:
             "group.protocol": "classic",
             "enable.auto.commit": False,
             "auto.offset.reset": "latest",
-            # The client reports that it was shut out here, while it is polled.
+            # While it is polled, the client reports here that the group has excluded it.
             "error_cb": self._heed,
         }
         self._consumer: Consumer = new_consumer({**settings, **fixed})
-        #: The group without a member: the broker checks transactions of nobody's membership.
+        #: The metadata of the group without a member. With it, the broker checks no membership.
         self._nobody = self._consumer.consumer_group_metadata()
         self._subscribe()
         self._thread = threading.Thread(target=self._run, name="penstock-member", daemon=True)
         self._thread.start()
 
     def metadata(self) -> bytes:
-        """Return the membership in the form that transactions want, as of the last poll.
+        """Return the group metadata for transactions, as of the last poll.
 
-        A member that acts commits as nobody: the group may be in the middle of finding out that
-        the leader is gone, and would refuse an old generation. The batch log's own generation and
-        the transactional ids fence it.
+        A member that acts as leader commits without a membership. The group may just be noticing
+        that the leader is gone, and would refuse an old generation. Instead, the generation of the
+        batch log and the transactional ids fence it.
         """
         return self._nobody if self._acts.is_set() and not self.leads.is_set() else self._metadata
 
@@ -138,7 +138,7 @@ class GroupMember:
             try:
                 self._consumer.commit(offsets=parts, asynchronous=False)
                 done.set_result(None)
-            except BaseException as error:  # noqa: BLE001 - it belongs to the caller
+            except BaseException as error:  # noqa: BLE001 - the caller raises it
                 done.set_exception(error)
 
         self._calls.put(commit)
@@ -152,10 +152,10 @@ class GroupMember:
             ) from None
 
     def act(self, *, needs_group: bool) -> bool:
-        """Stand in for a leader that is gone, until the group finds that out; false if it cannot.
+        """Act as leader until the group has noticed that the leader is gone; false if it cannot.
 
         Args:
-            needs_group: whether offsets are committed outside of transactions. The group takes
+            needs_group: whether offsets are committed outside of transactions. The group accepts
                 those only from its members.
         """
         if needs_group and not self.has_joined.is_set():
@@ -168,10 +168,10 @@ class GroupMember:
         self._acts.clear()
 
     def decline(self, away_s: float) -> None:
-        """Give the partition back: another instance stands in already, and should have it.
+        """Return the partition, because another instance already acts as leader.
 
-        This one leaves the group for a while. The group then has the choice among the others
-        only, and the one that leads keeps the partition when this one is back.
+        This instance leaves the group for a while. Then the group can only choose among the others.
+        The one that leads keeps the partition when this instance is back.
 
         Args:
             away_s: long enough for every other instance that does not lead to decline as well.
@@ -191,11 +191,11 @@ class GroupMember:
 
     @property
     def is_leading(self) -> bool:
-        """Whether this instance leads, by the group's choice or in the place of a dead one."""
+        """Whether this instance leads: the group has chosen it, or it acts for a dead leader."""
         return self.leads.is_set() or self._acts.is_set()
 
     def check(self) -> None:
-        """Raise if another driver leads by now."""
+        """Raise if this instance does not lead any more."""
         self.raise_failure()
         if not self.is_leading:
             raise TaskMigratedError(
@@ -205,12 +205,12 @@ class GroupMember:
             )
 
     def raise_failure(self) -> None:
-        """Raise what has shut this member out of the group for good, if anything has."""
+        """Raise the error that has excluded this member from the group, if there is one."""
         if self._failure is not None:
             raise self._failure
 
     def close(self, *, leave: bool = True) -> None:
-        """Leave the group, so that another instance leads at once; or only fall silent."""
+        """Leave the group, so that another instance leads at once; or only stop polling."""
         self._closing.set()
         self._thread.join(_CLOSE_S)
         self.leads.clear()
@@ -218,17 +218,17 @@ class GroupMember:
         if leave:
             closing = threading.Thread(target=self._close, name="penstock-leave", daemon=True)
             closing.start()
-            # A broker that is away is not waited for.
+            # Do not wait for a broker that cannot be reached.
             closing.join(_CLOSE_S)
 
     def _close(self) -> None:
-        # While the other thread is in a call of the client, closing it may never return.
+        # If the other thread is inside a call of the client, closing the client may never return.
         self._thread.join()
         with contextlib.suppress(KafkaException, RuntimeError):
             self._consumer.close()
 
     def _run(self) -> None:
-        """Poll, and do for others what only the polling thread may: elsewhere the client hangs."""
+        """Poll, and run the calls of other threads: in their own threads, the client hangs."""
         while not self._closing.is_set():
             try:
                 message = self._consumer.poll(self._poll_s)
@@ -253,7 +253,7 @@ class GroupMember:
             return
         self._failure = StreamsError(
             "instance-id-in-use",
-            f"the group has shut this instance out: {error.str()}",
+            f"the group has excluded this instance: {error.str()}",
             fix="give every instance a group.instance.id of its own, or leave it out; then start"
             " this one again",
         )
@@ -278,10 +278,10 @@ class GroupMember:
 
     def _assigned(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
         consumer.incremental_assign(parts)
-        # The generation is new even if this member keeps what it had.
+        # The generation has changed, even if this member keeps its partition.
         self._metadata = consumer.consumer_group_metadata()
         if parts:
-            # The partition stands for the lead; what is in it is read elsewhere.
+            # The partition only says who leads. Its records are read by another consumer.
             consumer.pause(parts)
             self.leads.set()
             self._acts.clear()
@@ -298,6 +298,6 @@ class GroupMember:
         self._changed()
 
     def _lost(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
-        """The group has given this member up: it may not stand in for anybody either."""
+        """Note that the group has removed this member: it must not act as leader either."""
         self._acts.clear()
         self._revoked(consumer, parts)

@@ -1,4 +1,4 @@
-"""Notice that this process stood still: another instance may lead since, without its knowing."""
+"""Notices that this process was paused: another instance may lead since then."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 from functools import cache
 
 _BEAT_S = 0.5
-#: A process that was paused learns within this time from Kafka who leads now.
+#: Within this time after a pause, a process learns from Kafka which instance leads.
 _GRACE_S = 3.0
-#: It goes on while the machine sleeps, if the system has such a clock.
+#: A clock that also counts while the machine sleeps, if the system has one.
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -38,7 +38,7 @@ class Pulse:
         self._beat = now
 
     def is_steady(self, longest_s: float) -> bool:
-        """Tell whether this process was not paused for longer than that, until a moment ago."""
+        """Tell whether this process was not paused for longer than ``longest_s`` recently."""
         now = self._now()
         if now - self._beat > longest_s:
             return False

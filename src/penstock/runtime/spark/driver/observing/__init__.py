@@ -1,1 +1,1 @@
-"""What a running application shows: metrics, metadata, traces, and answers over HTTP."""
+"""Metrics, metadata and traces of a running application, and its answers over HTTP."""

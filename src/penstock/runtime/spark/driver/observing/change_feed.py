@@ -47,7 +47,7 @@ class ChangeDecoder:
         return ChangeDecoder(info, changelog_key_serde(info))
 
     def change(self, message: Message) -> StoreChange | None:
-        """Return what a record changed; None for a record without a key."""
+        """Return the change that a record stands for; None for a record without a key."""
         raw_key, raw_value, topic = message.key(), message.value(), self.info.changelog
         if raw_key is None:
             return None
@@ -105,7 +105,7 @@ class ChangeFeed:
         for partition in range(info.partitions):
             part = TopicPartition(info.changelog, partition)
             low, high = self._consumer.get_watermark_offsets(part, _ANSWER_S)
-            # What has been compacted away meanwhile cannot be sent any more.
+            # Records that were compacted meanwhile cannot be sent any more.
             found[partition] = max(min(since.get(partition, high), high), low)
         return found
 

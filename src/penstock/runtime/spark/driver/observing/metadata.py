@@ -1,4 +1,4 @@
-"""What an application tells about itself: numbers so far, and who runs which task."""
+"""Figures of an application so far, and which thread runs which task."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LazyMetrics:
-    """All metrics, collected when they are first looked at: slots are asked for theirs then."""
+    """All metrics. They are collected from the slots when they are first read."""
 
     def __init__(self, collect: Callable[[], list[Metric]]) -> None:
         self._collect = collect
@@ -66,7 +66,7 @@ class StreamsMetrics(Mapping[MetricName, Metric]):
         return len(self._metrics.found())
 
     def named(self, name: str, **tags: str) -> list[Metric]:
-        """Return the metrics of a name, of all things or of those with these tags.
+        """Return the metrics of a name: all of them, or those with these tags.
 
         A tag such as ``task-id`` is written ``task_id``.
         """
@@ -93,7 +93,7 @@ class StreamsMetrics(Mapping[MetricName, Metric]):
             last_batch_seconds=progress.last_batch_seconds,
             last_batch_records=progress.last_batch_records,
             dropped=dict(progress.dropped),
-            # While Kafka is away the lag cannot be asked for, and other figures still count.
+            # While Kafka cannot be reached, the lag is the last known one.
             lag=run.lag() if progress.waiting_for is None else run.last_lag,
             column_errors=column_errors(run),
             _metrics=LazyMetrics(lambda: all_metrics(_facts(run, runner, state, threads))),

@@ -1,6 +1,6 @@
 """Counts what batches did, and how fast: the values behind Kafka Streams' metrics.
 
-It is told once per batch and task. Rates and averages are over the last
+It is called once per batch and task. Rates and averages are over the last
 ``metrics.num.samples`` spans of ``metrics.sample.window.ms``, as in Kafka.
 """
 
@@ -43,7 +43,7 @@ class Meter:
     ) -> None:
         self._sample_s, self._samples, self._clock = sample_s, samples, clock
         self.began_ms = time.time_ns() // 1_000_000
-        #: Milliseconds of each batch, and of what was not processing in it.
+        #: The milliseconds of each batch, and those in which no task was processing.
         self.batches = self._recent()
         self.commits = self._recent()
         self.batch_records = self._recent()
@@ -57,11 +57,11 @@ class Meter:
         return Recent(self._sample_s, self._samples, self._clock)
 
     def note(self, reports: Iterable[Report], seconds: float, working_s: float) -> None:
-        """Take in one batch.
+        """Add one batch.
 
         Args:
             seconds: how long it took.
-            working_s: how much of that went into processing.
+            working_s: how long tasks were processing in that time.
         """
         records = 0
         for report in reports:

@@ -22,7 +22,7 @@ _NODE = "stream-processor-node-metrics"
 _TOPIC = "stream-topic-metrics"
 _STATE = "stream-state-metrics"
 _CACHE = "stream-record-cache-metrics"
-#: What Kafka Streams has no name for.
+#: The group of metrics that Kafka Streams does not have.
 _OWN = "penstock-metrics"
 
 #: Java's numbers of the states.
@@ -39,7 +39,7 @@ _ORDINALS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Everything that metrics are made of."""
+    """The values from which metrics are made."""
 
     application_id: str
     client_id: str
@@ -47,7 +47,7 @@ class Facts:
     threads: int
     topology: str
     meter: Meter
-    #: What slots told; empty for those that did not answer.
+    #: The measures of slots; those that did not answer have none.
     measures: tuple[TaskMeasures, ...] = ()
     restoring: tuple[Restore, ...] = ()
     #: Which source node reads a topic.
@@ -75,7 +75,7 @@ def all_metrics(facts: Facts) -> list[Metric]:
 def standby_metrics(
     application_id: str, client_id: str, state: State, lags: Iterable[CopyLag]
 ) -> list[Metric]:
-    """Return what an instance that stands by can tell."""
+    """Return the metrics of an instance that stands by."""
     tags = {"client-id": client_id}
     copies = [
         Metric(

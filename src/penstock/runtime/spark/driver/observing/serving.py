@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: A slot that says nothing for so long is asked again by the caller, not by us.
+#: How long to wait for a silent slot. After that, the caller has to ask again.
 _SILENCE_S = 5.0
 _PASSING = frozenset(
     {"store-not-ready", "slot-unreachable", "worker-lost", "copy-catching-up", "store-not-copied"}
@@ -98,9 +98,9 @@ class ServedStreams:
         self._config = config
         self._run = run
         self._pulse = process_pulse()
-        #: The group gives the lead of a silent instance away after the whole session.
+        #: The group chooses another leader after the whole session without a heartbeat.
         self._longest_pause_s = config[SESSION_TIMEOUT_MS] / 1000 / 3
-        #: The name until the instance has registered under its own.
+        #: The name of the instance until it has registered.
         self._first_name = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
         #: The plan for which the stores were last listed, and what was found.
         self._listed: tuple[Plan, dict[str, StoreInfo]] | None = None
@@ -146,7 +146,7 @@ class ServedStreams:
         copies = tuple(
             self._described(each, leader)
             for each in known.values()
-            # What is not logged has no copies.
+            # A store without a changelog has no copies.
             if each.has_copies and each.id != leader and info.changelog
         )
         record = known.get(leader)
@@ -219,14 +219,14 @@ class ServedStreams:
         question: Question,
         bound: Position | None,
     ) -> Answer:
-        # Before the read: the answer may know more than this, and never less.
+        # Taken before the read, so the answer has seen at least this much.
         position = _by_topic(runner.progress.position)
         rows, has_more, reached = _asked(runner, info, partition, question)
         if info.changelog:
             before = position.get(info.changelog, {})
             position = {**position, info.changelog: {**before, **reached}}
         if self._leading() is None:
-            # The lead was lost meanwhile: what was read may be old.
+            # The lead was lost meanwhile, so the answer may be outdated.
             raise self._not_running()
         _check_bound(position, bound)
         return Answer(rows, Source(Role.OWNER, self.instance_id), position, 0, has_more)
@@ -272,7 +272,7 @@ class ServedStreams:
                 "no-changelog", f"store {store!r} is not logged, so its changes cannot be followed"
             )
         run = self._run()
-        # A private broker is known only to the run.
+        # Only the run knows the address of a private broker.
         config = self._config if run is None else run.config
         return ChangeFeed(consumer_settings(config, "restore"), info, since, listener)
 
@@ -318,7 +318,7 @@ class ServedStreams:
         run, state = self._run(), self._streams.state
         if run is not None and run.runner is not None:
             with contextlib.suppress(PenstockError):
-                # Without Kafka the lag stays what it was.
+                # Without Kafka, the lag stays the last known one.
                 run.lag()
             return collected(run, state, run.runner.slots)
         registered = self._registered()
@@ -333,7 +333,7 @@ class ServedStreams:
         return None if run is None else run.instance
 
     def _leading(self) -> BatchRunner | None:
-        """The runner, as long as nobody else has taken the lead."""
+        """Return the runner, unless another instance may lead."""
         run = self._run()
         if run is None or run.runner is None or run.instance is None:
             return None
@@ -341,7 +341,7 @@ class ServedStreams:
             return None
         if run.member is None or not run.member.is_leading:
             return None
-        # After a pause another instance may lead, and this one has not heard of it yet.
+        # After a pause, another instance may lead, and this one may not know it yet.
         return run.runner if self._pulse.is_steady(self._longest_pause_s) else None
 
     def _not_running(self) -> NotAvailableError:
@@ -357,7 +357,7 @@ def start_server(
     config: StreamsConfig,
     run: Callable[[], ApplicationRun | None],
 ) -> ServingServer | None:
-    """Start the server that ``application.server`` asks for; None if it asks for none.
+    """Start the server that ``application.server`` names; None if it is not set.
 
     Raises:
         ConfigError: the server would be open to others, or its packages are missing.
@@ -370,7 +370,7 @@ def start_server(
 
 
 def store_infos(plan: Plan, config: StreamsConfig) -> dict[str, StoreInfo]:
-    """Describe the stores of a topology that can be asked."""
+    """Return descriptions of the stores of a topology that can be queried."""
     settings, graph = task_settings(config), plan.graph
 
     def info(spec: StoreSpec, partitions: int, changelog: str, *, is_global: bool) -> StoreInfo:
@@ -390,7 +390,8 @@ def store_infos(plan: Plan, config: StreamsConfig) -> dict[str, StoreInfo]:
     for part in plan.subtopologies.values():
         for name in part.stores(graph):
             spec = graph.stores.get(name)
-            # Stores of joins keep several rows of one key and time, which no page could tell apart.
+            # Stores of joins have several rows of one key and time, which a page could not
+            # distinguish.
             if spec is None or spec.kind not in _OF_USERS or spec.retain_duplicates:
                 continue
             source = graph.source_changelogs.get(name)
@@ -405,7 +406,7 @@ def _asked(
     runner: BatchRunner, info: StoreInfo, partition: int, question: Question
 ) -> tuple[list[Row], bool, dict[int, int]]:
     """Ask the slot that has a partition."""
-    # The caller asks again: over HTTP nothing is waited for here.
+    # Over HTTP, nothing is waited for here: the caller asks again.
     slots = SlotAnswers(runner, patience_s=0.0, silence_s=_SILENCE_S)
     try:
         found: tuple[list[Row], bool, dict[int, int]] = slots.query(
@@ -419,7 +420,7 @@ def _asked(
 
 
 def _shows_a_cut(copies: Replica | None) -> bool:
-    """Whether copies can be asked; an instance that keeps none has nothing to wait for."""
+    """Tell whether the copies show a complete batch, or there are no copies at all."""
     return copies is None or copies.cut is not None
 
 

@@ -1,4 +1,4 @@
-"""OpenTelemetry spans: one for each batch. Which exporter gets them is the program's choice."""
+"""OpenTelemetry spans, one for each batch. The program chooses the exporter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.runtime.spark.exchange.stage_request import Report
 
 
 class BatchTracer:
-    """Writes a span for a batch after it has ended, so that a batch waits for nothing."""
+    """Writes the span of a batch after the batch has ended, so that no batch waits for it."""
 
     def __init__(self, application_id: str, tracer: Any) -> None:
         self._application_id = application_id
@@ -20,7 +20,7 @@ class BatchTracer:
 
     @staticmethod
     def of(config: StreamsConfig) -> BatchTracer | None:
-        """Return the tracer that the configuration asks for; None if it asks for none.
+        """Return the tracer, or None if the configuration switches tracing off.
 
         Raises:
             MissingExtraError: ``missing-extra``: the extra ``tracing`` is not installed.

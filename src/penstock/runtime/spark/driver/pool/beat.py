@@ -1,4 +1,4 @@
-"""The beat of a pool: what applications have ready is gathered and runs as one Spark job."""
+"""The beat of a pool: collects requests of several applications into one Spark job."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from penstock.errors import StreamsError
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.exchange.ticket import Answer, Ticket
 
-#: Jobs that are under way at the same time. With one, whatever arrives waits for the whole of it;
-#: with many, each job carries little.
+#: How many jobs run at the same time. With one, new requests wait for the whole job. With many,
+#: each job has few requests.
 _JOBS = 2
 
 
 class Told(NamedTuple):
-    """The answer to a ticket, and the server that gave it."""
+    """The answer to a ticket, and the server that it came from."""
 
     endpoint: Endpoint
     answer: Answer
 
 
-#: By id of a ticket: what its server said, or why it could not be asked.
+#: By id of a ticket: the answer of its server, or why the server could not be asked.
 Results = Mapping[str, Told | BaseException]
 
 
@@ -36,12 +36,12 @@ class _Call(NamedTuple):
 class Beat:
     """Runs tickets of several applications together, in a few jobs at a time.
 
-    A call that finds no job under way begins at once. While jobs are under way, calls are gathered,
-    and the next job has them all. There is no fixed time to wait: an application that is alone has
-    a job of its own, and the busier the pool, the more each job carries.
+    A call begins at once if fewer than ``jobs`` jobs are running. Otherwise it waits, and the next
+    job runs all waiting calls. There is no fixed waiting time: a single application has a job of
+    its own, and the busier the pool, the more calls each job has.
 
     Args:
-        run: runs one job; raises what Spark meets, which every call of the job then gets.
+        run: runs one job. Its error is raised in every call of the job.
     """
 
     def __init__(self, run: Callable[[Sequence[Ticket], str], Results], jobs: int = _JOBS) -> None:
@@ -54,7 +54,7 @@ class Beat:
         self._is_closed = False
 
     def run(self, tickets: Sequence[Ticket], title: str) -> Results:
-        """Run tickets of one application with what else there is; return when their job is over.
+        """Run tickets of one application, in a job with those of others; return when it has ended.
 
         Raises:
             StreamsError: ``spark-lost``, if the pool has ended with its Spark session.
@@ -92,7 +92,7 @@ class Beat:
             tickets = [ticket for call in calls for ticket in call.tickets]
             try:
                 results = self._run(tickets, _title(calls))
-            except BaseException as error:  # noqa: BLE001 - it belongs to those who wait
+            except BaseException as error:  # noqa: BLE001 - the waiting calls raise it
                 for call in calls:
                     call.done.set_exception(error)
                 continue
@@ -100,7 +100,7 @@ class Beat:
                 call.done.set_result({each.id: results[each.id] for each in call.tickets})
 
     def _gathered(self) -> list[_Call]:
-        """Wait for calls, and take all of them; nothing when the beat ends."""
+        """Wait for calls, and take all of them; return an empty list when the beat ends."""
         with self._changed:
             self._idle += 1
             self._changed.wait_for(lambda: bool(self._waiting) or self._is_closed)

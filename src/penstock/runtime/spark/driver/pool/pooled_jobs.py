@@ -14,15 +14,15 @@ from penstock.runtime.spark.exchange.channel import ask
 from penstock.runtime.spark.exchange.stage_request import Application, Outcome, StageRequest
 from penstock.runtime.spark.exchange.ticket import Answer, Stand, Ticket
 
-#: A slot whose server has died so often in a row gets one of its own.
+#: After so many lost servers in a row, a slot gets a server of its own.
 _LOSSES = 2
 
 
 class PooledJobs:
-    """Runs stages through the beat of a pool, and waits itself for what takes long.
+    """Runs stages through the beat of a pool, and waits itself for stages that take long.
 
-    A server that does not know the application says so. Then the driver sends it there directly,
-    once for each slot.
+    If a server does not know the application, it answers so. Then the driver sends the pickled
+    application directly to the server, once for each slot.
     """
 
     def __init__(self, pool: SlotPool, application: Application) -> None:
@@ -35,7 +35,7 @@ class PooledJobs:
     def run(self, kind: str, request: StageRequest, title: str) -> list[Outcome]:
         tickets = [self._ticket(kind, request, number) for number in range(request.slots)]
         results = self._pool.beat.run(tickets, title)
-        # All slots begin before any is waited for.
+        # Start all slots before waiting for the first one.
         begun = [self._begun(ticket, results[ticket.id]) for ticket in tickets]
         outcomes = [self._ended(*each) for each in zip(tickets, begun, strict=True)]
         for outcome in outcomes:
@@ -68,7 +68,7 @@ class PooledJobs:
         )
 
     def _begun(self, ticket: Ticket, told: Told | BaseException) -> Told | BaseException:
-        """Send the application to a server that does not have it; it begins the ticket then."""
+        """Send the application to a server that does not have it, which then begins the ticket."""
         if isinstance(told, BaseException) or told.answer.stand is not Stand.UNKNOWN:
             return told
         return self._asked(told, ("learn", ticket, self._packed))
@@ -94,10 +94,10 @@ class PooledJobs:
         return Told(told.endpoint, answer)
 
     def _note(self, outcome: Outcome) -> None:
-        """Count servers that died during a stage: this application may be the reason.
+        """Count servers that ended during a stage, because this application may be the reason.
 
-        Which of the applications in a server ended it cannot be known. After two losses in a row,
-        each of them goes on in a server of its own, where the guilty one harms nobody else.
+        It is not known which of its applications has ended a server. After two losses in a row,
+        each of them continues in a server of its own, where it cannot harm the others.
         """
         if getattr(outcome.error, "code", "") != "worker-lost":
             self._losses.pop(outcome.slot, None)

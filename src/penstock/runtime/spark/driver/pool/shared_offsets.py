@@ -19,13 +19,13 @@ log = logging.getLogger(__name__)
 
 _Parts = frozenset[TopicPartition]
 _Ends = Mapping[TopicPartition, int]
-#: Questions that arrive within this time go together. All that were answered together come back
-#: together, so idle applications fall into step.
+#: Questions that arrive within this time are sent together. Applications that are answered together
+#: ask together again, so idle applications soon ask at the same time.
 _GATHER_S = 0.005
 
 
 class Offsets(Protocol):
-    """What the planner of batches asks Kafka."""
+    """The questions of the batch planner to Kafka."""
 
     def end_offsets(
         self, partitions: Iterable[TopicPartition], *, committed: bool = False
@@ -38,7 +38,7 @@ class Offsets(Protocol):
 
 class _Question(NamedTuple):
     parts: _Parts
-    #: None if the common question failed: it may have failed for another application's topic.
+    #: None if the common question failed, perhaps because of another application's topic.
     done: Future[_Ends | None]
 
 
@@ -53,7 +53,7 @@ class _Group:
     def answer(self, parts: _Parts, ask: Callable[[_Parts], _Ends]) -> _Ends:
         """Return the ends as of a question that is sent after this call.
 
-        One of the callers asks for all that wait, with its own client.
+        One of the callers asks for all waiting callers, with its own client.
         """
         question = _Question(parts, Future())
         with self._lock:
@@ -89,10 +89,11 @@ class SharedOffsets:
         self._groups: defaultdict[tuple[Any, ...], _Group] = defaultdict(_Group)
 
     def of(self, admin: Offsets, settings: Mapping[str, Any]) -> Offsets:
-        """Return what one application asks instead of its own client.
+        """Return the shared offsets for one application, to use instead of its own client.
 
         Args:
-            settings: of that client. Only clients of the same cluster and user share a question.
+            settings: those of that client. Only clients of the same cluster and user share
+                questions.
         """
         cluster = tuple(sorted(
             (name, str(value)) for name, value in settings.items() if name != "client.id"

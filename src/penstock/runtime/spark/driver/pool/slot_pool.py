@@ -22,8 +22,8 @@ from penstock.runtime.spark.worker.pool_task import PoolTask
 
 log = logging.getLogger(__name__)
 
-#: How long a beat waits for its slots. A small batch takes less, a long one is waited for by its
-#: own application.
+#: How long a beat waits for its slots. A small batch takes less. For a longer one, its own
+#: application waits.
 _PATIENCE_S = 0.25
 #: The name of the scheduler pool: with FAIR scheduling, long jobs of the user leave it cores.
 _SCHEDULER_POOL = "penstock"
@@ -34,7 +34,7 @@ _Slot = tuple[str, int]
 class SlotPool:
     """As many slot servers as Spark has cores, each with slots of several applications.
 
-    A *place* is a server, or what takes over from it when it is lost. A slot keeps its place for as
+    A *place* is a server, or the server that replaces it when it is lost. A slot keeps its place as
     long as its application runs.
     """
 
@@ -64,14 +64,14 @@ class SlotPool:
             return self._places[slot]
 
     def seclude(self, application_id: str, number: int) -> None:
-        """Give a slot a server of its own: the one that it shared died under it again and again."""
+        """Move a slot to a server of its own, after its shared servers have ended repeatedly."""
         with self._lock:
             log.warning("slot %d of %s gets a process of its own", number, application_id)
             self._places[application_id, number] = self._count
             self._count += 1
 
     def _grow(self) -> None:
-        """Add places for the cores of executors that have come since."""
+        """Add places for the cores of new executors."""
         while len(self._shared) < max(self.context.defaultParallelism, 1):
             self._shared.append(self._count)
             self._count += 1

@@ -1,4 +1,4 @@
-"""What ``KafkaStreams`` offers to read its stores, and to find out where they are."""
+"""The methods of ``KafkaStreams`` that read its stores, and find out where they are."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from penstock.runtime.spark.driver.stores.store_view import StoreView
 
 
 class Asking(ABC):
-    """The questions about state that an application answers while it runs."""
+    """Methods about the state of an application, which work while it runs."""
 
     @abstractmethod
     def _stores(self) -> InstanceStores:
         """Return the stores of this instance; raise if the application does not run."""
 
     def store(self, name: str) -> StoreView:
-        """A store as of the newest committed batch, over all its partitions.
+        """Return a store as of the newest committed batch, over all its partitions.
 
-        An instance that stands by answers from its copy, which ``num.standby.replicas`` asks for.
+        An instance that stands by reads its copy, which it has if ``num.standby.replicas`` is set.
         """
         return self._stores().view(name)
 
     def store_dataframe(self, name: str) -> DataFrame:
-        """A committed snapshot of a store as a DataFrame: key, value and, for windows, bounds.
+        """Return a committed snapshot of a store as a DataFrame: key, value, bounds of windows.
 
-        Values that are no plain numbers or text are JSON text.
+        Values other than plain numbers and text become JSON text.
         """
         return self._stores().dataframe(name)
 
     @contextlib.contextmanager
     def cut(self, as_of_batch: int | None = None, timeout: Duration = "30s") -> Iterator[CutView]:
-        """All stores as of one batch: no batch begins, or is shown, inside the block.
+        """Yield all stores as of one batch. Inside the ``with`` block, no other batch begins.
 
         Args:
-            as_of_batch: the batch to read; one that is not complete yet is waited for. Without
-                it, the newest one is read.
+            as_of_batch: the batch to read; the call waits until it is complete. The default is the
+                newest batch.
             timeout: how long to wait.
 
         Raises:
@@ -70,21 +70,21 @@ class Asking(ABC):
             time.sleep(0.02)
 
     def query(self, request: StateQueryRequest) -> StateQueryResult:
-        """Ask a store with a position bound; each partition answers, or says why it does not."""
+        """Query a store with a position bound; each partition returns a result or a reason."""
         return self._stores().query(request)
 
     def metadata_for_all_streams_clients(self) -> list[StreamsMetadata]:
-        """All instances of the application; the one that leads first."""
+        """Return all instances of the application; the one that leads is first."""
         return self._stores().clients()
 
     def streams_metadata_for_store(self, store: str) -> list[StreamsMetadata]:
-        """The instances that have a store, or a copy of it."""
+        """Return the instances that have a store, or a copy of it."""
         return self._stores().clients_with(store)
 
     def query_metadata_for_key(self, store: str, key: Any) -> KeyQueryMetadata:
-        """Which instance has a key, and which have a copy."""
+        """Return which instance has a key, and which have a copy of it."""
         return self._stores().key_metadata(store, key)
 
     def all_local_store_partition_lags(self) -> dict[str, dict[int, LagInfo]]:
-        """How far the stores of this instance are behind their changelogs, by store."""
+        """Return how far the stores of this instance are behind their changelogs, by store."""
         return self._stores().lags()

@@ -1,4 +1,4 @@
-"""Which instances there are, and which of them has which part of the state."""
+"""The instances of an application, and which part of the state each of them has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``streams.cut()``: all stores of an application as of one batch, held still while it is read."""
+"""``streams.cut()``: all stores of an application as of one batch, which do not change."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from penstock.runtime.spark.driver.stores.store_view import StoreView
 class CutView:
     """The stores between two batches. Valid inside the ``with`` block that made it.
 
-    What is read from different stores, and from different partitions of a store, belongs
-    together: it contains the same records of the source topics, up to ``position``.
+    All stores and all their partitions contain the same records of the source topics, up to
+    ``position``.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class CutView:
 
 
 def wrong_batch(wanted: int, newest: int) -> InvalidStateError:
-    """Return the error for a batch that is over, or that has not come in time."""
+    """Return the error for a batch that is not the newest any more, or not complete in time."""
     if newest > wanted:
         return InvalidStateError(
             "batch-gone",

@@ -65,7 +65,7 @@ class InstanceStores:
         return snapshot(self._spark, self.view(name))
 
     def position(self) -> Position:
-        """Return what the stores of this instance have seen, at least."""
+        """Return the offsets that the stores of this instance contain at least."""
         runner, copies = self._run.runner, self._copies
         if runner is not None:
             return Position.from_next_offsets(runner.progress.position)
@@ -141,7 +141,7 @@ class InstanceStores:
 
 
 class _Elsewhere:
-    """The contents of a store of which only the place is wanted here."""
+    """Refuses to read a store of another instance; used where only its place is needed."""
 
     def query(self, store: str, partition: int, method: str, arguments: tuple[object, ...]) -> None:
         raise _elsewhere(store)

@@ -8,13 +8,13 @@ from typing import Any
 from penstock.errors import PenstockError, StreamsError
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 
-#: How long a slot that is being started or restored is waited for.
+#: How long to wait for a slot that is being started or restored.
 _PATIENCE_S = 10.0
 _PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost"})
 
 
 class SlotAnswers:
-    """Asks the slot that holds a partition; one that is being started again is waited for.
+    """Asks the slot that has a partition; waits if the slot is being started again.
 
     Args:
         patience_s: how long to wait for such a slot; 0 does not wait.

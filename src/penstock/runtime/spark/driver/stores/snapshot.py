@@ -16,7 +16,7 @@ _JSON = TabularSerde()
 
 
 def snapshot(spark: SparkSession, view: StoreView) -> DataFrame:
-    """Gives the entries of a store; an empty store has text columns."""
+    """Return the entries of a store; the columns of an empty store are text."""
     entries = [(key, _value(value)) for key, value in view.all()]
     is_windowed = any(isinstance(key, Windowed) for key, _ in entries)
     keys = [key.key if isinstance(key, Windowed) else key for key, _ in entries]

@@ -22,9 +22,9 @@ def run_query(
     """Ask every partition that the request names.
 
     Args:
-        position: what this instance's state has seen when the question is asked; answers may
-            have seen more.
-        is_active: whether the tasks themselves answer, and not a standby copy.
+        position: the offsets that this instance's state contains before the query; answers may
+            contain more.
+        is_active: whether tasks answer; otherwise, standby copies do.
     """
     if is_global:
         return StateQueryResult({}, _result(view, request, 0, position, is_active=True))

@@ -1,7 +1,7 @@
 """``streams.store(name)``: a store of a running application, over all its partitions.
 
-Reads see the newest committed batch. Keys are asked where they live: Kafka's murmur2 of the
-serialized key says in which partition.
+Reads see the newest committed batch. A key is read from its own partition, which Kafka's murmur2 of
+the serialized key determines.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class StoreView:
             if name in part.stores(graph) and name in graph.stores:
                 return StoreView(graph.stores[name], plan.tasks(part.id), config, answers)
         if name in graph.global_stores:
-            # Every slot and every replica has a full copy; one is asked.
+            # Every slot and every replica has a full copy, so any of them can be asked.
             return StoreView(graph.global_stores[name].spec, 1, config, answers)
         names = [*graph.stores, *graph.global_stores]
         known = ", ".join(map(repr, names)) or "none"
@@ -91,14 +91,14 @@ class StoreView:
         return self._spec.name
 
     def partition_of(self, key: Any) -> int:
-        """The partition that holds a key."""
+        """Return the partition of a key."""
         data = self._serde.serialize(self._topic, key) or b""
         return partition_for(data, self._partitions)
 
     # Key-value stores
 
     def get(self, key: Any, as_of: int | None = None) -> Any:
-        """The value of a key, None if it has none; versioned stores also ``as_of`` a time."""
+        """Return the value of a key, or None; for a versioned store also ``as_of`` a time."""
         arguments = (key,) if as_of is None else (key, as_of)
         return self._plain(self._ask(self.partition_of(key), "get", *arguments))
 
@@ -112,7 +112,7 @@ class StoreView:
         return self.get(key) is not None
 
     def range(self, start: Any = None, end: Any = None) -> Iterator[tuple[Any, Any]]:
-        """Entries from ``start`` to ``end``, both included, in the order of serialized keys."""
+        """Return entries from ``start`` to ``end``, both included, by serialized keys."""
         return self._merged("range", start, end)
 
     def reverse_range(self, start: Any = None, end: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -129,7 +129,7 @@ class StoreView:
         return self._merged("prefix_scan", start, bytes)
 
     def all(self) -> Iterator[tuple[Any, Any]]:
-        """All entries; in the order of serialized keys for a key-value store."""
+        """Return all entries; those of a key-value store are in the order of serialized keys."""
         if self._spec.kind is StoreKind.SESSION:
             return self._merged("fetch_range", None, None)
         return self._merged("all")
@@ -181,7 +181,7 @@ class StoreView:
         return self._merged("backward_fetch_range", key_from, key_to, *times, is_backward=True)
 
     def fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[Any, Any]]:
-        """All windows that start between the two times."""
+        """Return all windows that start between the two times."""
         return self._merged("fetch_all", time_from, time_to)
 
     def backward_fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[Any, Any]]:
@@ -217,7 +217,7 @@ class StoreView:
         self, method: str, *arguments: Any, is_backward: bool = False
     ) -> Iterator[tuple[Any, Any]]:
         parts = [self._ask(part, method, *arguments) for part in range(self._partitions)]
-        # Keys of an operator's own stores are none that the store's serde writes.
+        # The keys of some operators' own stores are not those that the store's serde writes.
         entries = (
             chain(*parts)
             if self._spec.kind in _OF_OPERATORS
@@ -234,7 +234,7 @@ class StoreView:
     def _plain(self, value: Any) -> Any:
         if self._spec.kind in _TIMESTAMPED and isinstance(value, ValueAndTimestamp | tuple):
             return value[0]
-        # What users see here is the value alone, as in Kafka Streams; headers stay in the store.
+        # As in Kafka Streams, users see only the value here, without headers.
         if isinstance(value, AggregationWithHeaders):
             return value.aggregation
         return value

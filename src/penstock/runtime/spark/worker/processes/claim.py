@@ -39,7 +39,7 @@ def claim(application: Application, number: int, own: Endpoint, secret: bytes) -
 
 
 def _gives_way(entry: Entry, application_id: str, number: int, secret: bytes) -> bool:
-    """Have another server of the same driver close the slot, which leaves its others alone."""
+    """Let another server of the same driver close the slot, but not its other slots."""
     try:
         ask(entry.endpoint, secret, ("evict", application_id, number), silence_s=_SILENCE_S)
     except StreamsError:

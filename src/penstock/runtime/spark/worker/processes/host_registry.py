@@ -80,7 +80,7 @@ class HostRegistry:
 
 @contextlib.contextmanager
 def _room_in(folder: Path) -> Iterator[None]:
-    """Raise ``disk-full``, which is waited for, if there is no room in the temporary folder."""
+    """Raise ``disk-full`` if the temporary folder is full; the driver waits and tries again."""
     try:
         yield
     except OSError as error:
@@ -89,7 +89,8 @@ def _room_in(folder: Path) -> Iterator[None]:
         raise StoreError(
             DISK_FULL,
             f"the disk of the temporary folder {str(folder)!r} is full: {error}",
-            fix="free some space, and it goes on; or give executors another folder (TMPDIR)",
+            fix="free some space, and the application continues; or give executors another folder"
+            " (TMPDIR)",
         ) from error
 
 

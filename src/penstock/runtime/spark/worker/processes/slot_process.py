@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def _tell(endpoint: Endpoint) -> None:
-    # Printed lines go to the driver. Whoever has started this process reads its real output.
+    # Printed lines go to the driver. The process that started this one reads its real output.
     os.write(_STDOUT, json.dumps([os.getpid(), *endpoint]).encode() + b"\n")
 
 
