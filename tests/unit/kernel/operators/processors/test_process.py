@@ -58,7 +58,7 @@ def test_init_and_close_may_be_left_out() -> None:
 
 def test_a_supplier_that_makes_no_processor_is_refused() -> None:
     """A lambda that returns None is a common mistake."""
-    with pytest.raises(InvalidArgumentError, match="gives None each time"):
+    with pytest.raises(InvalidArgumentError, match="returns None each time"):
         start(lambda: None)
 
 
