@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import StreamsError
+from penstock.errors import StreamsError, UnavailableError
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.record_queue import Decoder, Head, RawRecord
 from penstock.kernel.serdes import required_serde
@@ -116,6 +116,9 @@ class SourceDecoder:
         try:
             key = self._key(raw.topic, raw.key, raw.headers)
             value = self._value(raw.topic, raw.value, raw.headers)
+        except UnavailableError:
+            # The record may be a good one, so it must not be missing in the restored state.
+            raise
         except Exception:  # noqa: BLE001 - the handler was asked when the record was processed
             return None
         record = ConsumerRecord(*raw[:4], key, value, raw.headers)
