@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.server.node import ServerNode
 from penstock.server.rest.info_routes import InfoRoutes
-from penstock.server.rest.replies import error_reply, json_reply
+from penstock.server.rest.replies import WatchedSend, error_reply, json_reply
 from penstock.server.rest.statement_routes import StatementRoutes
 from penstock.server.security.guard import BodyLimit, SqlGuard
 from penstock.serving.http_server import HttpServer
@@ -65,10 +65,16 @@ class SqlApplication:
         self._guard = SqlGuard(limited, options)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answered = WatchedSend(send)
         try:
-            await self._guard(scope, receive, send)
-        except Exception:  # noqa: BLE001 - the caller has an answer, or is gone
-            _log.debug("a connection ended early", exc_info=True)
+            await self._guard(scope, receive, answered)
+        except Exception as error:  # noqa: BLE001 - each has an answer
+            if answered.has_started or isinstance(error, OSError):
+                _log.debug("a connection ended early", exc_info=True)
+            elif scope["type"] == "http":
+                await error_reply(error)(scope, receive, send)
+            else:
+                _log.exception("a connection could not be answered")
 
     def end_feeds(self) -> None:
         for service in self._services:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from penstock.errors import UnavailableError
 from penstock.model.windows.windowed import Windowed
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.server.pull.plan_cache import BoundPull
@@ -67,6 +68,8 @@ def stream_rows(bound: BoundPull, records: Iterable[Any]) -> Iterator[Row]:
     for topic, partition, offset, timestamp, key, value, headers in records:
         try:
             row = rows.rows.row(partition, offset, timestamp, key, value, headers)
+        except UnavailableError:
+            raise
         # Formats raise errors of many kinds; a record that cannot be read is skipped and logged.
         except Exception as error:  # noqa: BLE001
             _skipped(topic, partition, offset, error)
@@ -119,6 +122,8 @@ def _accepted(bound: BoundPull, replica: TableReplica, found: Iterable[StoredRow
         key, value, timestamp, partition, offset, headers = stored
         try:
             row = read(partition, offset, timestamp, key, value, headers)
+        except UnavailableError:
+            raise
         # Formats raise errors of many kinds; a record that cannot be read is skipped and logged.
         except Exception as error:  # noqa: BLE001
             _skipped(replica.source.topic, partition, offset, error)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from penstock.config import APPLICATION_ID, StreamsConfig
+from penstock.errors import UnavailableError
 from penstock.kernel.record_queue import RawRecord
 from penstock.runtime.local.partitioned import PartitionedApplication
 from penstock.server.reading import Positions
@@ -100,6 +101,8 @@ class RowRun:
                 if value is None and plan.step.is_table:
                     return PushRow(plan.deleted(key), is_deleted=True)
                 return None
+        except UnavailableError:
+            raise
         # Formats raise errors of many kinds; a record that cannot be read is skipped and logged.
         except Exception as error:  # noqa: BLE001
             _log.error(

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import logging
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
@@ -31,7 +30,7 @@ from penstock.server.rest.query_request import (
     refusal_of,
 )
 from penstock.server.rest.query_socket import QuerySocket
-from penstock.server.rest.replies import error_reply
+from penstock.server.rest.replies import WatchedSend, error_reply
 from penstock.server.rest.row_forms import (
     DELIMITED,
     EVENTS,
@@ -138,7 +137,7 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         sql: str | None = None
-        answered = _Watched(send)
+        answered = WatchedSend(send)
         try:
             headers: Mapping[bytes, bytes] = dict(scope["headers"])
             accept = headers.get(b"accept")
@@ -190,18 +189,6 @@ class _Endpoint:
             await PrintAnswer(services, asked).send(receive, send)
         else:
             await PushAnswer(services, asked, factory, caller.digest).send(receive, send)
-
-
-class _Watched:
-    """Passes messages on and knows whether the answer has begun."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.has_started = False
-
-    async def __call__(self, message: Any) -> None:
-        self.has_started = True
-        await self._send(message)
 
 
 def _from_url(scope: Scope, headers: Mapping[bytes, bytes]) -> QueryRequest:

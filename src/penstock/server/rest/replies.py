@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Send
 
 from penstock.errors import PenstockError
 from penstock.server.applying import PASSING
@@ -123,6 +124,18 @@ def error_reply(error: BaseException) -> Response:
         "message": "the request could not be answered: see the server's log",
     }
     return json_reply(body, 500)
+
+
+class WatchedSend:
+    """Passes messages on, and knows whether the answer has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.has_started = False
+
+    async def __call__(self, message: Any) -> None:
+        self.has_started = True
+        await self._send(message)
 
 
 Handler = Callable[[Request], Any]

@@ -7,6 +7,8 @@ import orjson
 import pytest
 
 from penstock.errors import PenstockError
+from penstock.registry.registry import LogRegistry
+from penstock.registry.schemas import RegistryUnavailableError
 from penstock.server import reading
 from penstock.server.positions import to_token
 from penstock.server.pull.service import CONSISTENCY, MAX_LAG, TOKENS_ENABLED, Freshness
@@ -173,6 +175,24 @@ def test_streams_are_read_to_their_present_end(world: QueryWorld) -> None:
     assert rows(world, "SELECT n FROM s WHERE n <> 3;") == [(1,), (4,)]
     assert rows(world, "SELECT n FROM s LIMIT 1;") == [(1,)]
     assert world.topics.readers == []
+
+
+@pytest.mark.parametrize("kind", ["STREAM", "TABLE"])
+def test_a_record_is_not_skipped_when_the_registry_cannot_be_reached(
+    world: QueryWorld, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """The record may be a good one, and the answer would lack its row without a word."""
+    key = "KEY" if kind == "STREAM" else "PRIMARY KEY"
+    world.execute(f"CREATE {kind} s (k VARCHAR {key}, n INT)"
+                  " WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='AVRO');")  # fmt: skip
+    world.topics.add("s", b"k", b"\0\0\0\0\x63\2\2")
+
+    def away(registry: LogRegistry, schema_id: int) -> None:
+        raise RegistryUnavailableError("registry-unavailable", f"no answer about {schema_id}")
+
+    monkeypatch.setattr(LogRegistry, "by_id", away)
+    with pytest.raises(RegistryUnavailableError, match="no answer about 99"):
+        rows(world, "SELECT n FROM s;")
 
 
 def test_windows_of_a_key_are_found_by_their_starts(world: QueryWorld) -> None:

@@ -13,6 +13,8 @@ import orjson
 import pytest
 
 from penstock.errors import PenstockError, StreamsError
+from penstock.registry.registry import LogRegistry
+from penstock.registry.schemas import RegistryUnavailableError
 from penstock.server import reading
 from penstock.server.push.service import CONTINUATION, TOKENS_ENABLED, OpenPush
 from tests.unit.server.query_memory import QueryWorld
@@ -278,6 +280,26 @@ def test_a_topic_that_is_gone_ends_its_queries(world: QueryWorld, failure: Excep
         again = await opened(world, sql)
         add(world, "a", 1)
         assert await take(again, 1) == [(1,)]
+
+    run(world, test)
+
+
+def test_a_registry_that_cannot_be_reached_ends_a_query(
+    world: QueryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No record is at fault, so none is skipped; the client can ask again."""
+    world.execute(ORDERS.replace("JSON", "AVRO"))
+
+    def away(registry: LogRegistry, schema_id: int) -> None:
+        raise RegistryUnavailableError("registry-unavailable", f"no answer about {schema_id}")
+
+    monkeypatch.setattr(LogRegistry, "by_id", away)
+
+    async def test() -> None:
+        query = await opened(world, "SELECT amount FROM orders EMIT CHANGES;")
+        world.topics.add("orders", b"a", b"\0\0\0\0\x63\2\2")
+        assert await take(query, 1) == []
+        assert "no answer about 99" in str(query.subscription.failure)
 
     run(world, test)
 

@@ -21,6 +21,7 @@ import penstock
 from penstock.errors import StreamsError
 from penstock.server.application import serve
 from penstock.server.node import ServerNode
+from penstock.server.security.guard import SqlGuard
 from penstock.serving.credentials import Credentials
 from penstock.serving.options import Limits, ServerOptions
 from tests.unit.server.memory import MemoryTopic, new_node
@@ -51,6 +52,20 @@ def served() -> Iterator[Served]:
     made.ksql(STREAM).raise_for_status()
     yield made
     made.close()
+
+
+def test_a_fault_in_front_of_the_routes_is_answered_and_logged(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Otherwise the connection would end without an answer, and without a line in the log."""
+
+    async def fail(*call: Any) -> None:
+        raise KeyError("roles")
+
+    monkeypatch.setattr(SqlGuard, "__call__", fail)
+    answer = served.client.get("/info")
+    assert (answer.status_code, answer.json()["error_code"]) == (500, 50000)
+    assert "KeyError: 'roles'" in caplog.text
 
 
 def test_statements_are_run(served: Served) -> None:
