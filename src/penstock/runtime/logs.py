@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import orjson
+from confluent_kafka import KafkaException
 
 from penstock.config import APPLICATION_ID, LOG_FORMAT, StreamsConfig
+from penstock.errors import PenstockError
 
 _about: ContextVar[Mapping[str, Any] | None] = ContextVar("penstock-log-about", default=None)
 
@@ -25,6 +27,15 @@ def log_about(**facts: Any) -> Iterator[None]:
         yield
     finally:
         _about.reset(token)
+
+
+def is_fault(error: BaseException) -> bool:
+    """Tell whether an error may be a fault of this library, so that its traceback is logged.
+
+    Errors of Penstock, Kafka, Spark's JVM and the operating system say what is wrong themselves.
+    """
+    is_known = isinstance(error, (PenstockError, KafkaException, OSError))
+    return not is_known and not type(error).__module__.startswith("py4j.")
 
 
 class JsonFormatter(logging.Formatter):

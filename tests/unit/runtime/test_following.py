@@ -71,6 +71,31 @@ def test_a_cut_that_failed_is_tried_again(
     assert [record.getMessage() for record in caplog.records] == [said, said]
 
 
+@pytest.mark.parametrize(
+    ("error", "is_shown"), [(StreamsError("broken", "away"), False), (KeyError("store"), True)]
+)
+def test_a_fault_is_logged_with_its_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    is_shown: bool,
+) -> None:
+    """Otherwise a fault of this library looks like a broker that cannot be reached."""
+    monkeypatch.setattr(following, "_PAUSE_S", 0.001)
+    copies = Copies()
+
+    def fail(cut: Cut, is_closing: Callable[[], bool]) -> None:
+        copies.has_followed.set()
+        raise error
+
+    monkeypatch.setattr(copies, "follow", fail)
+    with caplog.at_level(logging.WARNING, logger=following.__name__):
+        running = thread(copies, lambda: Cut(1, 5, {}))
+        assert copies.has_followed.wait(PATIENCE_S)
+        running.close()
+    assert bool(caplog.records[0].exc_info) == is_shown
+
+
 @pytest.mark.parametrize("is_promoted", [True, False])
 def test_the_databases_are_let_go_after_the_thread_has_ended(is_promoted: bool) -> None:
     """The replica is told whether this instance will lead, and so keeps the files or not."""

@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
+from py4j.protocol import Py4JError
 
 from penstock.config import StreamsConfig
-from penstock.runtime.logs import log_about, use_log_format
+from penstock.errors import StreamsError
+from penstock.runtime.logs import is_fault, log_about, use_log_format
 
 LOGGER = logging.getLogger("penstock.runtime.test")
 
@@ -66,3 +69,18 @@ def test_text_leaves_logging_alone() -> None:
     before = logger.handlers[:]
     use_log_format(StreamsConfig({"application.id": "app"}))
     assert logger.handlers == before
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StreamsError("broker-away", "it is away"),
+        KafkaException(KafkaError(KafkaError._TRANSPORT)),
+        Py4JError("the JVM is gone"),
+        ConnectionResetError(),
+    ],
+)
+def test_errors_from_outside_are_not_faults(error: Exception) -> None:
+    """They say what is wrong; only a fault of this library needs a traceback."""
+    assert not is_fault(error)
+    assert is_fault(AttributeError("jobs"))

@@ -151,6 +151,15 @@ def test_without_places_tasks_run_anywhere() -> None:
     assert len(made) == 2
 
 
+def test_a_spark_without_preferred_locations_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The call is not a public one. Without it slots move, and restore their state each time."""
+    spark: Any = SimpleNamespace(parallelize=lambda numbers, slices: list(numbers))
+    for _ in range(2):
+        assert module.placed(spark, ["executor_host_7", None]) == [0, 1]
+    assert len(caplog.records) == 1
+    assert "slots may move: AttributeError" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("master", "expected"),
     [

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from penstock import StreamsConfig
 from penstock.runtime.spark.driver import session
-from penstock.runtime.spark.driver.session import python_of_executors, spark_settings
+from penstock.runtime.spark.driver.session import ask_jvm, python_of_executors, spark_settings
 from penstock.runtime.spark.driver.spark_defaults import given_to_spark, read_defaults
 
 
@@ -103,3 +105,21 @@ def test_defaults_are_looked_for_where_spark_looks(
     assert given_to_spark() == {"spark.master": "yarn"}
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     assert given_to_spark() == {}
+
+
+def test_only_a_fault_is_logged_when_the_jvm_is_asked(caplog: pytest.LogCaptureFixture) -> None:
+    """A JVM that has ended has nothing to clean up; a fault of this library is a warning."""
+
+    def gone() -> None:
+        raise Py4JNetworkError("connection refused")
+
+    def fault() -> None:
+        raise AttributeError("jobs")
+
+    with caplog.at_level(logging.INFO):
+        assert ask_jvm(gone, 30)
+        assert caplog.records == []
+        assert ask_jvm(fault, 30)
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert record.exc_info is not None

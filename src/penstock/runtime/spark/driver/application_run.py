@@ -37,6 +37,7 @@ from penstock.kafka.client_config import admin_settings, consumer_settings, prod
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener
+from penstock.runtime.logs import is_fault
 from penstock.runtime.settings import plan_fingerprint, task_settings
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, unfinished
 from penstock.runtime.spark.driver.batch_runner import BatchRunner, Progress
@@ -536,8 +537,9 @@ class ApplicationRun:
         is_clean = runner.stop(patience_s) and is_clean
         try:
             runner.close(is_clean=is_clean, keeps_slots=keeps_slots)
-        except Exception as error:  # noqa: BLE001 - unreleased state is restored later
-            log.warning("slots of %s could not be released: %s", self.application_id, error)
+        except Exception as error:
+            text = "slots of %s could not be released: %s"
+            log.warning(text, self.application_id, error, exc_info=is_fault(error))
         if keeps_slots:
             self._ended = runner
 

@@ -28,7 +28,7 @@ from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.logs import log_about
+from penstock.runtime.logs import is_fault, log_about
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
 from penstock.runtime.spark.driver.executors.executor_watch import ExecutorWatch
 from penstock.runtime.spark.driver.failures import Remedy, explained, fenced, has_limit, remedy
@@ -566,8 +566,10 @@ class BatchRunner:
         if is_clean and state.plan is not None and state.complete == state.plan.batch:
             try:
                 self._log.finish(state.complete)
-            except Exception as error:  # noqa: BLE001 - the next driver reads the markers
-                log.info("could not write that batch %d is complete: %s", state.complete, error)
+            except Exception as error:
+                text = "could not write that batch %d is complete: %s"
+                level = logging.WARNING if is_fault(error) else logging.INFO
+                log.log(level, text, state.complete, error, exc_info=is_fault(error))
         self.questions.close()
         if not keeps_slots:
             self.release(list(self.placement.endpoints))

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from pyspark import RDD, SparkContext
@@ -139,8 +140,14 @@ def placed(context: SparkContext, hosts: Sequence[str | None]) -> RDD[int]:
         try:
             return _with_preferences(context, hosts)
         except Exception as error:  # noqa: BLE001 - not a public API: tasks run anywhere then
-            log.debug("Spark takes no preferred locations: %s", error)
+            _warn_of_no_locations(f"{type(error).__name__}: {error}")
     return context.parallelize(range(len(hosts)), len(hosts))
+
+
+@cache
+def _warn_of_no_locations(reason: str) -> None:
+    """Warn once for each reason: without locations, slots lose their state when they move."""
+    log.warning("Spark takes no preferred locations, so slots may move: %s", reason)
 
 
 def _with_preferences(context: SparkContext, hosts: Sequence[str | None]) -> RDD[int]:

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from penstock.config import APPLICATION_ID, NUM_STREAM_THREADS, StreamsConfig
 from penstock.kafka.java import Java, find_java, java_home_for_spark
 from penstock.kafka.machine import set_variable, variable
+from penstock.runtime.logs import is_fault
 from penstock.runtime.spark.driver.class_archive import archive_options
 from penstock.runtime.spark.driver.placement import is_local
 from penstock.runtime.spark.driver.spark_defaults import given_to_spark
@@ -123,9 +124,11 @@ def ask_jvm(call: Callable[[], object], patience_s: float) -> bool:
     """
 
     def run() -> None:
-        # A JVM that is gone has nothing to be cleaned up.
-        with contextlib.suppress(Exception):
+        try:
             call()
+        except Exception as error:
+            level = logging.WARNING if is_fault(error) else logging.DEBUG
+            log.log(level, "a call to Spark's JVM failed: %s", error, exc_info=is_fault(error))
 
     thread = threading.Thread(target=run, name="penstock-jvm", daemon=True)
     thread.start()
@@ -148,8 +151,10 @@ def _own_signal_handlers() -> Iterator[None]:
 def _start_workers(context: SparkContext) -> None:
     """Let Spark start its Python processes, which takes a while and needs no application."""
     slots = context.defaultParallelism
-    with contextlib.suppress(Exception):
+    try:
         context.parallelize(range(slots), slots).mapPartitions(_nothing).count()
+    except Exception:
+        log.debug("Spark's Python processes could not be started early", exc_info=True)
 
 
 def _nothing(items: Iterable[int]) -> Iterable[int]:

@@ -14,6 +14,7 @@ from pyspark import SparkContext
 from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener, SuspendReason
+from penstock.runtime.logs import is_fault
 from penstock.runtime.spark.driver.executors.copy_places import CopyPlaces, ExecutorId
 from penstock.runtime.spark.driver.executors.executor_tags import ExecutorTags, run_on
 from penstock.runtime.spark.driver.placement import Placement, placed
@@ -138,8 +139,9 @@ class Standbys:
         while not self._closing.wait(_LOOK_S):
             try:
                 self._look()
-            except Exception as error:  # noqa: BLE001 - copies must not end the application
-                log.warning("standbys are not kept up right now: %s", error)
+            except Exception as error:
+                text = "standbys are not kept up right now: %s"
+                log.warning(text, error, exc_info=is_fault(error))
 
     def _look(self) -> None:
         slots = self._slots()

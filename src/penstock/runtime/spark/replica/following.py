@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from penstock.errors import PenstockError
+from penstock.runtime.logs import is_fault
 from penstock.runtime.spark.exchange.batch_log import Cut
 from penstock.runtime.spark.replica.replica import Replica
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
@@ -66,8 +67,8 @@ class ReplicaThread:
             try:
                 self.replica.follow(cut, self._closing.is_set)
                 last = cut
-            except Exception as error:  # noqa: BLE001 - a copy must not end the application
+            except Exception as error:
                 failure = as_streams_error(error)
                 said = failure.message if isinstance(failure, PenstockError) else repr(failure)
-                log.warning("copies of stores are waiting: %s", said)
+                log.warning("copies of stores are waiting: %s", said, exc_info=is_fault(failure))
                 self._closing.wait(_PAUSE_S)

@@ -26,7 +26,7 @@ from penstock.kernel.clocks import Clocks
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.logs import log_about, use_log_format
+from penstock.runtime.logs import is_fault, log_about, use_log_format
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.batch_log import LogState, Marker
 from penstock.runtime.spark.exchange.bundles import Sent, position_after, split_sent
@@ -471,8 +471,9 @@ class Slot:
         if writer is not None:
             try:
                 writer.abort()
-            except Exception as again:  # noqa: BLE001 - the batch's own error matters more
-                log.warning("slot %d: the transaction could not be aborted: %s", self.number, again)
+            except Exception as again:
+                text = "slot %d: the transaction could not be aborted: %s"
+                log.warning(text, self.number, again, exc_info=is_fault(again))
 
     def close(self, release: Release) -> None:
         """Write all committed state to disk and close; a slot that moves deletes its folders."""
