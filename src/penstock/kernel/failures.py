@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import PenstockError, StreamsError, UnavailableError
 from penstock.model.change import Change
 from penstock.model.record import ConsumerRecord, Headers, Record, RecordContext
+from penstock.model.rules.drop_reasons import DESERIALIZATION, PROCESSING, PRODUCTION
 from penstock.model.site import raising_site
 from penstock.processor.handlers import (
     CONTINUE,
@@ -138,7 +139,7 @@ class Failures:
                 ),
                 node.site,
             ) from error
-        self._task.dropped(node.name, "deserialization")
+        self._task.dropped(node.name, DESERIALIZATION)
         if self._task.log is not None:
             self._task.log.deserialization(node, raw, error, part)
 
@@ -155,7 +156,7 @@ class Failures:
         response = self._ask(handler, node, context, record, error)
         if response.result is not CONTINUE:
             return False
-        self._task.dropped(node.name, "production")
+        self._task.dropped(node.name, PRODUCTION)
         if self._task.log is not None:
             self._task.log.serialization(node, topic, record, error, part)
         return True
@@ -167,7 +168,7 @@ class Failures:
         response = self._ask(self._settings.on_processing, node, context, record, error)
         if response.result is not CONTINUE:
             raise self._failed(node, error, record) from error
-        self._task.dropped(node.name, "processing")
+        self._task.dropped(node.name, PROCESSING)
         if self._task.log is not None:
             self._task.log.processing(node, record, error)
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from penstock.errors import InvalidArgumentError
 from penstock.model.record import Headers
 from penstock.model.site import caller_site
-from penstock.model.time.duration import MAX_LONG, Duration, to_ms
-from penstock.model.windows.windowed import Window, Windowed
+from penstock.model.time.duration import Duration, to_ms
+from penstock.model.windows.windowed import Window, Windowed, window_end
 from penstock.serde.base import Serde, SerdeDefaults
 from penstock.serde.inner import filled, inner_bytes, required
 from penstock.serde.serdes import SerdeLike, resolve_serde
@@ -82,7 +82,7 @@ class TimeWindowedSerde(Serde[Windowed[K]]):
             data = data[:-_SEQUENCE_SIZE]
         key = _read_base_key(self.inner, topic, data, _START.size, headers)
         (start,) = _START.unpack_from(data, len(data) - _START.size)
-        return Windowed(key, Window(start, min(start + self.window_size_ms, MAX_LONG)))
+        return Windowed(key, Window(start, window_end(start, self.window_size_ms)))
 
 
 @dataclass(frozen=True, slots=True)

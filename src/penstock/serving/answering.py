@@ -15,6 +15,7 @@ from penstock.model.versioned import (
     ValueAndTimestamp,
     ValueTimestampHeaders,
 )
+from penstock.model.windows.windowed import window_end
 from penstock.serde.base import Serde
 from penstock.serde.primitives import BytesSerde
 from penstock.serving.application import Row
@@ -140,7 +141,7 @@ class StoreAnswers:
         size = self._store.window_size_ms
         with scan(key, time_from, time_to) as found:
             for start, value in found:
-                end = min(start + size, _LATEST)
+                end = window_end(start, size)
                 yield Row(key, *_parts(value), start, end, order=row_order(raw, start, end))
 
     def _sessions(self, question: SessionQuestion) -> Iterator[Row]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from struct import Struct
 from typing import Any
 
+from penstock.model.rules.ttl_rule import TtlRule
 from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.codec import Codec
 from penstock.state.environment import StoreEnvironment
@@ -35,7 +36,7 @@ class Expiring:
         timestamp_at: Callable[[bytes], int],
     ) -> None:
         self._inner = inner
-        self._ttl_ms = ttl_ms
+        self._rule = TtlRule(ttl_ms)
         self._now = now
         self._timestamp_at = timestamp_at
         #: The earliest time at which a row can expire. It is not known at the start.
@@ -68,7 +69,7 @@ class Expiring:
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[Entry]:
         entries = self._inner.scan(start, end, reverse=reverse)
-        return ((key, row) for key, row in entries if self._expiry(row) > self._now())
+        return ((key, row) for key, row in entries if self._is_alive(row))
 
     def approximate_num_entries(self) -> int:
         return self._inner.approximate_num_entries()
@@ -100,7 +101,7 @@ class Expiring:
         self._place = place
         if place is None:
             # All rows have been checked. Without a row, the next put sets the time.
-            self._due = now + self._ttl_ms if self._least is None else self._least
+            self._due = self._rule.expiry(now) if self._least is None else self._least
             self._least = None
 
     def forget(self) -> None:
@@ -108,10 +109,13 @@ class Expiring:
         self._due, self._place, self._least = 0, None, None
 
     def _alive(self, row: bytes | None) -> bytes | None:
-        return None if row is None or self._expiry(row) <= self._now() else row
+        return row if row is not None and self._is_alive(row) else None
+
+    def _is_alive(self, row: bytes) -> bool:
+        return self._rule.is_alive(self._timestamp_at(row), self._now())
 
     def _expiry(self, row: bytes) -> int:
-        return self._timestamp_at(row) + self._ttl_ms
+        return self._rule.expiry(self._timestamp_at(row))
 
     def _note(self, row: bytes | None) -> None:
         if row is not None:

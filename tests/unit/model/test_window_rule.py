@@ -35,6 +35,34 @@ def test_a_window_closes_at_its_end_plus_grace(
     assert rule.is_open(start, stream_time) == expected
 
 
+@given(rule=rules(), closed=st.integers(0, 60), more=st.integers(0, 30))
+def test_windows_that_closed_since_the_last_time_are_emitted_once(
+    rule: WindowRule, closed: int, more: int
+) -> None:
+    """The first time, all windows that have ended by then are emitted."""
+    every = range(0, 120, rule.advance_ms)
+
+    def emitted(close_time: int, last: int | None) -> list[int]:
+        return [start for start in rule.closed_starts(close_time, last) if start in every]
+
+    before = [start for start in every if start + rule.size_ms <= closed]
+    assert emitted(closed, None) == before
+    if before:
+        after = [start for start in every if start + rule.size_ms <= closed + more]
+        assert emitted(closed + more, closed) == after[len(before) :]
+    stream_time = closed + rule.grace_ms
+    assert rule.close_time(stream_time) == closed
+    assert not any(rule.is_open(start, stream_time) for start in before)
+
+
+def test_nothing_is_read_while_no_window_starts() -> None:
+    """Every record asks; a scan of the store each time would be too slow."""
+    rule = WindowRule(10, 10, 0)
+    assert not rule.closed_starts(28, 25)
+    assert not rule.closed_starts(9, None)
+    assert rule.closed_starts(30, 25) == range(16, 21)
+
+
 @given(rule=rules(), timestamps=st.lists(st.integers(0, 2**50), min_size=1))
 def test_arrays_are_their_numbers(rule: WindowRule, timestamps: list[int]) -> None:
     """Over columns the same rule runs."""

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from penstock.model.columns.dictionary_bytes import DictionaryBytes
 from penstock.model.columns.row_columns import RowColumns, kept, taken
-from penstock.model.time.duration import MAX_LONG
-from penstock.model.windows.windowed import Window, Windowed
+from penstock.model.windows.windowed import Window, Windowed, window_end
 from penstock.serde.base import Serde
 from penstock.serde.column_serde import Encoded
 from penstock.serde.columns import decode_all, encode_all, known, same_bytes
@@ -225,7 +224,9 @@ class WindowedColumn(BatchColumn):
 
     def values(self) -> Sequence[Any]:
         if self._values is None:
-            windows = {start: Window(start, self._end(start)) for start in set(self.starts)}
+            windows = {
+                start: Window(start, window_end(start, self.size_ms)) for start in set(self.starts)
+            }
             pairs = zip(self.base.values(), self.starts, strict=True)
             self._values = [Windowed(key, windows[start]) for key, start in pairs]
         return self._values
@@ -245,10 +246,9 @@ class WindowedColumn(BatchColumn):
             return self.base.values()
         if name == "start":
             return self.starts
-        return [self._end(start) for start in self.starts] if name == "end" else None
-
-    def _end(self, start: int) -> int:
-        return min(start + self.size_ms, MAX_LONG)
+        if name != "end":
+            return None
+        return [window_end(start, self.size_ms) for start in self.starts]
 
     def has_nulls(self) -> bool:
         return False

@@ -20,5 +20,11 @@ NOT_EMITTED: Final = "expired-before-emission"
 DUPLICATE: Final = "duplicate"
 #: A versioned table has a newer row, so an operator that needs the latest row ignores this one.
 OUT_OF_ORDER: Final = "out-of-order"
+#: A handler has decided to skip a record that could not be read, processed or written.
+DESERIALIZATION: Final = "deserialization"
+PROCESSING: Final = "processing"
+PRODUCTION: Final = "production"
+#: The partitioner of a sink has chosen no partition.
+NO_PARTITION: Final = "partitioner"
 #: An answer of a foreign-key join that belongs to an older value of the row that asked.
 STALE_RESPONSE: Final = "stale-response"

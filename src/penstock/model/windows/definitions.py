@@ -11,7 +11,7 @@ from penstock.errors import InvalidArgumentError
 from penstock.model.site import caller_site
 from penstock.model.time.duration import MAX_LONG, Duration, to_ms
 from penstock.model.windows.rule import WindowRule
-from penstock.model.windows.windowed import Window
+from penstock.model.windows.windowed import Window, window_end
 
 _DAY_MS = 86_400_000
 
@@ -80,7 +80,7 @@ class TimeWindows:
     def windows_for(self, timestamp: int) -> list[Window]:
         """Return the windows that contain the timestamp, earliest first."""
         return [
-            Window(start, min(start + self.size_ms, MAX_LONG))
+            Window(start, window_end(start, self.size_ms))
             for start in rule_of(self).starts(timestamp)
         ]
 

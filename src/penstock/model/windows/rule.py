@@ -64,3 +64,20 @@ class WindowRule:
     def is_open(self, start: Any, stream_time: Any) -> Any:
         """Tell whether the window that starts there takes records: until its end plus grace."""
         return start + self.size_ms > stream_time - self.grace_ms
+
+    def close_time(self, stream_time: int) -> int:
+        """Return the time up to which windows that ended are closed."""
+        return stream_time - self.grace_ms
+
+    def closed_starts(self, close_time: int, last_close_time: int | None) -> range:
+        """Return the starts of windows that have closed since the last time, if there was one.
+
+        The range is empty if no window has closed. Not every time in it is the start of a window.
+        """
+        last = close_time - self.size_ms
+        if last < 0 or last_close_time is None:
+            return range(last + 1)
+        first = max(0, last_close_time - self.size_ms) + 1
+        if self.starts(last) == self.starts(first - 1):
+            return range(0)
+        return range(first, last + 1)

@@ -7,8 +7,14 @@ from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
 from penstock.errors import InvalidArgumentError
+from penstock.model.time.duration import MAX_LONG
 
 K = TypeVar("K")
+
+
+def window_end(start: int, size_ms: int) -> int:
+    """Return the end of a time window, which is at most the last time that Kafka has."""
+    return min(start + size_ms, MAX_LONG)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -16,6 +16,7 @@ import msgspec
 from penstock.errors import PenstockError, StreamsError
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers
+from penstock.model.rules.ttl_rule import TtlRule
 from penstock.server.reading import PartitionWatch, Place, Positions, Topics, has_reached
 from penstock.sql.catalog.catalog import DataSource
 from penstock.state.bytes_store import BytesStore
@@ -239,7 +240,7 @@ class TableReplica:
         ttl_ms = self.source.ttl_ms
         if ttl_ms is None:
             return True
-        return row.timestamp + ttl_ms > self._stream_times.get(row.partition, -1)
+        return TtlRule(ttl_ms).is_alive(row.timestamp, self._stream_times.get(row.partition, -1))
 
     def _row(self, stored: bytes, data: bytes) -> StoredRow:
         key = stored[_LENGTH.size :] if self._window_bytes else stored

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.errors import UnavailableError
 from penstock.kernel.record_queue import RawRecord
+from penstock.model.rules.table_rule import TABLE_NULLS
 from penstock.runtime.local.partitioned import PartitionedApplication
 from penstock.server.reading import Positions
 from penstock.sql.planner.lowering.context import Row
@@ -93,7 +94,7 @@ class RowRun:
     def _row(self, record: RawRecord) -> PushRow | None:
         topic, partition, offset, timestamp, key, value, headers = record
         plan = self._plan
-        if key is None and plan.step.is_table:
+        if plan.step.is_table and not TABLE_NULLS.takes(key is not None, value is not None):
             return None
         try:
             row = plan.rows.row(partition, offset, timestamp, key, value, headers)

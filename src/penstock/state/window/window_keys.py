@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 
 from penstock.model.time.duration import MAX_LONG
-from penstock.model.windows.windowed import Window
+from penstock.model.windows.windowed import Window, window_end
 
 MAX_SEQUENCE = 2**31 - 1
 #: How many windows are shared between keys; far more than are open at a time.
@@ -124,4 +124,4 @@ def shared_windows(size_ms: int) -> Callable[[int], Window]:
 
 def window_from(start: int, size_ms: int) -> Window:
     """Return the window of that size, limited to the last possible time."""
-    return Window(start, min(start + size_ms, MAX_LONG))
+    return Window(start, window_end(start, size_ms))

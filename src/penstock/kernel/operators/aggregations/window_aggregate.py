@@ -53,14 +53,14 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
                 clock.stream_time = timestamp
             if emits_first:
                 # None of the windows that the record closes can take it.
-                self._emit_closed(clock.stream_time - rule.grace_ms, headers)
+                self._emit_closed(rule.close_time(clock.stream_time), headers)
             for start in starts(timestamp):
                 if is_open(start, clock.stream_time):
                     fold(key, value, timestamp, headers, start)
                 else:
                     dropped(node.name, EXPIRED_WINDOW)
             if emits_last:
-                self._emit_closed(clock.stream_time - rule.grace_ms, headers)
+                self._emit_closed(rule.close_time(clock.stream_time), headers)
 
         return process
 
@@ -97,22 +97,18 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
         return fold
 
     def _close_idle(self, stream_time: int) -> None:
-        self._emit_closed(stream_time - self._rule.grace_ms, ())
+        self._emit_closed(self._rule.close_time(stream_time), ())
 
     def _emit_closed(self, close_time: int, headers: Headers) -> None:
         """Forward the windows that have closed since the last time and are still in the store."""
-        clock, task, size_ms = self.clock, self.task, self.node.windows.size_ms
+        clock, task = self.clock, self.task
         if not clock.is_time_to_emit(close_time, task.system_time(), task.emit_interval_ms):
             return
-        last_start = close_time - size_ms
-        if last_start < 0:
+        last_time = None if clock.last_close_time == NO_TIME else clock.last_close_time
+        starts = self._rule.closed_starts(close_time, last_time)
+        if not starts:
             return
-        first_start = 0
-        if clock.last_close_time != NO_TIME:
-            first_start = max(0, clock.last_close_time - size_ms) + 1
-            if self._rule.starts(last_start) == self._rule.starts(first_start - 1):
-                return
-        with self._store.fetch_all(first_start, last_start) as closed:
+        with self._store.fetch_all(starts[0], starts[-1]) as closed:
             for windowed, (value, timestamp) in closed:
                 self.forward_at(windowed, Change(value, None), timestamp, headers)
         clock.last_close_time = close_time

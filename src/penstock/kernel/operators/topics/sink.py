@@ -11,6 +11,7 @@ from penstock.kernel.serdes import required_serde
 from penstock.model.change import Change
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers, Record, RecordContext
+from penstock.model.rules.drop_reasons import NO_PARTITION
 from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from penstock.topology.nodes import Sink
@@ -35,7 +36,7 @@ class SinkExecutor(Executor[Sink]):
         record = Record(key, value, timestamp, headers)
         partitions = self._partitions(topic, key, value)
         if partitions is not None and not partitions:
-            self.task.dropped(self.node.name, "partitioner")
+            self.task.dropped(self.node.name, NO_PARTITION)
             return
         encoded = self._encode(topic, record)
         if encoded is not None:
