@@ -1,4 +1,7 @@
-"""Every recorded case, and every case of our own, agrees: one test per case file."""
+"""Every recorded case, and every case of our own, agrees: one test per case file.
+
+The text of ``topology.describe`` is part of each case.
+"""
 
 from __future__ import annotations
 

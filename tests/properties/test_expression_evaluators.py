@@ -1,7 +1,8 @@
 """Every evaluator of expressions computes the same: by record, over columns, and of constants.
 
 SQL and the DSL have expressions of their own, with a reference each: the function of one row, and
-the call of the expression. All other ways to a value are compared with it here.
+the call of the expression. All other ways to a value are compared with it here, such as
+``expressions.columns``.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""SQL over columns or record at a time: the same output, the same changelogs, the same stores."""
+"""SQL over columns or record at a time: the same output, the same changelogs, the same stores.
+
+Exercises ``lowering.pending``.
+"""
 
 from __future__ import annotations
 

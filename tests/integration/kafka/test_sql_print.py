@@ -1,4 +1,4 @@
-"""PRINT in ``penstock sql run``: topics as they are, one beside the other."""
+"""PRINT in ``penstock sql run`` (``sql.feeds``): topics as they are, one beside the other."""
 
 import json
 from collections.abc import Callable

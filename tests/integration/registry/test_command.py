@@ -1,4 +1,4 @@
-"""``penstock registry`` as a process of its own."""
+"""``penstock registry`` as a process of its own: ``cli.registry``."""
 
 import json
 import signal

@@ -1,6 +1,6 @@
 """Leaving for Spark and coming back: to_spark, stores and topics as DataFrames.
 
-Exercises ``data_source`` and ``stores.snapshot``.
+Exercises ``data_source``, ``driver.to_spark`` and ``stores.snapshot``.
 """
 
 from __future__ import annotations

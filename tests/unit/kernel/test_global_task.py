@@ -1,4 +1,7 @@
-"""Failures while global stores are updated: which handler decides, and what the error says."""
+"""Failures while global stores are updated: which handler decides, and what the error says.
+
+Exercises ``kernel.failures``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A server is on loopback, unless its owner has said otherwise and who may ask."""
+"""A server is on loopback, unless its owner has said otherwise and who may ask.
+
+Exercises ``settings.serving``.
+"""
 
 import logging
 from typing import Any

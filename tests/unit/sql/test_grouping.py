@@ -1,6 +1,6 @@
 """GROUP BY, HAVING, WINDOW and PARTITION BY.
 
-Exercises ``group_checks``, ``lowering.records`` and ``planner.windows``.
+Exercises ``group_checks``, ``lowering.records``, ``planner.partitioning`` and ``planner.windows``.
 """
 
 import json

@@ -1,6 +1,6 @@
 """A persistent query is planned and lowered once, and keeps the meaning it had then.
 
-Exercises ``lowering.build``.
+Exercises ``lowering.build`` and ``lowering.context``.
 """
 
 import pytest

@@ -1,6 +1,7 @@
 """SELECT: names of columns, what stays the key, WHERE, and where the result goes.
 
-Exercises ``planner.insertion``, ``planner.stage`` and ``sql.timestamps``.
+Exercises ``lowering.sink``, ``planner.insertion``, ``planner.sink``, ``planner.stage`` and
+``sql.timestamps``.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """The test driver over columns: what it takes together, what it reports, what it refuses.
 
-Exercises ``batch_run``, ``kernel.settings``, ``column_batches``, ``testing.driver`` and
-``topology.subtopology``.
+Exercises ``batch_run``, ``kernel.settings``, ``column_batches``, ``local.application``,
+``testing.driver`` and ``topology.subtopology``.
 """
 
 from __future__ import annotations
