@@ -93,7 +93,7 @@ class PunctuationQueue:
         return [(each.node, -1 if each.is_cancelled else each.time) for each in self._made]
 
     def set_times(self, noted: Sequence[NodeTime | int]) -> None:
-        """Set the schedules, which a restarted task has made anew, to their saved times.
+        """Set the schedules, which a restarted task has created again, to their saved times.
 
         Nothing changes unless the saved schedules begin with those of the same nodes. There may be
         more of them, made while records were processed. An earlier release saved times without

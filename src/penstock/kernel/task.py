@@ -285,7 +285,7 @@ class StreamTask:
         self.commit_requested = False
 
     def _release_waiting(self) -> bool:
-        """Let waiting records go on; return true if there were any."""
+        """Forward the records that wait in nodes; return true if there were any."""
         were_there = False
         try:
             for each in self._waiting:

@@ -52,7 +52,7 @@ class Response:
 
     @staticmethod
     def resume(dead_letters: Iterable[DeadLetter] = ()) -> Response:
-        """Leave the record out and go on; write these dead letters."""
+        """Leave the record out and continue; write these dead letters."""
         return Response(CONTINUE, tuple(dead_letters))
 
     @staticmethod
@@ -150,7 +150,7 @@ class LogAndFailProcessingExceptionHandler(_LogAnd):
 
 
 class LogAndContinueProcessingExceptionHandler(_LogAnd):
-    """Skips records that a node fails on; other branches of the topology go on."""
+    """Skips records that a node fails on; other branches of the topology still get them."""
 
     result = CONTINUE
 

@@ -13,7 +13,7 @@ class StateRestoreListener(Protocol):
     """Is called while a store is restored from its changelog.
 
     The calls for one store are ``on_restore_start``, ``on_batch_restored`` about once a second, and
-    ``on_restore_end`` before its task goes on. A class that inherits from this one need not have
+    ``on_restore_end`` before its task continues. A class that inherits from this one need not have
     every method. What a method raises is logged and has no other effect.
     """
 

@@ -128,7 +128,7 @@ def test_source_topic_made_anew_is_read_from_its_beginning(
     kafka_admin.create_topic(source, partitions=4)
     produce(source, *words(300))
     run(counts(source, sink))
-    assert f"source topic '{source}' was deleted and made anew" in caplog.text
+    assert f"source topic '{source}' was deleted and created again" in caplog.text
     assert exact(committed(sink)) == counted(40)
 
 

@@ -39,7 +39,7 @@ def merge_order(queues: Sequence[Sequence[int]]) -> list[Run]:
 
 
 def _merge_two(one: Filled, other: Filled) -> list[Run]:
-    """Merge two queues: one goes on while its next record is older than the other's."""
+    """Merge two queues: records come from one while they are older than the other's next."""
     runs: list[Run] = []
     here: list[Any] = [*one, 0]
     there: list[Any] = [*other, 0]

@@ -82,7 +82,7 @@ class RowFold:
 
 
 def _firsts(part: FieldFold) -> Iterator[Any]:
-    """Return states of groups without records; a mutable one is made anew for each group."""
+    """Return states of groups without records; each group gets its own copy of a mutable one."""
     first = part.start()
     if isinstance(first, _UNCHANGING):
         return repeat(first)

@@ -1,1 +1,1 @@
-"""What a plan means to its state: fingerprints, what changed between two, and what may go on."""
+"""Compares a plan with the plan that its state was made by, and decides what can continue."""

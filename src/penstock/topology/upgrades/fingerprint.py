@@ -1,7 +1,7 @@
 """The fingerprint of a plan: in words, what each piece of its state means.
 
 It is kept beside the state in Kafka. ``upgrades.comparison`` finds out what changed between two,
-``upgrades.settle`` decides whether the state may go on. A fingerprint is text and not a hash, so
+``upgrades.settle`` decides whether the state can be used. A fingerprint is text and not a hash, so
 that a refusal can say what changed.
 """
 

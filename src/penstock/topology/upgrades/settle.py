@@ -1,4 +1,4 @@
-"""Whether a plan may go on with the state that it finds. Every runtime asks here at its start."""
+"""Decides whether a plan can continue with the state that exists. Every runtime asks it first."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _renames(old: PlanFingerprint, new: PlanFingerprint) -> dict[str, str]:
 
 
 def is_refused(settled: Settlement, new: PlanFingerprint) -> bool:
-    """Whether the state cannot go on; CREATE OR REPLACE accepts more than a plain CREATE."""
+    """Tell whether the state cannot be used; CREATE OR REPLACE accepts more than CREATE."""
     return settled.rule is Rule.FIXED or (settled.rule is Rule.REPLACE and not new.replaces)
 
 

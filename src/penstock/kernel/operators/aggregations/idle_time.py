@@ -50,7 +50,7 @@ def watch_idle(
     """Call ``close`` with the stream time whenever the wall clock has moved it on.
 
     The commit of a task saves stream time, so that windows which closed stay closed. A task that
-    starts again waits for ``idle_ms`` anew.
+    starts again waits for ``idle_ms`` again.
     """
     idle = IdleTime(clock, idle_ms)
 

@@ -431,14 +431,14 @@ class ApplicationRun:
             if name in internal and name != batches_topic(self.application_id):
                 raise TopologyError(
                     "internal-topic-lost",
-                    f"internal topic {name!r} was deleted and made anew: records or state that"
+                    f"internal topic {name!r} was deleted and created again: records or state that"
                     " only it had are lost",
                     fix="start over with penstock reset, which also deletes the local state; or"
                     " give the application another application.id",
                 )
             if name in plan.external_topics:
                 log.error(
-                    "source topic %r was deleted and made anew: its committed offsets do not"
+                    "source topic %r was deleted and created again: its committed offsets do not"
                     " count any more, auto.offset.reset decides where to begin", name,
                 )  # fmt: skip
         # A changelog that no store has any more may be deleted.
@@ -453,7 +453,7 @@ class ApplicationRun:
             raise StreamsError(
                 "partitions-changed",
                 "a source topic has other partitions than before, or a pattern matches a new topic",
-                fix="nothing to do: the application begins anew with them",
+                fix="nothing to do: the application begins again with them",
             )
 
     # Where reading continues

@@ -180,8 +180,8 @@ class BatchPlanner:
                 raise StreamsError(
                     "offset-out-of-range",
                     f"topic {topic!r} partition {number} ends at {ends[topic, number]}, before the"
-                    f" committed offset {at}: it was made anew or lost records",
-                    fix="auto.offset.reset says where to go on",
+                    f" committed offset {at}: it was created again or lost records",
+                    fix="auto.offset.reset says where to continue",
                 )
 
     def _capped(

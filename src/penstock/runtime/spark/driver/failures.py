@@ -21,7 +21,7 @@ class Remedy(Enum):
     #: Kafka, Spark or a machine failed, not the program: wait, then run the same batch again.
     RERUN = "the batch runs again"
     #: The state of this driver is out of date: begin again with what is committed in Kafka.
-    BEGIN_ANEW = "the application begins anew from what is committed"
+    BEGIN_ANEW = "the application begins again from what is committed"
     #: The user has decided already, in another instance.
     END = "the application ends"
     #: Only the user can decide.

@@ -61,8 +61,8 @@ def usable_offsets(
         part = topic, number
         log.error(
             "topic %r partition %d has the offsets %d to %d, but %d is committed: records were"
-            " deleted before they were processed, or the topic was made anew; auto.offset.reset"
-            " decides where to go on",
+            " deleted before they were processed, or the topic was created again; auto.offset.reset"
+            " decides where to continue",
             topic, number, begins[part], ends[part], committed[part],
         )  # fmt: skip
     return usable

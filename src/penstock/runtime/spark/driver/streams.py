@@ -508,7 +508,7 @@ class KafkaStreams(Asking):
         is_first = not self._has_started.is_set()
         kind = remedy(error)
         if kind is Remedy.BEGIN_ANEW and not is_first:
-            log.warning("beginning anew: %s", error)
+            log.warning("beginning again: %s", error)
             return True
         if kind is Remedy.RERUN and not is_first and self._runner() is None:
             # It failed while it was being started again.

@@ -19,15 +19,15 @@ _POLL_S = 0.2
 _FIRST_POLL_S = 0.02
 _ANSWER_S = 1.0
 _CLOSE_S = 5.0
-#: The pauses before new consumers take the place of ones that have failed, one after the other.
+#: The pauses before a failed consumer is replaced, one after the other.
 _AGAIN_S = (1.0, 2.0, 5.0, 10.0)
 
 
 class LogFollower:
     """Keep ``state`` up to date in a thread of its own until ``close``.
 
-    After a failure a new consumer goes on where the last one was, and if none can be made, that is
-    tried again: an instance that follows nothing would not know who leads.
+    After a failure, a new consumer continues where the last one was. If it cannot be created, that
+    is tried again: without the log, this instance would not know which driver leads.
 
     Args:
         changed: called in that thread after new records have changed ``state``.

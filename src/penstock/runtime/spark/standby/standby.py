@@ -118,7 +118,7 @@ def adopt(
     # A copy that was not taken over is older than the task's own folder.
     shutil.rmtree(folder, ignore_errors=True)
     if found:
-        log.info("slot %d goes on with the copies of %d tasks", number, len(found))
+        log.info("slot %d continues with the copies of %d tasks", number, len(found))
     return found
 
 

@@ -252,7 +252,7 @@ class RangeReader:
             self._ends[part] = message.offset() or 0
 
     def _noticed(self, error: KafkaError, part: TopicPartition) -> None:
-        """Raise if waiting cannot cure the error; otherwise remember it and go on."""
+        """Raise an error that will not pass by itself; otherwise remember it and continue."""
         if verdict(error) not in (Verdict.WAIT, Verdict.RENEW):
             raise _read_error(error, part)
         self._last_error = error
@@ -304,8 +304,8 @@ def _out_of_range(error: KafkaError, part: TopicPartition) -> StreamsError:
         "offset-out-of-range",
         f"topic {part[0]!r} partition {part[1]} does not have the offset that comes next:"
         f" {error.str()}",
-        fix="records were deleted before they were processed, or the topic was made anew;"
-        " auto.offset.reset says where to go on",
+        fix="records were deleted before they were processed, or the topic was created again;"
+        " auto.offset.reset says where to continue",
     )
 
 

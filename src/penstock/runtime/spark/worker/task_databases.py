@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 #: Return a record of a source topic as its source node saw it, or None if the source skipped it.
 AsRead = Callable[[RawRecord], RawRecord | None]
 
-#: Codes of errors after which a database is opened anew.
+#: Codes of errors after which a database is opened again.
 _REOPENED = frozenset({DAMAGED, DISK_FULL, "store-write-failed"})
 #: How many causes of an error are searched; a longer chain must be a cycle.
 _DEPTH = 20
@@ -208,7 +208,7 @@ class TaskDatabases:
         if failure.code == DAMAGED:
             self._put_aside(failure)
             return
-        # After an error of the disk, RocksDB refuses to write until it is opened anew.
+        # After an error of the disk, RocksDB refuses to write until it is opened again.
         for engine in self.engines.values():
             with contextlib.suppress(StoreError):
                 engine.discard()
@@ -285,7 +285,7 @@ def _keeps_headers(store: Any) -> bool:
 
 
 def store_failure(error: BaseException) -> StoreError | None:
-    """Find the error of a database that must be opened anew among the causes of an error.
+    """Find the error of a database that must be opened again, among the causes of an error.
 
     User code may have wrapped it into errors of its own.
     """

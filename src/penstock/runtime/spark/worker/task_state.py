@@ -290,7 +290,7 @@ class TaskState:
         self.databases.discard()
 
     def mend(self, failure: StoreError) -> None:
-        """Open databases anew for the next run: a damaged one is put aside and restored."""
+        """Open databases again for the next run: a damaged one is put aside and restored."""
         self._stop_restoring()
         self.is_ready = False
         self.databases.mend(failure)

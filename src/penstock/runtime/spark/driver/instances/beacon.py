@@ -119,10 +119,10 @@ class Watch:
 
     Args:
         changed: called from another thread when ``life`` has changed.
-        is_near: whether the instance is on this machine. Then a refused connection is final: the
-            process has ended, whoever gets its port later. A refused connection to another machine
-            may be the word of a firewall. It proves something only if the instance was reached
-            before.
+        is_near: whether the instance is on this machine. Then a refused connection proves that the
+            process has ended, even if another one uses its port later. A connection to another
+            machine may be refused by a firewall. So there a refusal proves it only if the instance
+            was reached before.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ from penstock.runtime.spark.worker.clients import KafkaClients
 
 log = logging.getLogger(__name__)
 
-#: How long a new instance looks for a leader before it believes that there is none.
+#: How long a new instance looks for a leader before it assumes that there is none.
 _LOOK_S = 3.0
 _SWEEP_S = 10.0
 #: After how many failed checks, 10 seconds apart, the record of an instance is removed. Checks are
@@ -173,7 +173,7 @@ class Instance:
         return watch.life
 
     def is_next(self) -> bool:
-        """Whether nobody leads any more and it is this instance's turn to take over.
+        """Tell whether no instance leads any more, and this one is the next to take over.
 
         Raises:
             StreamsError: the batch log cannot be read.
@@ -184,7 +184,7 @@ class Instance:
         candidates = [each for each in self.instances.values() if each.may_lead]
         if not self._succession.is_next(leader, candidates):
             return False
-        # An instance that was cut off from Kafka has not heard of its successor.
+        # An instance without a connection to Kafka does not know that another one leads.
         return leader.life is Life.GONE or self._newest_generation() == leader.generation
 
     def _newest_generation(self) -> int:
@@ -197,7 +197,7 @@ class Instance:
         state, life = self._log.state, self.life_of_leader()
         with self._lock:
             watch = self._watch
-        # It may have been seen while Spark was starting here: that time counts.
+        # The time since it was noticed counts, also if Spark was still starting here then.
         is_watched = watch is not None and watch.instance == state.leader and watch.life is life
         since = watch.since if watch is not None and is_watched else None
         return LastLeader(state.generation, state.leader, life, since)
@@ -244,7 +244,7 @@ class Instance:
             self._warn_of_tags(others)
 
     def _is_gone(self, record: InstanceRecord) -> bool:
-        """Whether an instance has ended, or was out of reach for so long that it must have."""
+        """Tell whether an instance has ended, or could not be reached for a long time."""
         life = _life(record)
         if life is not Life.SILENT:
             self._lost.pop(record.id, None)
@@ -303,7 +303,7 @@ def _is_visible(record: InstanceRecord) -> bool:
 
 
 def _life(record: InstanceRecord) -> Life:
-    """Look at an instance once."""
+    """Connect to an instance once, and return its state."""
     if not _is_visible(record):
         return Life.SILENT
     return look_at(
@@ -312,7 +312,7 @@ def _life(record: InstanceRecord) -> Life:
 
 
 def _lives(records: Sequence[InstanceRecord]) -> dict[str, Life]:
-    """Look at several instances at once: one that does not answer must not hold the others up."""
+    """Return the states of instances, asked at the same time: one may not answer for long."""
     if not records:
         return {}
     with ThreadPoolExecutor(_AT_ONCE, "penstock-look") as pool:

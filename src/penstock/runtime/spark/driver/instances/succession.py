@@ -1,6 +1,6 @@
-"""Whose turn it is to lead when nobody does: what the group has not noticed yet.
+"""Decides which instance takes over from a leader that the group has not replaced yet.
 
-Who leads by the group's choice: ``membership``. What is known of other instances: ``beacon``.
+The choice of the group: ``membership``. The state of other instances: ``beacon``.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import NamedTuple
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.exchange.batch_log import InstanceRecord
 
-#: An instance that is not the next in line waits so long for each that is before it.
+#: How long an instance waits to take over, for each instance that is before it in line.
 _TURN_S = 1.5
 #: An instance that took the newest generation and says that it does not lead has lost the group's
 #: partition. The group's new choice takes the next generation within this time, if there is one.
 _IDLE_S = 4.0
-#: An instance that says that it leads, and has not taken its generation yet, gets so long for that.
+#: How long an instance that says that it leads may take to write its generation.
 _TAKEOVER_S = 8.0
 #: How often other instances are asked while this one waits for its turn.
 _LOOK_S = 0.3
@@ -29,9 +29,9 @@ class LastLeader(NamedTuple):
 
     generation: int
     id: str
-    #: None if it is the instance itself, or nobody.
+    #: None if it is the instance itself, or if there was no leader.
     life: Life | None
-    #: Since when that is known, by the monotonic clock; None if that was not watched.
+    #: When ``life`` was noticed, by the monotonic clock; None if the leader was not watched.
     since: float | None = None
 
 
@@ -44,17 +44,17 @@ class _Vacancy:
 
 
 class Succession:
-    """Says whether it is this instance's turn to stand in for a leader that is gone.
+    """Tells whether this instance has to take over from a leader that is gone.
 
-    Instances stand in line in the order in which they started. Each one gives those before it some
-    time, unless they are gone as well. A leader counts as gone if its process has ended, or if it
+    Instances take over in the order in which they started. Each one first waits for those before
+    it, unless they are gone as well. A leader counts as gone if its process has ended, or if it
     says for a while that it does not lead: then the group has taken the lead from it and cannot
-    give it to another, because it waits for a member that is dead.
+    choose another instance, because it waits for a member that has ended.
 
     Args:
         own: the id of this instance.
-        leads: tells whether this instance leads, or stands in for a leader already.
-        look: returns what other instances say of themselves now.
+        leads: tells whether this instance leads, or has taken over already.
+        look: returns the current states of other instances.
     """
 
     def __init__(
@@ -82,18 +82,18 @@ class Succession:
         if since is None or self._now() < since:
             return False
         if leader.id == self._own and self._leads():
-            # It stands in already, and has only failed meanwhile.
+            # It has taken over already, and has only failed meanwhile.
             return True
         is_gone = leader.life is Life.GONE
         line = sorted(
             (each for each in candidates if not (is_gone and each.id == leader.id)),
-            # A leader that is alive and has lost the lead knows best that nobody else has it.
+            # A leader that is alive and has lost the lead is the first to know that none leads.
             key=lambda each: (each.id != leader.id, each.started_ms, each.id),
         )
         return self._now() - since >= self._patience_s(line)
 
     def _vacant_since(self, leader: LastLeader) -> float | None:
-        """Return since when the lead is to be had, which may lie ahead; None if it is not."""
+        """Return when the lead became, or becomes, free to take; None if it is not free."""
         known = self._vacancy
         if known is None or (known.generation, known.life) != (leader.generation, leader.life):
             known = self._vacancy = _Vacancy(leader.generation, leader.life, self._now())
@@ -105,7 +105,7 @@ class Succession:
         return since + _IDLE_S if leader.life is Life.FOLLOWS else None
 
     def _patience_s(self, line: Sequence[InstanceRecord]) -> float:
-        """Return how long this instance leaves the lead to others of its line."""
+        """Return how long this instance waits for others in its line to take over."""
         names = [each.id for each in line]
         place = names.index(self._own) if self._own in names else len(names)
         lives = self._lives([each for each in line if each.id != self._own])

@@ -1,4 +1,4 @@
-"""Take the lead: by the group's choice, or in the place of a leader that is gone."""
+"""Takes the lead: the group has chosen this instance, or the leader is gone."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def takes_lead(
 ) -> bool:
     """Tell whether this instance leads from now on.
 
-    The group may choose an instance while another one stands in for a leader that is gone. Then
-    the choice is declined, so that the group comes to choose the one that leads.
+    The group may choose an instance while another one has already taken over. Then the instance
+    declines, so that the group chooses the one that leads.
 
     Args:
-        life: what is known of the instance that led last.
+        life: the state of the instance that led last.
 
     Raises:
         StreamsError: the batch log cannot be read.

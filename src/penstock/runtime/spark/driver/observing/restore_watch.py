@@ -34,11 +34,11 @@ class RestoreWatch:
         self.listener: StateRestoreListener | None = None
         self._ask = ask
         self._interval_s = interval_s
-        #: What the listener was told last about each restore that has not ended.
+        #: The last progress that the listener knows, for each restore that has not ended.
         self._told: dict[tuple[TopicPartition, str], Restore] = {}
         #: How often ``completed`` was called. An answer of a slot from before may be out of date.
         self._completions = 0
-        #: Held while the listener is called, so that it hears everything in order.
+        #: Held while the listener is called, so that its calls are in order.
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
@@ -105,7 +105,7 @@ class RestoreWatch:
             self._call("on_batch_restored", restore, restore.position, taken)
 
     def _call(self, name: str, restore: Restore, *figures: int) -> None:
-        """Call a method of the listener; if it raises, log that and go on with the batch."""
+        """Call a method of the listener; if it raises, log the error and continue."""
         if self.listener is None:
             return
         part = (restore.topic, restore.partition)

@@ -116,11 +116,11 @@ class StoreView:
         return self._merged("range", start, end)
 
     def reverse_range(self, start: Any = None, end: Any = None) -> Iterator[tuple[Any, Any]]:
-        """Entries from ``end`` back to ``start``, both included."""
+        """Return entries from ``end`` back to ``start``, both included."""
         return self._merged("reverse_range", start, end, is_backward=True)
 
     def prefix_scan(self, prefix: Any, serializer: Any = None) -> Iterator[tuple[Any, Any]]:
-        """Entries whose key bytes begin with the bytes of the prefix.
+        """Return the entries whose key bytes begin with the bytes of the prefix.
 
         Args:
             serializer: writes the prefix: a serde or a function; without it the store's own serde.
@@ -135,7 +135,7 @@ class StoreView:
         return self._merged("all")
 
     def reverse_all(self) -> Iterator[tuple[Any, Any]]:
-        """All entries, backwards."""
+        """Return all entries, the last one first."""
         if self._spec.kind is StoreKind.SESSION:
             return self._merged("backward_fetch_range", None, None, is_backward=True)
         is_windowed = self._spec.kind in _WINDOWED
@@ -157,26 +157,26 @@ class StoreView:
     # Window and session stores
 
     def fetch(self, key: Any, time_from: int | None = None, time_to: int | None = None) -> Any:
-        """Windows of a key between two starts, the window at one start, or a key's sessions."""
+        """Return windows of a key between two starts, one window, or the sessions of a key."""
         return self._fetched("fetch", key, time_from, time_to)
 
     def backward_fetch(
         self, key: Any, time_from: int | None = None, time_to: int | None = None
     ) -> list[Any]:
-        """Windows of a key between two starts, or a key's sessions; the latest first."""
+        """Return windows of a key between two starts, or its sessions; the latest first."""
         found: list[Any] = self._fetched("backward_fetch", key, time_from, time_to)
         return found
 
     def fetch_range(
         self, key_from: Any, key_to: Any, time_from: int | None = None, time_to: int | None = None
     ) -> Iterator[tuple[Any, Any]]:
-        """Windows of a range of keys that start between two times, or sessions of these keys."""
+        """Return windows of a range of keys that start in a span, or sessions of these keys."""
         return self._merged("fetch_range", key_from, key_to, *_given(time_from, time_to))
 
     def backward_fetch_range(
         self, key_from: Any, key_to: Any, time_from: int | None = None, time_to: int | None = None
     ) -> Iterator[tuple[Any, Any]]:
-        """The same as ``fetch_range``, backwards."""
+        """Return the result of ``fetch_range``, the last entry first."""
         times = _given(time_from, time_to)
         return self._merged("backward_fetch_range", key_from, key_to, *times, is_backward=True)
 
@@ -185,20 +185,20 @@ class StoreView:
         return self._merged("fetch_all", time_from, time_to)
 
     def backward_fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[Any, Any]]:
-        """All windows that start between the two times, backwards."""
+        """Return all windows that start between the two times, the last one first."""
         return self._merged("backward_fetch_all", time_from, time_to, is_backward=True)
 
     def fetch_session(self, key: Any, start: int, end: int) -> Any:
-        """The value of the session with exactly these bounds, None if there is none."""
+        """Return the value of the session with exactly these bounds, or None."""
         return self._plain(self._ask(self.partition_of(key), "fetch_session", key, start, end))
 
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> list[Any]:
-        """Sessions of a key that end no earlier and start no later than these times."""
+        """Return sessions of a key that end no earlier and start no later than these times."""
         found: list[Any] = self._fetched("find_sessions", key, earliest_end, latest_start)
         return found
 
     def backward_find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> list[Any]:
-        """The same as ``find_sessions``, the latest first."""
+        """Return the result of ``find_sessions``, the latest session first."""
         found: list[Any] = self._fetched("backward_find_sessions", key, earliest_end, latest_start)
         return found
 

@@ -16,8 +16,8 @@ from penstock.runtime.spark.worker.processes.process_tree import Process, this_p
 log = logging.getLogger(__name__)
 
 _LOOK_S = 0.05
-#: A holder that was found stopped in so many looks in a row is ended: five seconds, as long as a
-#: silent slot server gets. They are counted, because time also passes while this one is paused.
+#: A holder that was found stopped in so many checks in a row, which is five seconds, is ended.
+#: Checks are counted, because time also passes while this process is paused.
 _STOPPED_LOOKS = 100
 #: Longer than it takes to end a server and to start another one.
 _LONGEST_S = 90.0
