@@ -14,7 +14,8 @@ import pytest
 from penstock import JoinWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 from penstock.errors import InvalidArgumentError
 from penstock.model.time.duration import MAX_LONG
-from penstock.model.windows.windowed import Window
+from penstock.model.windows.definitions import least_retention_ms
+from penstock.model.windows.windowed import Window, window_end
 
 DAY = 86_400_000
 
@@ -113,3 +114,23 @@ def test_a_window_has_its_bounds_as_moments() -> None:
     window = Window(1_500, 2_000)
     assert window.start_time == datetime(1970, 1, 1, 0, 0, 1, 500_000, UTC)
     assert window.end_time == datetime(1970, 1, 1, 0, 0, 2, 0, UTC)
+
+
+@pytest.mark.parametrize(
+    ("windows", "needed_ms"),
+    [
+        (TimeWindows(10, 5, 3), 13),
+        (UnlimitedWindows.of(), MAX_LONG),
+        (SlidingWindows(10, 3), 23),
+        (SessionWindows(10, 3), 13),
+    ],
+)
+def test_stores_keep_windows_until_they_are_closed(windows: Any, needed_ms: int) -> None:
+    """SQL's RETENTION and the stores of the DSL are checked against the same time."""
+    assert least_retention_ms(windows) == needed_ms
+
+
+def test_a_window_ends_at_the_last_time_at_most() -> None:
+    """A window without an end is as large as Kafka's timestamps go."""
+    assert window_end(5, 10) == 15
+    assert window_end(5, MAX_LONG) == MAX_LONG

@@ -19,6 +19,7 @@ from penstock.model.windows.definitions import (
     SlidingWindows,
     TimeWindows,
     UnlimitedWindows,
+    least_retention_ms,
 )
 from penstock.serde.base import Serde
 from penstock.serde.serdes import resolve_serde
@@ -130,7 +131,7 @@ def window_store(
     wanted: Materialization, windows: TimeWindows | UnlimitedWindows, emit: EmitStrategy
 ) -> PlannedStore:
     """Plan a timestamped window store that keeps a window at least until it closes."""
-    needed_ms = windows.size_ms + windows.grace_ms
+    needed_ms = least_retention_ms(windows)
     retention_ms = _retention(wanted, needed_ms, "window size plus grace")
     planned = _window_store(wanted, windows.size_ms, retention_ms)
     return _for_emission(wanted, planned, emit, keeps_cache=True)
@@ -140,7 +141,7 @@ def sliding_window_store(
     wanted: Materialization, windows: SlidingWindows, emit: EmitStrategy
 ) -> PlannedStore:
     """Plan the window store of sliding windows, which need twice the time difference."""
-    needed_ms = 2 * windows.difference_ms + windows.grace_ms
+    needed_ms = least_retention_ms(windows)
     retention_ms = _retention(wanted, needed_ms, "twice the time difference plus grace")
     planned = _window_store(wanted, windows.difference_ms, retention_ms)
     return _for_emission(wanted, planned, emit)
@@ -150,7 +151,7 @@ def session_store(
     wanted: Materialization, windows: SessionWindows, emit: EmitStrategy
 ) -> PlannedStore:
     """Plan a session store that keeps a session at least until it closes."""
-    needed_ms = windows.gap_ms + windows.grace_ms
+    needed_ms = least_retention_ms(windows)
     retention_ms = _retention(wanted, needed_ms, "inactivity gap plus grace")
     supplier = wanted.options.store
     if supplier is None:

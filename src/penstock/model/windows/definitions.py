@@ -243,3 +243,15 @@ class JoinWindows:
 
 
 Windows = TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows
+
+
+def least_retention_ms(windows: Windows) -> int:
+    """Return how long a store must keep what these windows need: until they are closed."""
+    match windows:
+        case SlidingWindows(difference_ms, grace_ms):
+            # A late record needs the windows that begin up to two differences before it.
+            return 2 * difference_ms + grace_ms
+        case SessionWindows(gap_ms, grace_ms):
+            return gap_ms + grace_ms
+        case _:
+            return windows.size_ms + windows.grace_ms

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.model.sql.errors import AnalysisError
-from penstock.model.windows.definitions import SessionWindows, TimeWindows
+from penstock.model.windows.definitions import SessionWindows, TimeWindows, least_retention_ms
 from penstock.sql.ast.queries import (
     HoppingWindow,
     Query,
@@ -49,8 +49,7 @@ def _check_retention(window: Window, *, is_final: bool) -> None:
     """Refuse to keep windows for less time than records of them may come."""
     if window.retention is None:
         return
-    length_ms = window.gap.ms if isinstance(window, SessionWindow) else window.size.ms
-    needed_ms = length_ms + _grace_ms(window, length_ms, is_final)
+    needed_ms = least_retention_ms(dsl_windows(window, is_final=is_final))
     if window.retention.ms < needed_ms:
         raise AnalysisError(
             "window-retention",
