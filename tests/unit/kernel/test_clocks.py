@@ -100,5 +100,15 @@ def test_the_order_of_queues_is_noted_after_a_cut_only() -> None:
     ]  # fmt: skip
 
 
+def test_a_queue_without_a_clock_has_seen_no_record() -> None:
+    """A changed program reads another topic; its first record may have any time."""
+    group, queue = PartitionGroup(), PunctuationQueue()
+    for name in ("in", "more"):
+        group.queues[name] = RecordQueue(name, "source", decode)
+    set_clocks(NOTED, group, {}, {}, queue, queue)
+    found = {name: (each.partition_time, each.received) for name, each in group.queues.items()}
+    assert found == {"in": (90, 0), "more": (-1, 0)}
+
+
 def decode(raw: RawRecord, partition_time: int) -> Head:
     return raw, raw.key, raw.value, raw.timestamp

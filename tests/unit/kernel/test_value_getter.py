@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import StoreError, UnsupportedOperationError
-from penstock.kernel.value_getter import value_getter_for
+from penstock.kernel.value_getter import SuppressedRows, value_getter_for
 from penstock.model.change import Change
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.model.windows.windowed import Window, Windowed
@@ -59,6 +59,21 @@ def test_held_back_change_of_a_suppression_does_not_count() -> None:
     getter = value_getter_for(task, "x")
     assert getter.get("a").value == "1"  # type: ignore[union-attr]
     assert getter.get("b") == ("1", 6)
+
+
+def test_closing_a_getter_behind_a_suppression_closes_what_it_reads() -> None:
+    """A transformer that computes the rows has a method ``close`` of the user's."""
+
+    class Parent:
+        is_closed = False
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    task = reading(TableNode(name="x"), stored(StoreKind.TIME_ORDERED_BUFFER))
+    parent: Any = Parent()
+    SuppressedRows(task.stores["s"], parent).close()
+    assert parent.is_closed
 
 
 def test_table_of_a_cogroup_reads_its_shared_store() -> None:
