@@ -116,6 +116,15 @@ def reducer_takes_three_arguments() -> None:
 
 
 @mistake("functions")
+def aggregator_returns_nothing() -> None:
+    def collect(_: str, value: str, values: list[str]) -> None:
+        values.append(value)
+
+    grouped = StreamsBuilder().stream("in").group_by_key()
+    grouped.aggregate(list, collect, value_serde=list)  # type: ignore[arg-type, misc]  # !
+
+
+@mistake("functions")
 def mapper_is_a_value() -> None:
     stream = StreamsBuilder().stream("in")
     stream.map_values("upper")  # type: ignore[call-overload]  # !

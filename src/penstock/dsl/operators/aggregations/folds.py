@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.returns import check_function
 from penstock.errors import InvalidArgumentError
 from penstock.expr.aggregates import (
     Aggregate,
@@ -47,7 +48,7 @@ def counting() -> Fold:
 
 
 def reducing(reducer: Reducer) -> Fold:
-    check_arity("reduce", "reducer", reducer, "aggregate", "value")
+    check_function("reduce", "reducer", reducer, "aggregate", "value")
     aggregator = ReduceStep(reducer)
     return Fold(_nothing, aggregator, ReduceMerge(aggregator), reducer, "KSTREAM-REDUCE-")
 
@@ -128,11 +129,11 @@ def check_initializer(initializer: Initializer) -> None:
 
 
 def check_aggregator(operator: str, aggregator: Aggregator) -> None:
-    check_arity(operator, "aggregator", aggregator, "key", "value", "aggregate")
+    check_function(operator, "aggregator", aggregator, "key", "value", "aggregate")
 
 
 def check_merger(merger: Merger) -> None:
-    check_arity("aggregate", "merger", merger, "key", "first", "second")
+    check_function("aggregate", "merger", merger, "key", "first", "second")
 
 
 @dataclass(frozen=True, slots=True)

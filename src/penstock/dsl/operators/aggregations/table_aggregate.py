@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.dsl.operators.aggregations.table_group_by import ChangeRepartition, GroupedTable
 from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.returns import check_function
 from penstock.dsl.operators.topics.repartition import TOPIC_SUFFIX
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import Operator
@@ -39,7 +40,7 @@ def aggregate_table(
 ) -> Table:
     """Add an aggregation. The user gives the serde of its values."""
     check_arity("aggregate", "initializer", initializer)
-    check_arity("aggregate", "adder", adder, "key", "value", "aggregate")
+    check_function("aggregate", "adder", adder, "key", "value", "aggregate")
     check_arity("aggregate", "subtractor", subtractor, "key", "value", "aggregate")
     wanted = _wanted(grouped, options).with_serdes_or(grouped.key_serde)
     make = partial(TableAggregate, initializer=initializer, adder=adder, subtractor=subtractor)
@@ -54,7 +55,7 @@ def reduce_table(
     name: str | None,
 ) -> Table:
     """Add an aggregation whose values have the type of the rows."""
-    check_arity("reduce", "adder", adder, "aggregate", "value")
+    check_function("reduce", "adder", adder, "aggregate", "value")
     check_arity("reduce", "subtractor", subtractor, "aggregate", "value")
     wanted = _wanted(grouped, options).with_serdes_or(grouped.key_serde, grouped.value_serde)
     make = partial(TableReduce, adder=adder, subtractor=subtractor)

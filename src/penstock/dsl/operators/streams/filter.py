@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.returns import check_function
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
 from penstock.topology.nodes import Filter
@@ -15,6 +15,6 @@ from penstock.topology.nodes import Filter
 def filter_stream(
     stream: Stream, predicate: Callable[[Any, Any], bool], name: str | None, *, negate: bool
 ) -> Stream:
-    check_arity("filter_not" if negate else "filter", "predicate", predicate, "key", "value")
+    check_function("filter_not" if negate else "filter", "predicate", predicate, "key", "value")
     name = stream.graph.names.given_or_new(name, "KSTREAM-FILTER-")
     return stream.then(Operator(name, partial(Filter, predicate=predicate, negate=negate)))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.returns import check_function
 from penstock.dsl.operators.topics.repartition import repartition
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.options.stream_options import Repartitioned
@@ -36,6 +36,6 @@ def key_selection(
     stream: Stream, operator: str, fn: Callable[[Any, Any], Any], name: str | None
 ) -> Operator:
     """Return the step that changes the key, which is also the first step of ``group_by``."""
-    check_arity(operator, "key selector", fn, "key", "value")
+    check_function(operator, "key selector", fn, "key", "value")
     name = stream.graph.names.given_or_new(name, "KSTREAM-KEY-SELECT-")
     return Operator(name, partial(SelectKey, fn=fn), changes_key=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.returns import check_function
 from penstock.dsl.operators.tables.table_derivation import derive
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.table import Table
@@ -25,7 +25,7 @@ def filter_table(
 ) -> Table:
     """Add a filter; the rows keep their serdes."""
     operator = "filter_not" if negate else "filter"
-    check_arity(operator, "predicate", predicate, "key", "value")
+    check_function(operator, "predicate", predicate, "key", "value")
     filtered = derive(
         table,
         partial(TableFilter, predicate=predicate, negate=negate),
