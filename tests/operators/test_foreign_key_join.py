@@ -1,7 +1,10 @@
 """Joins of tables on a key that is in the value."""
 
+import pytest
+
 from penstock import StreamsBuilder, Topology
-from penstock.testing import rows
+from penstock.errors import StreamsError
+from penstock.testing import TopologyTestDriver, rows
 from tests.operators.driver import Driver
 
 
@@ -50,3 +53,16 @@ def test_left_join_keeps_orders_without_a_user(driver: Driver) -> None:
     driver.pipe("orders", "key | value\no1 | u9:tea")
     driver.pipe("orders", "key | value\no1 | null")
     assert driver.read("out") == rows("key | value\no1 | u9:tea for None\no1 | null")
+
+
+def test_foreign_key_of_another_type_says_what_to_return() -> None:
+    """The join has no serde of keys to name: the other table has it."""
+    builder = StreamsBuilder()
+    users = builder.table("users", key_serde=int)
+    orders = builder.table("orders")
+    orders.join(users, lambda order, user: user, foreign_key=lambda order: order).to("out")
+    with TopologyTestDriver(builder.build()) as inner, pytest.raises(StreamsError) as caught:
+        inner.pipe("orders", ("o1", "7"))
+    assert caught.value.code == "serialization"
+    assert "the foreign key '7' does not fit LongSerde" in caught.value.message
+    assert caught.value.fix == "let foreign_key return a key of the other table, or None"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import get_ident
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +149,8 @@ class ForwardingContext(NodeContext):
 
     def forward(self, record: Any, child: str | None = None) -> None:
         """Forward to all children, or to the child of that name."""
+        if self._task.thread != get_ident():
+            raise self._out_of_scope()
         if record.__class__ is not self._record_type:
             self._check(record)
         forward = self._forward
@@ -163,6 +166,18 @@ class ForwardingContext(NodeContext):
             forward(record.key, record.value, timestamp, headers)
         finally:
             at.timestamp, at.headers = before
+
+    def _out_of_scope(self) -> StreamsError:
+        """Return the error for a record that no batch would commit, or that another one races."""
+        is_idle = self._task.thread is None
+        when = "while no record is processed" if is_idle else "on another thread than its task's"
+        return StreamsError(
+            "forward-out-of-scope",
+            f"processor {self._node.name!r} calls forward {when}",
+            fix="forward inside process() or a punctuation: keep what another thread has found in a"
+            " queue, and let context.schedule(…) forward it",
+            at=self._node.site,
+        )
 
     def _way_to(self, child: str) -> Forward:
         way = self._task.child(child)

@@ -38,6 +38,8 @@ class TaskServices(Protocol):
     context: RecordContext
     #: The record that is being processed; ``None`` in a punctuation.
     current: RawRecord | None
+    #: The thread that runs the task right now, and so may forward; ``None`` between two runs.
+    thread: int | None
     defaults: SerdeDefaults
     task_id: TaskId
     application_id: str

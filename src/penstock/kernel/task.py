@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Set
 from functools import wraps
 from itertools import chain, islice, repeat
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from penstock.errors import StreamsError
@@ -56,17 +57,24 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def reporting(
+def running(
     method: Callable[Concatenate[StreamTask, P], T],
 ) -> Callable[Concatenate[StreamTask, P], T]:
-    """Let expressions that fail inside a method be written to the task's processing log."""
+    """Let processors forward on this thread while a method runs, and log failing expressions.
+
+    Expressions that fail inside the method are written to the task's processing log.
+    """
 
     @wraps(method)
     def call(self: StreamTask, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        if self.log is None:
-            return method(self, *args, **kwargs)
-        with reporting_to(self.log.expression):
-            return method(self, *args, **kwargs)
+        before, self.thread = self.thread, get_ident()
+        try:
+            if self.log is None:
+                return method(self, *args, **kwargs)
+            with reporting_to(self.log.expression):
+                return method(self, *args, **kwargs)
+        finally:
+            self.thread = before
 
     return call
 
@@ -106,6 +114,7 @@ class StreamTask:
         self.failures = Failures(self)
         #: The record that is being processed; ``None`` in a punctuation.
         self.current: RawRecord | None = None
+        self.thread: int | None = None
         self.dropped_records: Counter[tuple[str, str]] = Counter()
         self.consumed_offsets: dict[tuple[str, int], int] = {}
         self.commit_requested = False
@@ -126,8 +135,12 @@ class StreamTask:
         self._drops_by_store = drops_by_store(graph)
         stores.use_clocks(self.stream_time, wall_clock)
         stores.report_expired(self._expired_in)
-        wire(self, graph, nodes, self._executors, self._edges)
+        self._wire(nodes)
         self._waiting = [each for each in self._executors.values() if each.waits]
+
+    @running
+    def _wire(self, nodes: Iterable[str]) -> None:
+        wire(self, self._graph, nodes, self._executors, self._edges)
 
     # Input
 
@@ -157,13 +170,13 @@ class StreamTask:
 
     # Processing
 
-    @reporting
+    @running
     def process_next(self) -> None:
         """Process the record with the smallest timestamp through the whole sub-topology."""
         queue, head = self._group.next()
         self._process(queue, (head,))
 
-    @reporting
+    @running
     def process_all(self, stop: Stop | None = None) -> None:
         """Process all queued records, each followed by the punctuations that it makes due.
 
@@ -226,7 +239,7 @@ class StreamTask:
         if raw is not None:
             self.consumed_offsets[raw[0], raw[1]] = raw[2]
 
-    @reporting
+    @running
     def run_batch(
         self,
         inputs: Inputs,
@@ -258,18 +271,18 @@ class StreamTask:
         self.flush()
         return consumed
 
-    @reporting
+    @running
     def punctuate_stream_time(self) -> bool:
         """Run the callbacks that are due by stream time; return true if there were any."""
         now = self._group.stream_time
         return now >= 0 and self._stream_punctuations.run_due(now, self._punctuate)
 
-    @reporting
+    @running
     def punctuate_wall_clock(self) -> bool:
         """Run the callbacks that are due by the wall clock; return true if there were any."""
         return self._wall_punctuations.run_due(self._wall_clock(), self._punctuate)
 
-    @reporting
+    @running
     def flush(self) -> None:
         """Flush the caches to later nodes and into the stores: the first half of a commit."""
         self._release_waiting()
@@ -335,6 +348,7 @@ class StreamTask:
         finally:
             self._stores.close()
 
+    @running
     def close_processors(self) -> None:
         """Close every processor, even if one of them fails; the stores stay open."""
         failure: StreamsError | None = None

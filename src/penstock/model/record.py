@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -25,6 +26,25 @@ def _check_timestamp(timestamp: int) -> None:
         )
 
 
+def checked_headers(given: Iterable[tuple[str, bytes | None]]) -> Headers:
+    """Return the headers as a tuple of pairs; refuse what Kafka's producer could not write.
+
+    Raises:
+        StreamsError: if one of them is not a name with bytes or None, as in a dictionary.
+    """
+    headers = tuple(given)
+    for header in headers:
+        match header:
+            case (str(), bytes() | None):
+                continue
+        raise StreamsError(
+            "bad-header",
+            f"header {header!r} is not a pair of a name and bytes",
+            fix="give pairs such as ('trace', b'1'), or list(headers.items()) of a dictionary",
+        )
+    return headers
+
+
 @dataclass(frozen=True, slots=True)
 class Record(Generic[K, V]):
     """A key, a value, a timestamp in milliseconds and headers. It is never changed, only copied."""
@@ -36,6 +56,8 @@ class Record(Generic[K, V]):
 
     def __post_init__(self) -> None:
         _check_timestamp(self.timestamp)
+        if self.headers.__class__ is not tuple:
+            object.__setattr__(self, "headers", checked_headers(self.headers))
 
     def with_key(self, key: K2) -> Record[K2, V]:
         """Return this record with another key."""
@@ -51,7 +73,7 @@ class Record(Generic[K, V]):
 
     def with_headers(self, headers: Headers) -> Record[K, V]:
         """Return this record with other headers."""
-        return replace(self, headers=tuple(headers))
+        return replace(self, headers=checked_headers(headers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +87,8 @@ class FixedKeyRecord(Generic[K, V]):
 
     def __post_init__(self) -> None:
         _check_timestamp(self.timestamp)
+        if self.headers.__class__ is not tuple:
+            object.__setattr__(self, "headers", checked_headers(self.headers))
 
     def with_value(self, value: V2) -> FixedKeyRecord[K, V2]:
         """Return this record with another value."""
@@ -76,7 +100,7 @@ class FixedKeyRecord(Generic[K, V]):
 
     def with_headers(self, headers: Headers) -> FixedKeyRecord[K, V]:
         """Return this record with other headers."""
-        return replace(self, headers=tuple(headers))
+        return replace(self, headers=checked_headers(headers))
 
 
 @dataclass(frozen=True, slots=True)

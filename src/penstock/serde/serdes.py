@@ -214,6 +214,8 @@ def resolve_serde(spec: SerdeLike) -> Serde[Any] | None:
         return _BY_TYPE[spec]()
     if _is_json_type(spec):
         return json_serde(spec)
+    if getattr(spec, "__qualname__", "").startswith(f"{Serdes.__name__}."):
+        raise _unknown(f"the function {spec.__qualname__}", f"call it: {spec.__qualname__}()")
     raise _unknown(repr(spec), "give a Serde, the name of one, a dataclass or a pydantic model")
 
 

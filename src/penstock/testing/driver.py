@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from penstock.config import APPLICATION_ID, StreamsConfig
-from penstock.errors import InvalidArgumentError
-from penstock.model.record import Headers
+from penstock.errors import InvalidArgumentError, InvalidStateError
+from penstock.model.record import Headers, checked_headers
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration, to_ms
 from penstock.model.versioned import ValueAndTimestamp
@@ -113,6 +113,7 @@ class TopologyTestDriver:
         self._unread: dict[str, deque[ProducedRecord]] = {}
         self._sorted = 0
         self._time_ms: dict[str, int] = {}
+        self._is_closed = False
 
     def __enter__(self) -> TopologyTestDriver:
         return self
@@ -121,7 +122,11 @@ class TopologyTestDriver:
         self.close()
 
     def close(self) -> None:
-        """Close processors and stores, and delete the files of the driver."""
+        """Close processors and stores, and delete the files of the driver.
+
+        Output can still be read; nothing more can be piped in.
+        """
+        self._is_closed = True
         self._application.close()
 
     # Input
@@ -151,7 +156,7 @@ class TopologyTestDriver:
             for value in (values if isinstance(values, list) else [values])
             for record in self._records(topic, value, None)
         ]
-        self._application.pipe_batch(records)
+        self._open_application().pipe_batch(records)
 
     def pipe_record(self, topic: str, record: TestRecord) -> None:
         """Pipe one record, encoded with the serdes that the topology reads the topic with."""
@@ -168,8 +173,8 @@ class TopologyTestDriver:
     ) -> None:
         """Pipe a record as raw bytes, for instance one that cannot be decoded."""
         self._check_partition(topic, partition)
-        record = InputRecord(topic, key, value, timestamp, tuple(headers), partition)
-        self._application.pipe_batch([record], commit_every=1)
+        record = InputRecord(topic, key, value, timestamp, checked_headers(headers), partition)
+        self._open_application().pipe_batch([record], commit_every=1)
 
     def pipe_input(
         self,
@@ -212,7 +217,7 @@ class TopologyTestDriver:
                 fix="give 0 or more; event time may go back, the wall clock does not",
                 at=caller_site(),
             )
-        self._application.advance(milliseconds)
+        self._open_application().advance(milliseconds)
 
     # Output
 
@@ -390,17 +395,27 @@ class TopologyTestDriver:
 
     # Inside
 
+    def _open_application(self) -> LocalApplication | PartitionedApplication:
+        if self._is_closed:
+            raise InvalidStateError(
+                "closed-driver",
+                "the test driver is closed, so its processors and stores are gone",
+                fix="pipe inside the with block, or make another TopologyTestDriver",
+                at=caller_site(),
+            )
+        return self._application
+
     def _input_record(self, topic: str, record: TestRecord) -> InputRecord:
         key_serde, value_serde = self._serdes.of_input(topic)
         timestamp = record.timestamp
         if timestamp is None:
             timestamp = self._time_ms.get(topic, self._application.now_ms - 1) + 1
         self._time_ms[topic] = timestamp
-        key = written(key_serde, topic, record.key, record.headers, "key")
-        value = written(value_serde, topic, record.value, record.headers, "value")
+        headers = checked_headers(record.headers)
+        key = written(key_serde, topic, record.key, headers, "key")
+        value = written(value_serde, topic, record.value, headers, "value")
         self._check_partition(topic, record.partition)
-        headers, partition = tuple(record.headers), record.partition
-        return InputRecord(topic, key, value, timestamp, headers, partition)
+        return InputRecord(topic, key, value, timestamp, headers, record.partition)
 
     def _records(self, topic: str, value: Any, key: Any) -> Iterable[TestRecord]:
         if isinstance(value, TestRecord):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import Any, NamedTuple
 
 from penstock.kernel.executor import Executor, Forward
@@ -107,6 +108,10 @@ class SeveralNodes:
         self.headers.append(headers)
 
     # TaskServices
+
+    @property
+    def thread(self) -> int:
+        return get_ident()
 
     def topic_name(self, topic: str) -> str:
         return topic

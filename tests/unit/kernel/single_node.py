@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import get_ident
 from typing import Any, NamedTuple
 
 from penstock.kernel.executor import Executor, Forward
@@ -121,6 +122,10 @@ class SingleNode:
         return capture
 
     # TaskServices
+
+    @property
+    def thread(self) -> int:
+        return get_ident()
 
     def topic_name(self, topic: str) -> str:
         return topic

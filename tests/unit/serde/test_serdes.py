@@ -132,6 +132,7 @@ def test_what_stands_for_a_serde_is_resolved(spec: Any, expected: Serde[Any] | N
         (complex, "<class 'complex'> is not a serde"),
         (5, "5 is not a serde"),
         ({}, "{} is not a serde"),
+        (Serdes.String, "fix: call it: Serdes.string()"),
         (TimeWindowedSerde, "class TimeWindowedSerde is not a serde"),
     ],
 )

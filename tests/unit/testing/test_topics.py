@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock import StreamsBuilder, TopologyTestDriver
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, InvalidStateError, StreamsError
 
 
 @pytest.fixture
@@ -59,3 +59,27 @@ def test_arguments_that_make_no_record_are_refused(
     assert raised.value.at is not None
     assert raised.value.at.startswith("test_topics.py:")
     assert "pipe_input(key, value)" in (raised.value.fix or "")
+
+
+def test_a_closed_driver_takes_no_records_and_still_shows_its_output() -> None:
+    """A record that is piped behind the with block would vanish."""
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe("in", "a")
+    for act in (
+        lambda: driver.pipe("in", "b"),
+        lambda: driver.pipe_batch({"in": ["b"]}),
+        lambda: driver.advance_wall_clock_time("1s"),
+    ):
+        with pytest.raises(InvalidStateError) as caught:
+            act()
+        assert caught.value.code == "closed-driver"
+        assert str(caught.value.at).startswith("test_topics.py:")
+    assert driver.read_values("out") == ["a"]
+
+
+def test_headers_of_input_are_pairs(driver: TopologyTestDriver) -> None:
+    """A dictionary would become a tuple of its names."""
+    with pytest.raises(StreamsError, match="bad-header"):
+        driver.pipe_input("in", "k", "v", headers={"a": b"1"})  # type: ignore[arg-type]

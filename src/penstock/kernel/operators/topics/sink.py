@@ -15,6 +15,7 @@ from penstock.model.rules.drop_reasons import NO_PARTITION
 from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from penstock.topology.nodes import Sink
+from penstock.topology.nodes.joins.foreign_key_join import ForeignKeySubscribe
 
 
 @executes(Sink)
@@ -129,6 +130,14 @@ class SinkExecutor(Executor[Sink]):
     def _misfit(
         self, topic: str, part: str, serde: Serde[Any], item: Any, error: Exception
     ) -> SerializationError:
+        if part == "key" and self._writes_foreign_keys:
+            return SerializationError(
+                "serialization",
+                f"the foreign key {_plain(item)!r} does not fit {type(serde).__name__}, which the"
+                f" other table has for its keys: {error}",
+                "let foreign_key return a key of the other table, or None",
+                self.node.site,
+            )
         return SerializationError(
             "serialization",
             f"sink {self.node.name!r} cannot write the {part} {_plain(item)!r} to topic {topic!r}"
@@ -138,6 +147,11 @@ class SinkExecutor(Executor[Sink]):
             else "write a value that the serde takes, or set production.exception.handler",
             self.node.site,
         )
+
+    @property
+    def _writes_foreign_keys(self) -> bool:
+        parents = map(self.task.node, self.node.parents)
+        return any(isinstance(each, ForeignKeySubscribe) for each in parents)
 
 
 def _numbers(chosen: Iterable[int] | int) -> list[int] | None:
