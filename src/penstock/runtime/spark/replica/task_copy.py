@@ -50,15 +50,13 @@ class TaskCopy:
         self._plan = plan
         self._settings = settings
         nodes = [n for n in plan.graph.nodes if n in plan.subtopologies[task_id.subtopology].nodes]
-        specs = [
+        self._specs = [
             spec.with_caching_disabled()
             for spec in task_store_specs(plan.graph, nodes)
             if self.databases.changelog_of(spec.name) is not None
         ]
         try:
-            self._stores = TaskStores(
-                specs, settings=settings, engine=self.databases.engine, changelog=lambda store: None
-            )
+            self._stores = self._opened()
         except BaseException:
             # Otherwise this process keeps the folder locked, also against itself.
             self.databases.close()
@@ -71,6 +69,12 @@ class TaskCopy:
         #: The largest timestamp in any changelog; rows expire by it.
         self.stream_time = -1
         self._stores.use_clocks(self.clock, self.clock)
+
+    def _opened(self) -> TaskStores:
+        return TaskStores(
+            self._specs, settings=self._settings, engine=self.databases.engine,
+            changelog=lambda store: None,
+        )  # fmt: skip
 
     def clock(self) -> int:
         """Return the stream time, as far as the changelogs show it."""
@@ -91,7 +95,18 @@ class TaskCopy:
 
     def position(self, store: str, low: int, end: int) -> int:
         """Return the first offset of the changelog that the copy of a store does not contain."""
-        return max(self.databases.start_of(store, low, end), self.databases.ends.get(store, 0))
+        start = self.databases.start_of(store, low, end)
+        if self.databases.is_emptied:
+            self._open_again()
+        return max(start, self.databases.ends.get(store, 0))
+
+    def _open_again(self) -> None:
+        """Open the stores of emptied databases anew. Stores in memory begin at the beginning."""
+        databases = self.databases
+        databases.is_emptied = False
+        databases.ends = {n: end for n, end in databases.ends.items() if n in databases.engines}
+        self._stores = self._opened()
+        self._stores.use_clocks(self.clock, self.clock)
 
     def take(self, store: str, columns: RawColumns, batch: int, until: int) -> int:
         """Apply changelog records up to the offset ``until``; return how many were applied."""

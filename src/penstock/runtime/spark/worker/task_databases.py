@@ -63,6 +63,9 @@ class TaskDatabases:
         self.engines: dict[str, PendingStore] = {}
         #: By store: the next offset of its changelog after what was applied or written.
         self.ends: dict[str, int] = {}
+        #: Whether a database was emptied since its store was opened. Such a store has to be opened
+        #: again: it has read the stream time and the segments of what is gone.
+        self.is_emptied = False
         #: By store: the progress of its restore since the last report.
         self.restores: dict[str, Restore] = {}
 
@@ -119,6 +122,7 @@ class TaskDatabases:
             # The changelog topic was created again, for example on another cluster.
             log.warning("task %s: state of %r is beyond its changelog", self._task_id, store)
             engine.wipe()
+            self.is_emptied = True
         start = 0 if engine is None else engine.checkpoint.changelog_offset
         return max(start, low)
 

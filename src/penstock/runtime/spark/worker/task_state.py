@@ -126,6 +126,10 @@ class TaskState:
         if self._restoration is None:
             self._reopen(clocks)
             batch, replays = request.batch - 1, self._replays(request, marks)
+            if self.databases.is_emptied:
+                self.databases.is_emptied = False
+                self._reopen(clocks)
+                replays = self._replays(request, marks)
             if new_reader is not None and sum(len(r.offsets) for r in replays) > AT_ONCE:
                 self._restoration = Restoration(self.databases, replays, batch, new_reader)
                 return
