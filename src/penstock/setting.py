@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -36,10 +37,11 @@ class Setting(Generic[T]):
             return self.parse(value)
         except (ValueError, TypeError) as error:
             shown = "what was given" if self.is_secret else repr(value)
+            leave = "" if self.default == "" else f"leave it out for {self.default!r}, or "
             raise ConfigError(
                 "bad-setting",
                 f"setting {self.name!r} cannot be {shown}: {error}",
-                fix=f"leave it out for {self.default!r}, or give what it means:"
+                fix=f"{leave}give what it means:"
                 f" {self.doc[0].lower()}{self.doc[1:].removesuffix('.')}",
             ) from (None if self.is_secret else error)
 
@@ -80,9 +82,10 @@ def text(value: Any) -> str:
     return value
 
 
-def not_empty(value: Any) -> str:
-    if not text(value).strip():
-        raise ValueError("text that is not empty is needed")
+def part_of_topics(value: Any) -> str:
+    """Return text that names of topics may begin with."""
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", text(value)):
+        raise ValueError("letters, digits, dots, dashes and underscores are needed")
     return text(value)
 
 

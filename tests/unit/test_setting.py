@@ -16,10 +16,10 @@ from penstock.setting import (
     guarantee,
     host_and_port,
     integer,
-    not_empty,
     older_name,
     one_of,
     pairs,
+    part_of_topics,
     texts,
 )
 from penstock.settings import group, kafka_clients, observability, processing, state
@@ -58,7 +58,9 @@ def test_what_fits_is_taken(parse: Callable[[Any], Any], given: Any, value: Any)
         (integer, "many", "a whole number"),
         (at_least(1), 0, "at least 1"),
         (boolean, 1, "true or false"),
-        (not_empty, "  ", "not empty"),
+        (part_of_topics, "", "letters, digits"),
+        (part_of_topics, "my app", "letters, digits"),
+        (part_of_topics, "shop/orders", "letters, digits"),
         (one_of("on", "off"), "auto", "one of on, off"),
         (guarantee, "exactly_once", "use exactly_once_v2"),
         (host_and_port, "localhost", "host:port"),
@@ -83,6 +85,13 @@ def test_an_error_names_the_setting_its_default_and_its_meaning() -> None:
     assert error.value.code == "bad-setting"
     assert "leave it out for 3" in str(error.value)
     assert "how many there are" in str(error.value)
+
+
+def test_a_setting_without_a_default_cannot_be_left_out() -> None:
+    """An application has to have an id."""
+    with pytest.raises(ConfigError) as error:
+        processing.APPLICATION_ID.parsed("my app")
+    assert str(error.value.fix).startswith("give what it means: group id")
 
 
 def test_a_secret_is_not_in_its_error() -> None:

@@ -9,16 +9,16 @@ from penstock.setting import (
     boolean,
     guarantee,
     integer,
-    not_empty,
     older_name,
     one_of,
     optional_text,
+    part_of_topics,
     text,
 )
 
 APPLICATION_ID = Setting(
     "application.id",
-    not_empty,
+    part_of_topics,
     "",
     "Group id, prefix of internal topics and folder of local state.",
 )

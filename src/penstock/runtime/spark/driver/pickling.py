@@ -21,6 +21,7 @@ from typing import Any
 import cloudpickle
 
 from penstock.errors import StreamsError
+from penstock.runtime.spark.driver.unpicklable import culprit
 
 #: Modules are registered for the whole process, in which other applications may start, too.
 _registering = threading.Lock()
@@ -32,11 +33,14 @@ def packed(content: Any) -> bytes:
         try:
             data: bytes = cloudpickle.dumps(content)
         except Exception as error:
+            what, way, at = culprit(content)
+            because = f" because of {way}" if way else ""
             raise StreamsError(
                 "not-portable",
-                f"the topology cannot be sent to Spark's workers: {error}",
+                f"{what} cannot be sent to Spark's workers{because}: {error}",
                 fix="make what functions use (clients, locks, files) inside the function or in a"
                 " processor's init, instead of outside",
+                at=at,
             ) from error
     return data
 
