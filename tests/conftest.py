@@ -9,9 +9,14 @@ from hypothesis import HealthCheck, settings
 from penstock.kafka.errors import JavaError
 from penstock.kafka.java import find_java
 
-# No deadline anywhere: how long one example takes depends on the machine, not on the code.
+# No deadline and no check for slowness: how long an example takes depends on the machine.
 # Every run looks at other examples; "thorough" is for a change of what a property is about.
-settings.register_profile("default", max_examples=30, deadline=None)
+settings.register_profile(
+    "default",
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile(
     "ci",
     max_examples=50,

@@ -23,7 +23,8 @@ Every error of Penstock has a code that stays the same, a text with the values, 
 program or script, and what to do about it. Programs should compare `error.code`, never the text.
 
 ```text
-[co-partitioning] stream 'orders' (4 partitions) and table 'users' (6 partitions) cannot be joined
+[co-partitioning] stream 'orders' (4 partitions) and table 'users' (6 partitions)
+    cannot be joined
   at:  shop.py:12
   fix: give both topics the same number of partitions, or repartition one side
 ```

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from tests.architecture.source import ROOT
-from tests.docs.pages import DOCS, name_of, pages
+from tests.docs.pages import DOCS, blocks_of, name_of, pages
 
 NAVIGATION = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
 STYLE_SHEET = (DOCS / "assets" / "site.css").read_text(encoding="utf-8")
@@ -40,6 +40,18 @@ def test_every_page_has_one_title() -> None:
     """The title is the first line; the list of pages and the search show it."""
     first = {name_of(page): page.read_text(encoding="utf-8").splitlines()[0] for page in pages()}
     assert [name for name, line in first.items() if not line.startswith("# ")] == []
+
+
+def test_code_fits_beside_both_columns_of_links() -> None:
+    """A longer line would hide its end, and with it the answer in the comment."""
+    wide = [
+        f"{name_of(page)}:{number}"
+        for page in pages()
+        for block in blocks_of(page)
+        for number, line in enumerate(block.text.splitlines(), block.line)
+        if len(line) > 90
+    ]
+    assert wide == []
 
 
 @pytest.mark.parametrize("file", DRAWINGS, ids=lambda file: file.stem)
