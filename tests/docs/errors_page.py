@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from tests.docs.pages import DOCS
 from tests.unit.errors.texts import ERROR_TEXTS
 
 PAGE = DOCS / "reference" / "errors.md"
+NOTES = Path(__file__).with_name("errors.toml")
 INTRODUCTION = """\
 # Error codes
 
@@ -174,6 +176,8 @@ def _template(node: ast.expr) -> str:
             return f"{{{_short(value)}}}"
         case ast.BoolOp(values=values):
             return _template(values[-1])
+        case ast.IfExp(body=body, orelse=other):
+            return " / ".join(filter(None, (_template(body), _template(other))))
         case ast.Constant():
             return ""
     return f"{{{_short(node)}}}"
@@ -200,13 +204,46 @@ def _short(node: ast.expr) -> str:
 def _table(area: str, codes: dict[str, list[RaisedError]]) -> str:
     lines = [f"\n## {area}\n", "| Code | Text | What to do |", "|---|---|---|"]
     for code, errors in sorted(codes.items()):
-        texts = list(dict.fromkeys(_cell(each.message) for each in errors if each.message))
-        fixes = list(dict.fromkeys(_cell(each.fix) for each in errors if each.fix))
+        texts = _with_note(code, "text", [each.message for each in errors])
+        fixes = _with_note(code, "fix", [each.fix for each in errors])
         kinds = ", ".join(f"`{kind}`" for kind in sorted({each.kind for each in errors}))
         lines.append(
             f'| <a id="{code}"></a>`{code}` {kinds} | {"<br>".join(texts)} | {"<br>".join(fixes)} |'
         )
     return "\n".join(lines) + "\n"
+
+
+def _with_note(code: str, part: str, texts: list[str]) -> list[str]:
+    """Return the cells of the lines that raise an error, or the note if they have only values."""
+    cells = list(dict.fromkeys(_cell(text) for text in texts if says_something(text)))
+    note = notes().get(code, {}).get(part)
+    return cells or [_cell(text) for text in texts if text and not note] or [_cell(note or "")]
+
+
+def says_something(text: str) -> bool:
+    """Tell whether a text has more words than the values that stand in it."""
+    return bool(re.sub(r"\{[^{}]*\}|\W", "", text))
+
+
+@cache
+def notes() -> dict[str, dict[str, str]]:
+    """Return cause and fix of errors whose own lines do not say them, by code."""
+    areas = tomllib.loads(NOTES.read_text(encoding="utf-8"))
+    return {code: note for area in areas.values() for code, note in area.items()}
+
+
+def without_words() -> dict[str, set[str]]:
+    """Return the codes whose lines have no text or no fix of their own, in some area."""
+    found: dict[tuple[str, str], list[RaisedError]] = defaultdict(list)
+    for error in raised():
+        found[area_of(error.file), error.code].append(error)
+    missing: dict[str, set[str]] = defaultdict(set)
+    for (_, code), errors in found.items():
+        if not any(says_something(each.message) for each in errors):
+            missing[code].add("text")
+        if not any(says_something(each.fix) for each in errors):
+            missing[code].add("fix")
+    return missing
 
 
 def _cell(text: str) -> str:

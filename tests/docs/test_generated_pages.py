@@ -50,6 +50,12 @@ def test_every_promised_error_is_on_the_page() -> None:
     assert set(errors_page.promised_texts()) - listed == set()
 
 
+def test_every_error_has_a_cause_and_a_fix() -> None:
+    """Where the code has only values, `errors.toml` says it; a note that is not needed goes."""
+    noted = {code: set(note) for code, note in errors_page.notes().items()}
+    assert noted == dict(errors_page.without_words())
+
+
 def test_a_group_that_runs_by_itself_is_a_command_of_its_own() -> None:
     """`penstock server` starts the server, and has commands below it."""
     page = cli_page.render()
