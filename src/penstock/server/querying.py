@@ -17,11 +17,13 @@ from penstock.server.pull.replicas import Replicas
 from penstock.server.pull.service import PullService
 from penstock.server.push.service import (
     MAX_PUSH_QUERIES,
+    PlannedPush,
     PushService,
     TooManyPushQueriesError,
 )
 from penstock.server.query_meter import GROUP, QueryMeter
 from penstock.server.reading import KafkaTopics, Topics
+from penstock.serving.credentials import Access
 from penstock.serving.metric import Metric
 
 _THREADS = 16
@@ -58,6 +60,16 @@ class QueryServices:
         self._prints = 0
         #: For what may wait: planning, scans, opening and closing.
         self.threads = ThreadPoolExecutor(_THREADS, "penstock-query")
+
+    def check_access(self, asked: BoundPull | PlannedPush, access: Access) -> None:
+        """Refuse a query over topics that the caller may not read.
+
+        Raises:
+            ForbiddenError: ``forbidden``.
+        """
+        if access < Access.FULL:
+            query = asked.prepared.query.push if isinstance(asked, BoundPull) else asked.query
+            self.host.topic_rules.check_sources(query.plan, access)
 
     @contextmanager
     def pull_place(self, bound: BoundPull) -> Iterator[PulledRows]:

@@ -80,7 +80,7 @@ def plan_description(
         "id": plan.id,
         "statementText": masked(sql),
         "windowType": window,
-        "fields": [] if sink is None else field_infos(sink.schema.columns),
+        "fields": field_infos(plan.columns if sink is None else sink.schema.columns),
         "sources": sorted({source.name for source in plan.sources}),
         "sinks": [] if sink is None else [sink.name],
         "topology": str(topology.describe()),

@@ -19,6 +19,7 @@ from penstock.server.rest.json_rows import row_writer
 from penstock.server.rest.query_answers import send_body, send_start, until_gone
 from penstock.server.rest.row_forms import DELIMITED
 from penstock.server.rest.threaded import ThreadedRows
+from penstock.server.security.masking import has_commands, masked_command
 from penstock.sql.ast.administration import PrintTopic
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
@@ -108,6 +109,8 @@ def _time(timestamp: int) -> str:
 
 def shown_by(engine: SqlEngine, topic: str) -> tuple[Show, Show]:
     """Return how keys and values of a topic are shown: as its stream or table reads them."""
+    if has_commands(topic):
+        return text_of, _command_text
     source = next((s for s in engine.sources.values() if s.topic == topic), None)
     if source is None:
         return text_of, text_of
@@ -144,6 +147,11 @@ def _shown(source: DataSource, serde: Any, columns: Sequence[SourceColumn], name
             return text_of(data)
 
     return show
+
+
+def _command_text(data: bytes | None) -> str:
+    """Return a command without its secrets; a record that is none may have them anywhere."""
+    return masked_command(data) or "<not a command>"
 
 
 def text_of(data: bytes | None) -> str:

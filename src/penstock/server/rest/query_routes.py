@@ -178,6 +178,8 @@ class _Endpoint:
         if asked is None:
             loop = asyncio.get_running_loop()
             asked = await loop.run_in_executor(services.threads, self._routes.asked, request)
+        if not isinstance(asked, PrintTopic):
+            services.check_access(asked, caller.access)
         if isinstance(asked, BoundPull):
             fresh = services.pull.freshness(request.settings, request.request)
             await PullAnswer(services, asked, fresh, factory).send(receive, send)

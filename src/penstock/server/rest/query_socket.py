@@ -55,6 +55,8 @@ class QuerySocket:
             await self._services.host.caught_up(request.command_sequence_number)
             loop = asyncio.get_running_loop()
             asked = await loop.run_in_executor(self._services.threads, self._asked, request)
+            if isinstance(asked, BoundPull | PlannedPush):
+                self._services.check_access(asked, caller_of(websocket.scope).access)
             if isinstance(asked, BoundPull):
                 await until_gone(self._pull(asked, request, websocket), websocket.receive)
             elif isinstance(asked, PlannedPush):

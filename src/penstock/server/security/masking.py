@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from penstock.model.secrets import shown
+import orjson
+
+from penstock.model.secrets import HIDDEN, shown
 from penstock.sql.syntax.masking import OPEN, is_about_new_connector, masked_sql
 
 _ASSIGNED = re.compile(
@@ -42,6 +44,39 @@ def blotted(sql: str) -> str:
         return f"{found['name']}{found['between']}'{text}'"
 
     return _ASSIGNED.sub(blot, sql)
+
+
+#: Topics with the commands of servers, of Penstock and of ksqlDB.
+_COMMANDS = re.compile(r"_penstock-sql-.*-commands|_confluent-ksql-.*_command_topic")
+#: Settings of a command, by the names that Penstock and ksqlDB give them.
+_SETTINGS = ("properties", "streamsProperties", "originalProperties")
+
+
+def has_commands(topic: str) -> bool:
+    """Tell whether the records of a topic are commands of servers, going by its name."""
+    return _COMMANDS.fullmatch(topic) is not None
+
+
+def masked_command(value: bytes | None) -> str | None:
+    """Return a record of a command topic as it may be shown; None if it is not a command.
+
+    Values of variables are hidden, whatever their names are: a password may be one of them. So is
+    the checksum, with which a short secret could be guessed.
+    """
+    try:
+        data = orjson.loads(value or b"")
+    except ValueError:
+        return None
+    if not isinstance(data, dict) or not isinstance(data.get("statement"), str):
+        return None
+    data["statement"] = masked(data["statement"])
+    for name in _SETTINGS:
+        if isinstance(data.get(name), dict):
+            data[name] = {each: shown(each, str(given)) for each, given in data[name].items()}
+    if isinstance(data.get("variables"), dict):
+        data["variables"] = dict.fromkeys(data["variables"], HIDDEN)
+    data.pop("checksum", None)
+    return orjson.dumps(data).decode()
 
 
 def _without_secret(found: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from penstock.server.errors import BadStatementError, ForbiddenError
 from penstock.serving.credentials import Access
 from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.ksql_settings import HIDDEN_TOPICS, READONLY_TOPICS, SYSTEM_TOPICS
+from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.trial import Trial
 
 #: Topics of servers and their Connect workers. They hold commands, and settings of connectors.
@@ -76,6 +77,15 @@ class TopicRules:
                 "forbidden", f"topic {topic!r} belongs to the servers: reading it needs admin"
             )
 
+    def check_sources(self, plan: QueryPlan, access: Access) -> None:
+        """Refuse a query over streams and tables that an admin has made of the servers' topics.
+
+        Raises:
+            ForbiddenError: ``forbidden``.
+        """
+        for source in plan.sources:
+            self.check_read(source.topic, access)
+
     def check(self, before: Catalog, trial: Trial, access: Access) -> None:
         """Refuse a statement that writes to a read-only topic, or opens one of the servers.
 
@@ -90,8 +100,11 @@ class TopicRules:
         for each in trial.outgoing:
             self.check_write(each.topic)
         for name, query in trial.catalog.queries.items():
-            if query.plan.sink is not None and name not in before.queries:
+            former = before.queries.get(name)
+            if query.plan.sink is not None and former is None:
                 self.check_write(query.plan.sink.topic)
+            if former is None or former.plan is not query.plan:
+                self.check_sources(query.plan, access)
         for name, source in trial.catalog.sources.items():
             if before.sources.get(name) is not source:
                 self.check_read(source.topic, access)

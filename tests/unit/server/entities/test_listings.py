@@ -116,6 +116,7 @@ def test_explain_describes_queries_and_statements(node: ServerNode) -> None:
     assert "GROUP BY" in described["executionPlan"]
     assert "Sub-topology" in described["topology"]
     other = one(node, "EXPLAIN SELECT k FROM s EMIT CHANGES;")["queryDescription"]
+    assert [field["name"] for field in other["fields"]] == ["K"]
     assert other["queryType"] == "PUSH"
     with pytest.raises(BadStatementError):
         node.execute("EXPLAIN nothing;")

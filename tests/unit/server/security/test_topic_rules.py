@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.errors import ConfigError
+from penstock.server.commands.command import Command
 from penstock.server.commands.log import commands_topic
 from penstock.server.errors import BadStatementError, ForbiddenError
 from penstock.server.host_topic import hosts_topic
@@ -96,6 +97,62 @@ def test_a_bad_pattern_is_told_at_the_start() -> None:
     with pytest.raises(ConfigError) as refused:
         TopicRules.of({"ksql.readonly.topics": "a,("})
     assert refused.value.code == "bad-setting"
+
+
+def test_a_stream_that_an_admin_has_opened_is_for_admins(node: ServerNode) -> None:
+    """Otherwise a writer would copy the commands into a topic of his own."""
+    node.execute(OPENED)
+    copied = "CREATE STREAM copied AS SELECT * FROM c;"
+    with pytest.raises(ForbiddenError):
+        node.execute(copied, access=Access.WRITE)
+    assert node.execute(copied)
+    for sql in ("PAUSE ALL;", "CREATE STREAM t AS SELECT * FROM s;"):
+        assert node.execute(sql, access=Access.WRITE)
+
+
+def test_queries_over_opened_topics_need_the_role(world: QueryWorld) -> None:
+    """Pull and push queries show what PRINT shows."""
+    world.topics.create(COMMANDS)
+    world.topics.add(COMMANDS, None, b"{}")
+    world.host.engine.execute(OPENED, answers=False)
+
+    async def test() -> None:
+        earliest = {"auto.offset.reset": "earliest"}
+        for sql in (
+            "SELECT * FROM c;",
+            "SELECT * FROM c;",
+            "SELECT * FROM c EMIT CHANGES LIMIT 1;",
+        ):
+            for access, status in ((Access.WRITE, 403), (Access.FULL, 200)):
+                body = query(sql, streamsProperties=earliest)
+                call = Call(world, "/query", body, **{"penstock.access": access})
+                await call.text()
+                assert call.status == status, sql
+
+    asyncio.run(asyncio.wait_for(test(), 30))
+
+
+def test_printing_commands_hides_secrets(world: QueryWorld) -> None:
+    """Also from admins, who look at the topic to find out what went wrong."""
+    world.topics.create(COMMANDS)
+    command = Command(
+        id="x",
+        statement="ALTER SYSTEM 'ssl.key.password'='hunter2'",
+        properties={"ssl.keystore.password": "hunter3", "auto.offset.reset": "earliest"},
+        variables={"PW": "hunter4"},
+    )
+    world.topics.add(COMMANDS, b"x", command.to_bytes())
+    world.topics.add(COMMANDS, b"y", b"hunter5")
+    texts: list[str] = []
+
+    async def test() -> None:
+        call = Call(world, "/query", query(f"PRINT '{COMMANDS}' FROM BEGINNING LIMIT 2;"))
+        texts.append((await call.text()).decode())
+
+    asyncio.run(asyncio.wait_for(test(), 30))
+    assert "hunter" not in texts[0]
+    assert "ALTER SYSTEM 'ssl.key.password'='[hidden]'" in texts[0]
+    assert '"auto.offset.reset":"earliest"' in texts[0]
 
 
 def test_queries_ask_the_rules_of_their_server(world: QueryWorld) -> None:
