@@ -263,9 +263,6 @@ class Generator:
                 name = name if operand is not None else "COUNT"
             calls.append(Aggregate(name, operand, f"G{n}"))
         having = self.having(calls) if self.random.random() < 0.3 else None
-        if window is not None and window.kind == "SESSION":
-            # As in Kafka Streams, a session of one moment does not know its old value.
-            having = None
         return replace(
             query,
             key=place,
