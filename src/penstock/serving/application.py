@@ -171,7 +171,8 @@ class StoreChange(NamedTuple):
     window_end: int | None = None
 
 
-#: Receives changes in order per partition, from any thread, and returns at once.
+#: Receives changes in order per partition, from any thread, and returns at once. It is called
+#: without changes when the feed has failed.
 ChangeListener = Callable[[Sequence[StoreChange]], None]
 
 
@@ -181,6 +182,10 @@ class Subscription(Protocol):
     @property
     def start(self) -> Mapping[int, int]:
         """By partition: the offset at which the feed began."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why no more changes come; None while the feed works."""
 
     def close(self) -> None:
         """End the feed; the listener is not called after this returns."""

@@ -22,7 +22,7 @@ from penstock.serving.store_routes import StoreRoutes
 
 #: A reader that takes nothing for so long is cut off.
 _SEND_S = 30.0
-_POLICY, _OVERFLOW, _GOING_AWAY = 1008, 1013, 1001
+_POLICY, _OVERFLOW, _FAILED, _GOING_AWAY = 1008, 1013, 1011, 1001
 _EVENT_HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -74,6 +74,8 @@ class FeedRoutes:
             await websocket.close(_OVERFLOW, error.code)
             return
         code = _OVERFLOW if feed.has_overflowed else _GOING_AWAY
+        if feed.failure is not None:
+            code = _FAILED
         with contextlib.suppress(RuntimeError, OSError, WebSocketDisconnect):
             await websocket.close(code, feed.position_text[:100])
 

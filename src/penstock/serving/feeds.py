@@ -41,7 +41,8 @@ def since(text: str | None, info: StoreInfo) -> dict[int, int] | None:
 class Feed:
     """One reader's feed: an asynchronous context manager, and an iterator of bunches of changes.
 
-    An empty bunch is a heartbeat. ``has_overflowed`` says why the iterator ended early.
+    An empty bunch is a heartbeat. ``has_overflowed`` and ``failure`` say why the iterator ended
+    early.
     """
 
     def __init__(
@@ -110,8 +111,13 @@ class Feed:
                 for change in waiting:
                     self.position[change.partition] = change.offset + 1
                 yield waiting
-            if self.has_overflowed:
+            if self.has_overflowed or self.failure is not None:
                 return
+
+    @property
+    def failure(self) -> str | None:
+        """Why the source of the changes has failed; None while it works."""
+        return None if self._subscription is None else self._subscription.failure
 
     @property
     def position_text(self) -> str:
@@ -145,6 +151,8 @@ async def events(feed: Feed) -> AsyncIterator[bytes]:
         yield before + _event(feed, b"change", texts[-1])
     if feed.has_overflowed:
         yield _event(feed, b"overflow", b"{}")
+    elif feed.failure is not None:
+        yield _event(feed, b"failure", encoder.encode({"message": feed.failure}))
 
 
 def _event(feed: Feed, kind: bytes, data: bytes) -> bytes:

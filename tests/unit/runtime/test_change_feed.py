@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from penstock.model.windows.windowed import Window, Windowed
 from penstock.runtime.spark.driver.observing.change_feed import ChangeDecoder, ChangeFeed
@@ -15,6 +15,7 @@ from penstock.serde.serdes import Serdes
 from penstock.serde.windowed import SessionWindowedSerde
 from penstock.serving.application import NotAvailableError, StoreChange, StoreInfo
 from penstock.state.spec import StoreKind
+from tests.unit.serving.memory_application import until
 
 
 def info(kind: StoreKind) -> StoreInfo:
@@ -81,6 +82,7 @@ class FakeConsumer:
         self.is_closed = threading.Event()
         self.next = 0
         self.failure: Exception | None = None
+        self.error: KafkaError | None = None
 
     def get_watermark_offsets(self, part: Any, timeout: float) -> tuple[int, int]:
         if self.failure is not None:
@@ -92,6 +94,10 @@ class FakeConsumer:
 
     def consume(self, most: int, timeout: float) -> list[Message]:
         self.next += 1
+        if self.error is not None:
+            failed: Any = Message(None, None)
+            failed.error = lambda: self.error
+            return [failed]
         return [Message(b"ann", Serdes.long().encode(self.next), self.next)]
 
     def close(self) -> None:
@@ -131,3 +137,32 @@ def test_brokers_that_are_away_are_told_as_such() -> None:
     with pytest.raises(NotAvailableError, match="cannot be read"):
         ChangeFeed({}, info(StoreKind.KEY_VALUE), None, print, lambda settings: consumer)
     assert consumer.is_closed.is_set()
+
+
+def test_a_feed_that_may_not_read_any_more_says_why() -> None:
+    """Its reader would wait for ever otherwise."""
+    consumer: Any = FakeConsumer({})
+    consumer.error = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    told = threading.Event()
+    feed = ChangeFeed(
+        {}, info(StoreKind.KEY_VALUE), None, lambda changes: told.set(), lambda settings: consumer
+    )
+    assert told.wait(60)
+    assert "TOPIC_AUTHORIZATION_FAILED" in str(feed.failure)
+    feed.close()
+    assert consumer.is_closed.is_set()
+
+
+def test_a_broker_that_is_away_does_not_end_a_feed() -> None:
+    """The client connects again by itself."""
+    consumer: Any = FakeConsumer({})
+    consumer.error = KafkaError(KafkaError._TRANSPORT)
+    told = threading.Event()
+    feed = ChangeFeed(
+        {}, info(StoreKind.KEY_VALUE), None, lambda changes: told.set(), lambda settings: consumer
+    )
+    until(lambda: consumer.next > 2)
+    consumer.error = None
+    assert told.wait(60)
+    assert feed.failure is None
+    feed.close()

@@ -111,6 +111,10 @@ class MemorySubscription:
     def start(self) -> Mapping[int, int]:
         return {0: self._application.cluster.offset}
 
+    @property
+    def failure(self) -> str | None:
+        return self._application.feed_failure
+
     def close(self) -> None:
         self._application.listeners.remove(self._entry)
 
@@ -123,6 +127,8 @@ class MemoryApplication:
         self.name = name
         self.listeners: list[tuple[str, ChangeListener]] = []
         self.state = "RUNNING"
+        #: Why change feeds have ended.
+        self.feed_failure: str | None = None
         self.is_ready = True
         self.reads = 0
         self.rows_read = 0

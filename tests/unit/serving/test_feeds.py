@@ -129,6 +129,28 @@ def test_a_feed_that_cannot_be_opened_is_an_error(
     again.close()
 
 
+def test_a_feed_that_fails_ends_and_says_why(
+    served: tuple[MemoryApplication, ServingServer],
+) -> None:
+    """Heartbeats alone would look like a store that does not change."""
+    made, server = served
+    events = Events(server.port)
+    assert events.next()["event"] == "start"
+    with connect(f"ws://127.0.0.1:{server.port}/feeds/counts") as connection:
+        assert json.loads(connection.recv(60)) == {"since": "0:0"}
+        made.feed_failure = "the right to read is gone"
+        made.change("counts")
+        assert events.next() == {
+            "id": "0:0", "event": "failure", "data": '{"message":"the right to read is gone"}',
+        }  # fmt: skip
+        assert events.response.read() == b""
+        with pytest.raises(ConnectionClosed) as closed:
+            connection.recv(60)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1011
+    events.close()
+
+
 def test_a_websocket_has_the_same_changes(
     served: tuple[MemoryApplication, ServingServer],
 ) -> None:

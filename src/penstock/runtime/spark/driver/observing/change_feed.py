@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from penstock.errors import StreamsError
 from penstock.kafka.clients import new_consumer
+from penstock.kafka.error_table import Verdict, verdict
 from penstock.model.windows.windowed import Windowed
 from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
@@ -76,6 +77,7 @@ class ChangeFeed:
         self._decoder = ChangeDecoder.of(info)
         self._listener = listener
         self._closing = threading.Event()
+        self._failure: str | None = None
         self._consumer = consumer({**settings, "isolation.level": "read_committed"})
         try:
             self._start = self._offsets(info, since or {})
@@ -96,6 +98,10 @@ class ChangeFeed:
     def start(self) -> Mapping[int, int]:
         return self._start
 
+    @property
+    def failure(self) -> str | None:
+        return self._failure
+
     def close(self) -> None:
         self._closing.set()
         self._thread.join(_ANSWER_S)
@@ -113,14 +119,26 @@ class ChangeFeed:
         try:
             while not self._closing.is_set():
                 messages = self._consumer.consume(_MOST_AT_ONCE, _POLL_S)
-                read = (self._decoder.change(each) for each in messages if each.error() is None)
+                read = map(self._decoder.change, _records(messages))
                 changes = [change for change in read if change is not None]
                 if changes and not self._closing.is_set():
                     self._listener(changes)
-        except Exception:
+        except Exception as error:
             log.exception("a change feed of %s ended", self._decoder.info.changelog)
+            self._failure = f"the changelog cannot be read any more: {error}"
+            self._listener(())
         finally:
             self._consumer.close()
+
+
+def _records(messages: list[Message]) -> Iterator[Message]:
+    """Return the records among messages; raise an error that waiting does not cure."""
+    for message in messages:
+        error = message.error()
+        if error is None:
+            yield message
+        elif verdict(error) not in (Verdict.IGNORE, Verdict.WAIT):
+            raise KafkaException(error)
 
 
 def _bytes(data: str | bytes) -> bytes:
