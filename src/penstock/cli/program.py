@@ -81,7 +81,7 @@ def load_program(program: str) -> LoadedProgram:
         except SystemExit as end:
             raise _failed(path, end, "ended itself") from None
         except Exception as error:
-            raise _failed(path, error, f"raised {error!r}") from error
+            raise _failed(path, error, f"raised {_text(error)}") from error
     if not isinstance(made, Topology):
         raise _no_topology(path, f"{name or 'what it offers'} is a {type(made).__name__}")
     return LoadedProgram(
@@ -160,6 +160,13 @@ def _no_topology(path: Path, why: str) -> InvalidArgumentError:
     )
 
 
+def _text(error: Exception) -> str:
+    """Return the error without what the line says: a syntax error carries its file and line."""
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}({error.msg!r})"
+    return repr(error)
+
+
 def _failed(path: Path, error: BaseException, what: str) -> StreamsError:
     # A module knows its file by the absolute path, whatever the user typed.
     file = path.absolute()
@@ -168,6 +175,8 @@ def _failed(path: Path, error: BaseException, what: str) -> StreamsError:
         for frame in traceback.extract_tb(error.__traceback__)
         if Path(frame.filename) == file
     ]
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename) == file:
+        lines.append(error.lineno or 1)
     return StreamsError(
         "program-failed",
         f"{str(path)!r} {what} while it was loaded",

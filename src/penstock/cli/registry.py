@@ -49,7 +49,10 @@ def registry(
             print_json({"url": server.url, "topic": topic, "subjects": known}, indent=False)
         else:
             print_done(f"schema registry on {server.url}, with {known} subjects in {topic!r}")
-            print_note(f"  use it with ksql.schema.registry.url={server.url}; Ctrl-C stops it")
+            print_note(
+                f"  use it with schema.registry.url={server.url}, in SQL"
+                " ksql.schema.registry.url; Ctrl-C stops it"
+            )
         _wait()
     schemas.close()
 

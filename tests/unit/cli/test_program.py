@@ -34,6 +34,16 @@ def test_exception_in_build_names_its_line(
     assert "KeyError('topology')" in raised.value.message
 
 
+def test_syntax_error_names_its_line(tmp_path: Path) -> None:
+    """No line of the program has run, so no traceback has it: the error itself does."""
+    program = tmp_path / "shop.py"
+    program.write_text("from penstock import StreamsBuilder\n\ndef (\n")
+    with pytest.raises(StreamsError, match="program-failed") as raised:
+        load_program(str(program))
+    assert raised.value.at == f"{program}:3"
+    assert "raised SyntaxError('invalid syntax') while it was loaded" in raised.value.message
+
+
 def test_exception_in_a_module_beside_the_program_names_the_line_that_called_it(
     tmp_path: Path,
 ) -> None:
