@@ -202,6 +202,10 @@ class NamedCache:
         found = [(key, entries[key]) for key in self._keys.between(start, end, reverse=reverse)]
         return self._use(found) if found else iter(())
 
+    def has_between(self, start: bytes, end: bytes) -> bool:
+        """Return whether there are entries in ``[start, end)``, without using them."""
+        return bool(self._keys.between(start, end, limit=1))
+
     def _use(self, found: list[tuple[bytes, CacheEntry]]) -> Iterator[tuple[bytes, CacheEntry]]:
         for item in found:
             if item[0] in self._entries:

@@ -41,8 +41,9 @@ class CachedSegments:
     def _note(self, segment: int) -> None:
         place = bisect_left(self._written, segment)
         if place == len(self._written) or self._written[place] != segment:
-            insort(self._written, segment)
+            # The new segment is empty until its entry is put, so it is not in the list yet.
             self._forget_empty()
+            insort(self._written, segment)
         # The newest segment is never removed from the list, so it need not be added again.
         self._newest = self._written[-1]
 
@@ -61,11 +62,7 @@ class CachedSegments:
             yield from self._in_segment(segment, bounds, reverse)
 
     def _in_segment(self, segment: int, bounds: Bounds, reverse: bool) -> Iterator[CachedItem]:
-        prefix = segment_prefix(segment)
-        low, high = bounds
-        start = prefix if low is None else prefix + low
-        end = segment_prefix(segment + 1) if high is None else prefix + high
-        return self._cache.range(start, end, reverse=reverse)
+        return self._cache.range(*_within(segment, bounds), reverse=reverse)
 
     def _segment(self, time: int) -> int:
         return max(time, 0) // self._interval_ms
@@ -77,10 +74,18 @@ class CachedSegments:
         self._written = [
             segment
             for segment in self._written
-            if segment == newest
-            or next(self._in_segment(segment, (None, None), False), None) is not None
+            if segment == newest or self._cache.has_between(*_within(segment, (None, None)))
         ]
         self._next_look = max(_FIRST_LOOK, 2 * len(self._written))
+
+
+def _within(segment: int, bounds: Bounds) -> tuple[bytes, bytes]:
+    """Return the cache keys of ``bounds`` in a segment."""
+    prefix = segment_prefix(segment)
+    low, high = bounds
+    start = prefix if low is None else prefix + low
+    end = segment_prefix(segment + 1) if high is None else prefix + high
+    return start, end
 
 
 def stored_key(cache_key: bytes) -> bytes:

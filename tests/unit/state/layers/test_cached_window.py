@@ -148,6 +148,15 @@ def test_cache_forgets_segments_that_it_has_emptied() -> None:
     assert len(list(bench.store.fetch("a", 0, 2_000))) == 1_000
 
 
+def test_late_window_in_a_new_segment_is_found() -> None:
+    """The cache looks for empty segments before it has the window."""
+    bench, _ = cached(cache_bytes=100_000, segment_interval_ms=1, retention_ms=10**9)
+    for start in range(0, 400, 2):
+        bench.store.put("a", "newer", start + 1)
+        bench.store.put("a", "late", start)
+    assert [time for time, _ in bench.store.fetch("a", 0, 400)] == list(range(400))
+
+
 def test_view_without_the_cache_hides_windows_that_have_expired() -> None:
     """The cache keeps what it has written back, and shows it for as long as there is room."""
     bench, _ = cached(persistent=False)
