@@ -78,8 +78,8 @@ class TaskServices(Protocol):
     def join_clock(self, name: str) -> JoinClock:
         """Return the clock of this name: both sides of a join ask for the same one."""
 
-    def unsettled(self, name: str) -> set[bytes]:
-        """Return the set of this name. The task empties it when no message is between tasks."""
+    def unsettled(self, name: str) -> dict[bytes, bytes | None]:
+        """Return the notes of this name. The task drops them when no message is between tasks."""
 
     def operator_clock(self, node: str) -> OperatorClock:
         """Return the clock of a node that has one."""

@@ -127,7 +127,7 @@ class StreamTask:
         self._stream_punctuations = PunctuationQueue()
         self._wall_punctuations = PunctuationQueue()
         self._join_clocks: dict[str, JoinClock] = {}
-        self._unsettled: dict[str, set[bytes]] = {}
+        self._unsettled: dict[str, dict[bytes, bytes | None]] = {}
         self._executors: dict[str, Executor[Any]] = {}
         self._edges: dict[str, Forward] = {}
         #: The column executors of the same nodes, if the caller has planned them.
@@ -396,8 +396,8 @@ class StreamTask:
     def join_clock(self, name: str) -> JoinClock:
         return self._join_clocks.setdefault(name, JoinClock())
 
-    def unsettled(self, name: str) -> set[bytes]:
-        return self._unsettled.setdefault(name, set())
+    def unsettled(self, name: str) -> dict[bytes, bytes | None]:
+        return self._unsettled.setdefault(name, {})
 
     def operator_clock(self, node: str) -> OperatorClock:
         clock: OperatorClock = self._executors[node].clock  # type: ignore[attr-defined]

@@ -61,7 +61,7 @@ class SeveralNodes:
         self.headers: list[Headers] = []
         self.drops: list[str] = []
         self._clocks: dict[str, JoinClock] = {}
-        self._unsettled: dict[str, set[bytes]] = {}
+        self._unsettled: dict[str, dict[bytes, bytes | None]] = {}
         environment = StoreEnvironment(
             context=self.context,
             defaults=self.defaults,
@@ -140,8 +140,8 @@ class SeveralNodes:
     def join_clock(self, name: str) -> JoinClock:
         return self._clocks.setdefault(name, JoinClock())
 
-    def unsettled(self, name: str) -> set[bytes]:
-        return self._unsettled.setdefault(name, set())
+    def unsettled(self, name: str) -> dict[bytes, bytes | None]:
+        return self._unsettled.setdefault(name, {})
 
     def settle(self) -> None:
         for keys in self._unsettled.values():

@@ -154,7 +154,7 @@ class SingleNode:
     def join_clock(self, name: str) -> JoinClock:
         raise NotImplementedError
 
-    def unsettled(self, name: str) -> set[bytes]:
+    def unsettled(self, name: str) -> dict[bytes, bytes | None]:
         raise NotImplementedError
 
     def dropped(self, node: str, reason: str) -> None:

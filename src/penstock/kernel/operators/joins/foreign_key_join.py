@@ -101,7 +101,7 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
             return []
         old, new = self._foreign_key(key, change.old), self._foreign_key(key, change.new)
         if old is not None and not self._is_same(old, new):
-            self._moved.add(self._primary_key(key))
+            self._moved[self._primary_key(key)] = None
             if new is None:
                 return [(old, _DELETE)]
             # The result of the old foreign key has to be deleted even if the new one finds no row.
@@ -130,7 +130,7 @@ class ForeignKeyReceiveExecutor(Executor[ForeignKeyReceive]):
     if it says so.
 
     If the right row was deleted in the same batch, the subscriber has been told under the hash of
-    its older value. It may drop that answer, so it gets another one.
+    its older value. If its value is another one now, it may drop that answer, so it gets a new one.
     """
 
     def init(self) -> None:
@@ -150,12 +150,17 @@ class ForeignKeyReceiveExecutor(Executor[ForeignKeyReceive]):
                 self._store.delete(subscribed)
             else:
                 self._store.put(subscribed, ValueAndTimestamp(value, timestamp))
-                if instruction is _ANSWER_IF_FOUND and subscribed in self._told_deleted:
+                if self._may_miss_deletion(subscribed, value.hash):
+                    self._told_deleted[subscribed] = value.hash
                     value = replace(value, instruction=_ANSWER_ALWAYS)
         elif instruction is not _ANSWER_ALWAYS:
             self.task.dropped(self.node.name, NULL_FOREIGN_KEY)
             return
         self.forward(key, value, timestamp, headers)
+
+    def _may_miss_deletion(self, subscribed: bytes, digest: bytes | None) -> bool:
+        told = self._told_deleted
+        return subscribed in told and told[subscribed] != digest
 
 
 @executes(ForeignKeyLookUp)
@@ -204,7 +209,7 @@ class ForeignKeyUpdateExecutor(Executor[ForeignKeyUpdate]):
         with self._store.prefix_scan(prefix, bytes) as subscriptions:
             for subscribed, (subscription, _) in subscriptions:
                 if value.new is None:
-                    self._told_deleted.add(subscribed)
+                    self._told_deleted[subscribed] = subscription.hash
                 answer = SubscriptionResponseWrapper(
                     subscription.hash,
                     value.new,

@@ -156,15 +156,21 @@ def right_side(**update: Any) -> SeveralNodes:
 
 
 def subscribe(
-    task: SeveralNodes, foreign: Any, key: str, how: Instruction, time: int = 1
+    task: SeveralNodes,
+    foreign: Any,
+    key: str,
+    how: Instruction,
+    time: int = 1,
+    *,
+    digest: bytes = bytes(16),
 ) -> list[tuple[Any, Any, int]]:
     """Gives the answers as (key, foreign value, time)."""
-    wrapper = SubscriptionWrapper(bytes(16), how, key, primary_partition=5)
-    return answers(task.pipe("in", foreign, wrapper, time))
+    wrapper = SubscriptionWrapper(digest, how, key, primary_partition=5)
+    return answers(task.pipe("in", foreign, wrapper, time), digest)
 
 
-def answers(out: list[Out]) -> list[tuple[Any, Any, int]]:
-    assert all(answer.value.hash == bytes(16) for answer in out)
+def answers(out: list[Out], digest: bytes = bytes(16)) -> list[tuple[Any, Any, int]]:
+    assert all(answer.value.hash == digest for answer in out)
     assert all(answer.value.primary_partition == 5 for answer in out)
     return [(answer.key, answer.value.foreign_value, answer.timestamp) for answer in out]
 
@@ -199,14 +205,24 @@ def test_changed_row_answers_all_its_subscribers_in_key_order() -> None:
 
 def test_subscriber_of_a_row_that_was_just_deleted_is_answered() -> None:
     """It may have changed before the answer about the deletion reached it."""
-    task = right_side()
+    task, newer = right_side(), b"newer".ljust(16)
     task.pipe("t", "x", "row", 1)
     subscribe(task, "x", "k", IF_FOUND)
     task.pipe("t", "x", None, 2)
-    assert subscribe(task, "x", "k", IF_FOUND, 3) == [("k", None, 3)]
+    assert subscribe(task, "x", "k", IF_FOUND, 3, digest=newer) == [("k", None, 3)]
     assert subscribe(task, "x", "other", IF_FOUND, 3) == []
+    assert subscribe(task, "x", "k", IF_FOUND, 4) == [("k", None, 4)]
     task.settle()
-    assert subscribe(task, "x", "k", IF_FOUND, 4) == []
+    assert subscribe(task, "x", "k", IF_FOUND, 5, digest=newer) == []
+
+
+def test_subscriber_that_did_not_change_is_told_of_a_deleted_row_once() -> None:
+    """It takes the answer under the hash that it had."""
+    task = right_side()
+    task.pipe("t", "x", "row", 1)
+    subscribe(task, "x", "k", IF_FOUND)
+    assert answers(task.pipe("t", "x", None, 2)) == [("k", None, 2)]
+    assert subscribe(task, "x", "k", IF_FOUND, 3) == []
 
 
 def test_null_foreign_key_is_answered_but_not_kept() -> None:
