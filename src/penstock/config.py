@@ -1,8 +1,8 @@
 """All settings and the configuration that is checked against them. Names are Kafka's.
 
 Which settings there are: ``penstock.settings``. The reference page is generated from them.
-``StreamsConfig`` checks a dictionary against these and gives typed values. What a value stands for
-in a running application (a serde, a handler) is resolved by the runtime that uses it.
+``StreamsConfig`` checks a dictionary against these and returns typed values. A value may name
+something else, such as a serde or a handler; the runtime that uses the value looks that up.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ PREFIXES = (
 class StreamsConfig(Mapping[str, Any]):
     """A checked configuration: unknown names and wrong values are refused when it is made.
 
-    Index it with a ``Setting`` for the typed value or its default, with a name for what was given.
+    ``config[SETTING]`` returns the typed value or the default. ``config["name"]`` returns the value
+    as the user gave it.
     """
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
@@ -83,16 +84,16 @@ class StreamsConfig(Mapping[str, Any]):
         return len(self._given)
 
     def has(self, setting: Setting[Any]) -> bool:
-        """Whether the user gave this setting, rather than leaving it to its default."""
+        """Return whether the user gave this setting, instead of leaving it at its default."""
         return setting.name in self._values
 
     def with_prefix(self, prefix: str) -> dict[str, Any]:
-        """What was given under a prefix, without it."""
+        """Return the given settings that begin with a prefix, by their names without the prefix."""
         return {k[len(prefix) :]: v for k, v in self._given.items() if k.startswith(prefix)}
 
     @property
     def cache_max_bytes(self) -> int:
-        """The record cache's size."""
+        """Return the size of the record cache."""
         return self[CACHE_MAX_BYTES]
 
     @staticmethod
@@ -130,7 +131,7 @@ class StreamsConfig(Mapping[str, Any]):
 
 @cache
 def _warn_of_older_name(older: str, newer: str) -> None:
-    """Warns once per process: a configuration is read many times."""
+    """Warn of an older name once per process, since a configuration is read many times."""
     _log.warning("setting %s is an older name of %s: use the newer one", older, newer)
 
 

@@ -29,7 +29,7 @@ __all__ = [
 class PenstockError(Exception):
     """An error with a stable ``code``, the values involved, the user's line and a fix.
 
-    Takes plain positional arguments so that it pickles across processes.
+    It takes plain positional arguments, so that it can be pickled and sent to another process.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class PenstockError(Exception):
         self.at = at
 
     def located(self, at: str | None) -> Self:
-        """Gives this error with a line of the user's program, if it has none yet."""
+        """Return this error with a line of the user's program, unless it has one already."""
         if self.at is not None or at is None:
             return self
         return type(self)(self.code, self.message, self.fix, at)
@@ -81,13 +81,13 @@ class DeserializationError(SerializationError):
 
 
 class TaskMigratedError(StreamsError):
-    """Another instance has taken over the work of this one, which begins anew."""
+    """Another instance has taken over the work of this one; this one has to start again."""
 
 
 class UnavailableError(StreamsError):
     """Something that records need cannot be reached, such as a schema registry.
 
-    No record is at fault, so no handler is asked whether to go on without it.
+    It is not the fault of a record, so no exception handler is called.
     """
 
 

@@ -1,4 +1,4 @@
-"""Questions to state stores with positions: Kafka Streams' interactive queries, version 2.
+"""Query state stores, with positions: Kafka Streams' interactive queries, version 2.
 
 from penstock import query
 

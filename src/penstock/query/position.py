@@ -1,4 +1,4 @@
-"""How far a store has seen its input, and how far it has to."""
+"""Positions: how much of its input a store has seen, and how much an answer must contain."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """By source topic and partition: the offset of the last record that is part of the answer.
+    """The offset of the last record that is part of an answer, by source topic and partition.
 
-    A batch is committed as a whole, behind repartition topics, too. So a position names source
-    topics only, for every store: what a producer was told by Kafka can be compared with it.
+    A batch commits all sub-topologies together, also those behind repartition topics. So the
+    position of every store names source topics only, and a program can compare it with the offsets
+    that Kafka returned to a producer.
     """
 
     offsets: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
@@ -22,7 +23,7 @@ class Position:
 
     @staticmethod
     def from_next_offsets(positions: Mapping[tuple[str, int], int]) -> Position:
-        """Return the position before which all these next offsets lie."""
+        """Return the position of a reader whose next records have these offsets."""
         offsets: dict[str, dict[int, int]] = {}
         for (topic, partition), after in positions.items():
             if after > 0:
@@ -30,13 +31,13 @@ class Position:
         return Position(offsets)
 
     def with_component(self, topic: str, partition: int, offset: int) -> Position:
-        """Return this position with one partition at least at an offset."""
+        """Return this position with one partition at this offset, unless it is further already."""
         of_topic = dict(self.offsets.get(topic, {}))
         of_topic[partition] = max(offset, of_topic.get(partition, -1))
         return Position({**self.offsets, topic: of_topic})
 
     def merge(self, other: Position) -> Position:
-        """Return the position that is at least as far as both."""
+        """Return the position that has, for each partition, the larger offset of the two."""
         merged = self
         for topic, of_topic in other.offsets.items():
             for partition, offset in of_topic.items():
@@ -50,7 +51,7 @@ class Position:
         return dict(self.offsets.get(topic, {}))
 
     def dominates(self, other: Position) -> bool:
-        """Whether everything that the other has seen is part of this one."""
+        """Return whether this position contains everything that the other one has seen."""
         return all(
             self.offsets.get(topic, {}).get(partition, -1) >= offset
             for topic, of_topic in other.offsets.items()
@@ -60,7 +61,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class PositionBound:
-    """The least that an answer has to contain; a store that is not there yet does not answer."""
+    """The position that an answer must have reached; a store that is behind it does not answer."""
 
     position: Position = field(default_factory=Position)
 
@@ -70,7 +71,7 @@ class PositionBound:
 
     @staticmethod
     def at(position: Position) -> PositionBound:
-        """Demand a position: of records that were just written, say, to read one's own writes."""
+        """Require a position, such as that of records just written, to read one's own writes."""
         return PositionBound(position)
 
     @property

@@ -1,4 +1,4 @@
-"""The kinds of questions. Each one knows which reading method of a store answers it."""
+"""The kinds of queries. Each one names the read method of a store that answers it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LAST_MS = 2**62
 
 
 class ResultOrder(Enum):
-    """In which order rows come: of keys, or of time for versions."""
+    """The order of the rows: by key, or by time for versions."""
 
     ANY = "ANY"
     ASCENDING = "ASCENDING"
@@ -32,20 +32,20 @@ class ResultOrder(Enum):
 
 
 class Query(Protocol):
-    """A question to one store."""
+    """A query of one store."""
 
     @property
     def key(self) -> Any:
-        """The key that is asked for, which decides the partition; None for all partitions."""
+        """Return the key, which decides the partition; None queries all partitions."""
 
     def fits(self, kind: StoreKind) -> bool:
-        """Whether stores of this kind can answer."""
+        """Return whether stores of this kind can answer."""
 
     def call(self, kind: StoreKind) -> tuple[str, tuple[Any, ...]]:
-        """The reading method of the store that answers, and its arguments."""
+        """Return the name of the store's read method that answers, and its arguments."""
 
     def shaped(self, kind: StoreKind, found: Any) -> Any:
-        """What the store has returned, in the form that the caller expects."""
+        """Convert what the store returned into the form that the caller expects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class KeyQuery:
         return KeyQuery(_given(key))
 
     def skip_cache(self) -> KeyQuery:
-        """Return the same: answers never come from a cache, but from what is committed."""
+        """Return this query unchanged: answers come from committed state, never from a cache."""
         return self
 
     def fits(self, kind: StoreKind) -> bool:
@@ -262,7 +262,7 @@ def _given(key: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The value alone, without timestamp and headers."""
+    """Return the value without its timestamp and headers."""
     if isinstance(value, ValueAndTimestamp | ValueTimestampHeaders):
         return value[0]
     return value.aggregation if isinstance(value, AggregationWithHeaders) else value

@@ -1,4 +1,4 @@
-"""A question together with where to ask, and how new the answer must be."""
+"""A query with its store, its partitions and how new the answer must be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.query.queries import Query
 
 @dataclass(frozen=True, slots=True)
 class InStore:
-    """A store that is about to be asked something."""
+    """A store by name; ``with_query`` completes the request."""
 
     name: str
 
@@ -45,7 +45,7 @@ class StateQueryRequest:
         return replace(self, bound=bound)
 
     def require_active(self) -> StateQueryRequest:
-        """Take no answer from a standby copy."""
+        """Accept no answer from a standby copy."""
         return replace(self, is_active_required=True)
 
     def enable_execution_info(self) -> StateQueryRequest:

@@ -1,4 +1,4 @@
-"""What partitions have answered."""
+"""Results of a query, by partition."""
 
 from __future__ import annotations
 

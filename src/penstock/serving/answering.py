@@ -1,4 +1,4 @@
-"""Answers a question from a typed store: what the owner of a partition and its copies share."""
+"""Answer a question from a typed store. The owner of a partition and its copies both use it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StoreAnswers:
     Args:
         store: a typed store, as ``penstock.state.open`` returns it.
         key_serde: the store's key serde, with the defaults filled in.
-        topic: the name that the serde is given.
+        topic: the topic name that the serde gets.
     """
 
     def __init__(self, store: Any, key_serde: Serde[Any], topic: str) -> None:
@@ -83,7 +83,7 @@ class StoreAnswers:
     def _one(self, question: KeyQuestion) -> list[Row]:
         key = question.key
         if self._kind is StoreKind.VERSIONED_KEY_VALUE:
-            # Its get does not know until when a version was valid.
+            # ``get`` of a versioned store does not return until when a version was valid.
             as_of = _LATEST if question.as_of is None else question.as_of
             found = self._store.versions(key, as_of, as_of)
             return [
@@ -104,7 +104,7 @@ class StoreAnswers:
     def _range(self, question: RangeQuestion) -> Iterator[Row]:
         start, end, after = question.start, question.end, question.after
         if after is not None:
-            # Where the last page ended; never outside of what was asked for.
+            # Begin where the last page ended, but never outside the range of the question.
             if question.reverse:
                 if end is None or after < self._bytes(end):
                     end = self._key_serde.deserialize(self._topic, after)
@@ -119,7 +119,7 @@ class StoreAnswers:
             rows = self._rows(entries)
             if not question.reverse:
                 return _cut(rows, question)
-            # Stores go through a prefix only forward: the last rows are kept.
+            # Stores scan a prefix only forward, so the last rows are kept.
             before = question.after
             kept = deque(
                 (row for row in rows if before is None or row.order < before),
@@ -190,7 +190,7 @@ def _parts(value: Any) -> tuple[Any, int | None]:
 
 
 def _span(question: RangeQuestion | WindowQuestion) -> tuple[int, int]:
-    """Return the starts of windows that are left, once earlier pages are taken off."""
+    """Return the range of window starts that earlier pages have not covered."""
     first = question.time_from or 0
     last = _LATEST if question.time_to is None else question.time_to
     if question.after is not None and len(question.after) >= _TIME.size:
@@ -202,7 +202,7 @@ def _span(question: RangeQuestion | WindowQuestion) -> tuple[int, int]:
 
 
 def _cut(rows: Iterable[Row], question: Scan) -> tuple[list[Row], bool]:
-    """Take rows that come in order, behind the last one that the caller has."""
+    """Return a page of rows that arrive in order, after the last row that the caller has."""
     after, limit = question.after, question.limit
     if after is not None:
         if question.reverse:
@@ -214,7 +214,7 @@ def _cut(rows: Iterable[Row], question: Scan) -> tuple[list[Row], bool]:
 
 
 def _sorted(rows: Iterable[Row], question: Scan) -> tuple[list[Row], bool]:
-    """Take rows that come in the order of the store, which is another one."""
+    """Return a page of rows that the store returns in another order than that of pages."""
     after, limit = question.after, question.limit
     if question.reverse:
         left = (row for row in rows if after is None or row.order < after)

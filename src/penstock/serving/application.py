@@ -1,4 +1,4 @@
-"""The protocol of an application that can be asked, whatever runs it.
+"""The protocol of an application that answers queries, whatever runs it.
 
 The server (``penstock.serving.server``) knows an application only through ``Queryable``. A driver
 that leads, an instance that follows with replicas, and a test's dictionary all implement it.
@@ -33,7 +33,9 @@ class Role(StrEnum):
 
 
 class NotAvailableError(StreamsError):
-    """No copy can answer right now, but one will: the partition moves or is being restored.
+    """No copy can answer right now, but a later request can succeed.
+
+    The partition is moving to another instance, for example, or is being restored.
 
     The server answers 503 with ``Retry-After``. Codes: ``partition-moving``, ``store-not-ready``,
     ``not-up-to-bound``, ``not-running``, ``instance-unreachable``.
@@ -75,7 +77,7 @@ class Row(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Which copy gave an answer."""
+    """The copy that answered."""
 
     role: Role
     instance: str
@@ -107,7 +109,7 @@ class Instance:
     """One process of the application, as Kafka Streams' ``StreamsMetadata`` describes it."""
 
     id: str
-    #: ``application.server`` of that process: host and port. None: it answers no HTTP.
+    #: ``application.server`` of that process: host and port. None if it does not answer over HTTP.
     address: str | None = None
     is_leader: bool = False
     #: Its ``client.tag.*`` settings, by name without the prefix.
@@ -192,10 +194,10 @@ class Subscription(Protocol):
 
 
 class Queryable(Protocol):
-    """An application that can be asked. Methods may be called from several threads at once.
+    """An application that answers queries. Several threads may call its methods at once.
 
-    None of them raises for a reason other than those named; a ``NotAvailableError`` is always
-    allowed where a partition is read.
+    Methods raise only the errors that they name. A method that reads a partition may also raise
+    ``NotAvailableError``.
     """
 
     @property
@@ -253,11 +255,11 @@ class Queryable(Protocol):
         allow_stale: bool = False,
         bound: Position | None = None,
     ) -> Answer | None:
-        """Read one key on the server's event loop, if nothing at all has to be waited for.
+        """Read one key on the server's event loop, if that is possible without waiting.
 
-        Return None where another process or a lock would have to be waited for, or where no copy
-        here may answer: the server then goes the other way. Point queries that are answered here
-        cost no thread.
+        Return None if the read would have to wait for another process or a lock, or if no copy
+        here may answer. The server then uses ``read`` or another instance. A point query that is
+        answered here needs no thread.
 
         Raises:
             SerializationError: the key does not fit the store's serde.
@@ -274,7 +276,7 @@ class Queryable(Protocol):
         """
 
     def topology(self) -> Mapping[str, Any]:
-        """Return the topology as plain values that JSON has."""
+        """Return the topology as plain values that JSON can hold."""
 
     def topology_svg(self) -> str: ...
 

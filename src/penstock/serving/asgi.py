@@ -32,7 +32,7 @@ _CODES = {404: "not-found", 405: "read-only"}
 
 
 class QueryApplication:
-    """Answers HTTP and websockets about one application. Close it when nobody asks any more."""
+    """Answer HTTP requests and websockets about one application. Close it after the last one."""
 
     def __init__(
         self,

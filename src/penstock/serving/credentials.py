@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Access(IntEnum):
-    """What a caller may do; more includes less."""
+    """What a caller may do; each level includes those below it."""
 
     NONE = 0
     READ = 1
@@ -21,7 +21,7 @@ class Access(IntEnum):
 
 
 class Caller(NamedTuple):
-    """Who asks. Callers with the same credentials are one."""
+    """The sender of a request. Requests with the same credentials have the same caller."""
 
     access: Access
     #: A digest of the credentials; empty for a caller without any.
@@ -30,7 +30,7 @@ class Caller(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The callers that a server knows. Only digests are kept, so that nothing can be shown.
+    """The callers that a server knows. It keeps digests only, so that no secret can leak.
 
     Without any credentials everyone may read.
     """
@@ -76,7 +76,7 @@ class Credentials:
     def caller(self, authorization: bytes | None) -> Caller:
         """Return who has sent an ``Authorization`` header.
 
-        All known credentials are compared, so that the time does not tell which one is near.
+        All known credentials are compared, so that the time does not reveal a near match.
         """
         if not self._known:
             return Caller(Access.READ)

@@ -20,7 +20,7 @@ from penstock.serving.parameters import bad_request
 from penstock.serving.replies import encoder, problem
 from penstock.serving.store_routes import StoreRoutes
 
-#: A reader that takes nothing for so long is cut off.
+#: A reader that takes nothing for this many seconds is disconnected.
 _SEND_S = 30.0
 _POLICY, _OVERFLOW, _FAILED, _GOING_AWAY = 1008, 1013, 1011, 1001
 _EVENT_HEADERS = [
@@ -99,7 +99,7 @@ class FeedRoutes:
         if len(self._writers) >= self._most:
             raise NotAvailableError(
                 "too-many-feeds",
-                f"{self._most} feeds are open, which is the most",
+                f"{self._most} feeds are open, which is the limit",
                 fix="close one, or raise penstock.server.max.feeds",
             )
         return feed
@@ -140,7 +140,7 @@ async def _messages(websocket: WebSocket, feed: Feed) -> None:
 
 
 async def _until_gone(receive: Receive) -> None:
-    """Read what the other side sends, which is nothing that matters but its end."""
+    """Wait until the reader has left; ignore everything else that it sends."""
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         while not (await receive())["type"].endswith("disconnect"):
             pass

@@ -17,14 +17,14 @@ from penstock.serving.wire.json_values import NULL, to_raw
 from penstock.serving.wire.models import ChangeModel
 
 _SINCE = re.compile(r"[0-9]{1,6}:[0-9]{1,18}(,[0-9]{1,6}:[0-9]{1,18})*", re.ASCII)
-#: Changes that wait for a slow reader. One that falls behind further is cut off, and told so.
+#: How many changes may wait for a slow reader. If more would wait, the feed ends and says why.
 MOST_WAITING = 10_000
-#: A reader hears something at least this often.
+#: A reader gets a heartbeat after this many seconds without a change.
 HEARTBEAT_S = 15.0
 
 
 def since(text: str | None, info: StoreInfo) -> dict[int, int] | None:
-    """Read where a feed goes on: ``partition:offset`` with commas, the id of an SSE event."""
+    """Parse where a feed resumes: ``partition:offset`` with commas, the id of an SSE event."""
     if not text:
         return None
     if not _SINCE.fullmatch(text):
@@ -54,7 +54,7 @@ class Feed:
     ) -> None:
         self.info = info
         self.has_overflowed = False
-        #: By partition: the offset with which a reader goes on after what it was given.
+        #: The offset of the next change that the reader has not got, by partition.
         self.position: dict[int, int] = dict(start or {})
         self._application = application
         self._start = start
@@ -139,7 +139,7 @@ def change_model(info: StoreInfo, change: StoreChange) -> ChangeModel:
 
 
 async def events(feed: Feed) -> AsyncIterator[bytes]:
-    """Write a feed as server-sent events; the id of an event is where a reader goes on."""
+    """Yield a feed as server-sent events; the id of an event is where a reader resumes."""
     yield _event(feed, b"start", b"{}")
     async for bunch in feed.bunches():
         if not bunch:
@@ -147,7 +147,7 @@ async def events(feed: Feed) -> AsyncIterator[bytes]:
             continue
         texts = [encoder.encode(change_model(feed.info, change)) for change in bunch]
         before = b"".join(b"event: change\ndata: " + text + b"\n\n" for text in texts[:-1])
-        # The id is the place behind the whole bunch, so it stands with its last event.
+        # The id is the position after the whole bunch, so only its last event has one.
         yield before + _event(feed, b"change", texts[-1])
     if feed.has_overflowed:
         yield _event(feed, b"overflow", b"{}")

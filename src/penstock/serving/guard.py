@@ -1,4 +1,4 @@
-"""The first thing a request meets: limits, who asks, and which routes answer."""
+"""Check each request before a route answers it: its size, its credentials, its Host header."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ class Guard:
             challenge = ((b"www-authenticate", credentials.challenge.encode()),)
             return 401, "unauthorized", "a token or a user is missing, or is wrong", challenge
         if credentials.is_anonymous and not is_own_name(headers.get(b"host"), self._names):
-            # A page of another site that made its name point here must not read what is here.
-            return 403, "unknown-host", "the server does not go by the name in Host", ()
+            # DNS rebinding: a page of another site whose name now resolves to this server must not
+            # read its answers.
+            return 403, "unknown-host", "the Host header does not name this server", ()
         if scope["type"] == "websocket":
             if not is_same_origin(headers):
                 return 403, "other-origin", "a page of another site may not read this feed", ()

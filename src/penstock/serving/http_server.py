@@ -44,7 +44,7 @@ class ServedApplication(Protocol):
         """End answers that would never end by themselves; the server waits for all others."""
 
     def close(self) -> None:
-        """Free what the application holds; nobody asks any more."""
+        """Free what the application holds, after the last request."""
 
 
 class HttpServer:
@@ -87,7 +87,7 @@ class HttpServer:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self._port}"
 
     def start(self) -> Self:
-        """Start to serve; return when requests are answered.
+        """Start serving; return when the server answers requests.
 
         Raises:
             UnavailableError: ``address-in-use``, or ``server-failed``.
@@ -109,7 +109,7 @@ class HttpServer:
         return self
 
     def stop(self) -> None:
-        """Stop to serve; does nothing the second time."""
+        """Stop serving; a second call does nothing."""
         if self._is_stopped:
             return
         self._is_stopped = True
@@ -138,7 +138,7 @@ class HttpServer:
         self.stop()
 
     def _free_port(self) -> int:
-        """Return the port to bind, and say clearly if it is taken."""
+        """Return the port to bind; raise ``address-in-use`` if it is taken."""
         host, port = self._options.host, self._options.port
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -187,7 +187,7 @@ class HttpServer:
             websockets=True,
             backlog=_BACKLOG,
             backpressure=_CONNECTIONS,
-            # Hyper refuses smaller buffers; the guard has the exact limit.
+            # Hyper refuses smaller buffers. The guard enforces the exact limit.
             http1_settings=HTTP1Settings(
                 header_read_timeout=_HEADERS_MS,
                 max_buffer_size=max(4 * options.limits.request_bytes, 8_192),
@@ -203,7 +203,7 @@ class HttpServer:
 
 
 def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return what makes uvloop's event loop, if that is installed."""
+    """Return the function that creates uvloop's event loop; None if uvloop is not installed."""
     try:
         return importlib.import_module("uvloop").new_event_loop  # type: ignore[no-any-return]
     except ModuleNotFoundError:

@@ -34,16 +34,16 @@ _QUERY: dict[str, tuple[dict[str, Any], str]] = {
     "limit": ({"type": "integer", "minimum": 1, "maximum": 10_000}, "Most rows of the page."),
     "after": (
         {"type": "string", "pattern": "^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?$"},
-        "Goes on behind a row: its cursor.",
+        "Cursor of a row: the page begins after it.",
     ),
-    "cursors": (_FLAG, "Whether each row says where it stands."),
+    "cursors": (_FLAG, "Whether each row has its cursor."),
     "time_from": (_WHOLE, "Windows that start at this time or later, in milliseconds."),
     "time_to": (_WHOLE, "Windows that start at this time or earlier, in milliseconds."),
     "as_of": (_WHOLE, "The value at this time; only for versioned stores."),
     "key_format": ({"type": "string", "enum": ["text", "base64"]}, "How keys are written."),
     "partitions": ({"type": "string", "pattern": "^[0-9]{1,5}(,[0-9]{1,5})*$"}, "Only these."),
     "stale": (_FLAG, "Whether a copy that may be behind can answer."),
-    "max_lag": (_WHOLE, "Accepts a copy that is at most so many changes behind."),
+    "max_lag": (_WHOLE, "Accept a copy that is at most this many changes behind."),
 }
 _POSITION_BOUND = {
     "name": "Penstock-Position-Bound",
@@ -181,7 +181,7 @@ def _get(
         answers["400"] = {"description": "The request is wrong.", "content": error}
         answers["404"] = {"description": "There is no such store or key.", "content": error}
         answers["503"] = {
-            "description": "Nobody can answer right now: the partition moves or is restored.",
+            "description": "No instance can answer right now: the partition moves or is restored.",
             "headers": {"Retry-After": {"schema": _WHOLE}},
             "content": error,
         }

@@ -1,4 +1,4 @@
-"""How a server is set up: where it listens, who may ask, and how much."""
+"""Options of a server: its address, its credentials, TLS and the limits of a request."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ServerOptions:
 
         Args:
             config: The configuration.
-            opens: What somebody without credentials could do, for errors and warnings.
+            opens: What a caller without credentials could do, for errors and warnings.
 
         Raises:
             ConfigError: ``open-server``: an address other than loopback without credentials, or
@@ -181,7 +181,7 @@ def _tls(config: StreamsConfig) -> Tls | None:
 
 
 def _check_pair(certificate: Path, key: Path) -> None:
-    """Refuse files that the server cannot use: it would end the process over them."""
+    """Refuse files that the server cannot use: Granian would end the whole process."""
     why = (
         "it has a password, which the server cannot use" if b"ENCRYPTED" in key.read_bytes() else ""
     )

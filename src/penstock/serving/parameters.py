@@ -160,7 +160,7 @@ def _cursor(name: str, text: str) -> bytes:
     try:
         return key_bytes(text)
     except InvalidArgumentError:
-        raise bad_request(f"parameter {name!r} is not a place that an answer named") from None
+        raise bad_request(f"parameter {name!r} is not a cursor of an earlier answer") from None
 
 
 def _key_format(name: str, text: str) -> str:

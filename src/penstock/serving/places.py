@@ -20,7 +20,7 @@ def places(
 
     A global store is asked here first: every instance that runs tasks or keeps copies has it.
     A question that another instance has forwarded is answered here or not at all, so that two
-    instances which take each other for the owner do not send it to and fro.
+    instances which take each other for the owner do not send it back and forth.
 
     Raises:
         NotAvailableError: ``partition-moving``: there is no such place right now.

@@ -19,18 +19,18 @@ class KeyQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What all questions have in common that many rows may answer."""
+    """The fields of every question that may have many rows as its answer."""
 
     #: Most rows to return.
     limit: int
     reverse: bool = False
-    #: The ``order`` of the last row that the caller has. The answer begins behind it.
+    #: The ``order`` of the last row that the caller has. The answer begins after it.
     after: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeQuestion(Scan):
-    """Entries of a key-value store between two keys, both included; None is open.
+    """Entries of a key-value store between two keys, both included; None leaves an end open.
 
     For a window or session store: the rows of keys between these, in windows that start in
     [``time_from``, ``time_to``].
@@ -51,7 +51,7 @@ class PrefixQuestion(Scan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowQuestion(Scan):
-    """Windows of one key that start in [``time_from``, ``time_to``]; None is open."""
+    """Windows of one key that start in [``time_from``, ``time_to``]; None leaves an end open."""
 
     key: Any
     time_from: int | None = None
@@ -62,7 +62,7 @@ class WindowQuestion(Scan):
 class SessionQuestion(Scan):
     """Sessions of one key that end at ``time_from`` or later and start at ``time_to`` or earlier.
 
-    That is: all sessions which overlap the span. None is open.
+    That is: all sessions which overlap the span. None leaves an end open.
     """
 
     key: Any

@@ -24,13 +24,13 @@ _log = logging.getLogger(__name__)
 Header = tuple[bytes, bytes]
 
 JSON_TYPE = b"application/json"
-#: Answers are state of this moment and may be private.
+#: Caches must not keep an answer: it is out of date at once, and it may be private.
 _ALWAYS: tuple[Header, ...] = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
 )
 _RETRY: tuple[Header, ...] = ((b"retry-after", b"1"),)
-#: Codes of errors that pass by themselves, whatever their class.
+#: Codes of errors that a later request may not meet, whatever their class.
 _PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost", "not-running"})
 _BAD_REQUEST = (InvalidArgumentError, UnsupportedOperationError, SerializationError)
 
@@ -63,7 +63,10 @@ async def reply(
 
 
 def problem(error: BaseException) -> tuple[int, ErrorModel, tuple[Header, ...]]:
-    """Return status, text and headers for an error; what may hold data is only logged."""
+    """Return status, text and headers for an error; unexpected errors are only logged.
+
+    Their texts may contain keys or values of records.
+    """
     if isinstance(error, NotAvailableError):
         return 503, ErrorModel(error.code, error.message, error.fix), _RETRY
     if isinstance(error, UnknownStoreError) and error.code == "unknown-store":

@@ -13,7 +13,7 @@ class ServingServer(HttpServer):
     """Serves an application over HTTP/1.1, HTTP/2 and websockets until it is stopped.
 
     Args:
-        application: whom to ask.
+        application: the application that answers.
         options: where to listen, who may ask, and how much.
 
     Raises:
@@ -33,7 +33,7 @@ class ServingServer(HttpServer):
 
 
 def _peer_tls(tls: Tls | None) -> ssl.SSLContext | None:
-    """Return how other instances are checked: where this one speaks TLS, they do, too."""
+    """Return the TLS context for requests to other instances; None if this one has no TLS."""
     if tls is None:
         return None
     return ssl.create_default_context(cafile=None if tls.ca is None else str(tls.ca))

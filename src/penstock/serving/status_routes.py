@@ -36,7 +36,7 @@ from penstock.serving.wire.models import (
 T = TypeVar("T")
 
 _NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-#: An SVG may hold scripts; ours does not, and a browser need not believe that.
+#: An SVG may contain scripts. The policy makes sure that a browser runs none of them.
 _SVG_HEADERS = {
     **_NO_STORE,
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
@@ -44,7 +44,7 @@ _SVG_HEADERS = {
 
 
 class StatusRoutes:
-    """Answers what does not belong to one store."""
+    """Answer requests that are not about one store."""
 
     def __init__(self, application: Queryable, stores: StoreRoutes, request_s: float) -> None:
         self._application = application
@@ -105,7 +105,7 @@ class StatusRoutes:
             return await self.topology_svg(request)
         described: Mapping[str, Any] = await self._found(self._application.topology)
         body = TopologyModel(self._application.application_id, dict(described))
-        # orjson knows what the description is made of; msgspec has the envelope.
+        # msgspec turns the model into plain values; orjson writes every value of the description.
         return Response(orjson.dumps(msgspec.to_builtins(body)), 200, _NO_STORE, "application/json")
 
     async def topology_svg(self, request: Request) -> Response:
@@ -125,7 +125,7 @@ class StatusRoutes:
         return Response(to_prometheus(found), 200, _NO_STORE, CONTENT_TYPE.decode())
 
     async def _found(self, call: Callable[[], T]) -> T:
-        """Ask in a thread, but not one of the readers of stores: they may all be busy."""
+        """Call a function in a thread outside the pool of store readers, which may all be busy."""
         async with asyncio.timeout(self._request_s):
             return await asyncio.to_thread(call)
 
@@ -137,7 +137,7 @@ def _json(model: Any) -> Response:
 def _health(health: Health, request: Request, *, is_up: bool) -> Response:
     status = "UP" if is_up else "DOWN"
     if request.scope["penstock.access"] is Access.NONE:
-        # Probes need no token, and so they learn no more than up or down.
+        # Probes need no token, so they learn only whether the application is up or down.
         model = HealthModel(status)
     else:
         model = _health_model(health, status)

@@ -1,4 +1,4 @@
-"""Reads partitions wherever they are: in this instance, in its owner, or in a copy of it."""
+"""Read partitions wherever they are: in this instance, in the owner, or in another copy."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Page:
 
 
 class StoreReader:
-    """Answers from the best place that may answer."""
+    """Read partitions from the best place that may answer."""
 
     def __init__(
         self, application: Queryable, peers: PeerClient, threads: ThreadPoolExecutor
@@ -111,7 +111,7 @@ class StoreReader:
             try:
                 if place is None:
                     return await self._here(asked, partition, question)
-                # An instance that is paused takes a question and says nothing.
+                # A paused instance accepts the connection but never answers.
                 patience_s = _PEER_S if number < len(found) else None
                 async with asyncio.timeout(patience_s):
                     response = await self._forward(place, asked.path, asked.query, asked)
@@ -205,7 +205,7 @@ class StoreReader:
         share = min(limit, limit // len(group) + limit // (4 * len(group)) + 8)
         rows: list[tuple[bytes, Row | RowModel]] = []
         sources: dict[int, SourceModel] = {}
-        #: By partition that has more rows: the place of the last one that was read.
+        #: The place of the last row that was read, for each partition that has more rows.
         ends: dict[int, bytes | None] = dict.fromkeys(group)
         reading = list(group)
         while reading:
@@ -213,7 +213,7 @@ class StoreReader:
                 asking = replace(question, limit=share, after=ends[partition] or question.after)
                 answer = self.read(asked, partition, asking)  # type: ignore[arg-type]
                 rows += [(row.order, row) for row in answer.rows]
-                # What the first read contained, the later ones did, too.
+                # Later reads contain everything that the first one did, so its position holds.
                 sources.setdefault(partition, source_model(partition, answer))
                 if answer.has_more:
                     ends[partition] = answer.rows[-1].order
@@ -269,7 +269,7 @@ def _page(body: bytes) -> Page:
         ]
     except (msgspec.DecodeError, ValueError) as error:
         raise NotAvailableError(
-            "instance-unreachable", "another instance gave an answer of another form"
+            "instance-unreachable", "another instance sent an answer that this one cannot read"
         ) from error
     return Page(rows, page.sources, page.truncated)
 

@@ -52,13 +52,13 @@ _KEY_VALUE = (StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE)
 _WINDOW = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW)
 _OF_USERS = (*_KEY_VALUE, *_WINDOW, StoreKind.SESSION, StoreKind.VERSIONED_KEY_VALUE)
 _NO_PAGE = ("reverse", "limit", "after", "cursors", "time_from", "time_to")
-#: What goes on to the instance that answers, and what comes back from it.
+#: Headers that are forwarded to the instance that answers, and headers that it returns.
 _REQUEST_HEADERS = (b"authorization", b"penstock-position-bound")
 _ANSWER_HEADERS = (
     b"retry-after", b"penstock-source", b"penstock-instance", b"penstock-lag", b"penstock-position",
 )  # fmt: skip
 _JSON_NULL_POSITION = b"{}"
-#: A longer position is only in the answer itself: clients limit what headers they take.
+#: A longer position is only in the body of the answer: clients limit the size of headers.
 _MOST_POSITION = 4_096
 
 
@@ -254,7 +254,7 @@ class StoreRoutes:
         rows = [_row(info, order, row, with_cursor=given.cursors) for order, row in page.rows]
         following = None
         if page.has_more and page.rows:
-            # Quoted anew: what stands in the URL of the request may be no URL for others.
+            # Quoted again: the server accepts paths that are not valid URLs for other programs.
             parts = [quote(unquoted(part), safe="") for part in request.path.split(b"/")]
             following = next_page("/".join(parts), request.query, page.rows[-1][0])
         model = PageModel(
@@ -316,7 +316,7 @@ def _row(info: StoreInfo, order: bytes, row: Row | RowModel, *, with_cursor: boo
 
 
 def _source_headers(sources: list[SourceModel]) -> list[Header]:
-    """Return which copies answered, in words that a client without JSON reads."""
+    """Return headers that say which copies answered, for clients that do not parse the JSON."""
     if len(sources) == 1:
         source = sources[0]
         position = encoder.encode(source.position) if source.position else _JSON_NULL_POSITION

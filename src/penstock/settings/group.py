@@ -56,14 +56,14 @@ RACK_AWARE_NON_OVERLAP_COST = Setting(
     "rack.aware.assignment.non_overlap_cost",
     anything,
     None,
-    "Price of moving a task, for the rack-aware assignment.",
+    "Cost of moving a task, for the rack-aware assignment.",
     unused=_SPARK_PLACES,
 )
 RACK_AWARE_TRAFFIC_COST = Setting(
     "rack.aware.assignment.traffic_cost",
     anything,
     None,
-    "Price of traffic between racks.",
+    "Cost of traffic between racks.",
     unused=_SPARK_PLACES,
 )
 TASK_ASSIGNOR = Setting(

@@ -29,7 +29,7 @@ RETRY_BACKOFF_MS = Setting(
     "retry.backoff.ms",
     at_least(0),
     100,
-    "Pause before a failed request is sent, or a failed batch run, again; it doubles each time.",
+    "Pause before a failed request or a failed batch is tried again; it doubles each time.",
 )
 RETRY_BACKOFF_MAX_MS = Setting(
     "retry.backoff.max.ms", at_least(0), 1_000, "Longest pause before a retry."
@@ -38,7 +38,7 @@ RECONNECT_BACKOFF_MS = Setting(
     "reconnect.backoff.ms",
     at_least(0),
     50,
-    "Pause before a broker that was lost is connected to again; it doubles each time.",
+    "Pause before a client connects again to a broker that it lost; it doubles each time.",
 )
 RECONNECT_BACKOFF_MAX_MS = Setting(
     "reconnect.backoff.max.ms", at_least(0), 1_000, "Longest pause before connecting again."

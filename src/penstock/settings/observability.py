@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from penstock.setting import Setting, anything, at_least, boolean, integer, one_of
 
-_ASKED_FOR = "Metrics are asked for: by streams.metrics(), and by /metrics of application.server."
+_ASKED_FOR = "Programs read metrics with streams.metrics(), or from /metrics of application.server."
 
 METRICS_RECORDING_LEVEL = Setting(
     "metrics.recording.level",
     one_of("INFO", "DEBUG", "TRACE"),
     "INFO",
-    "How much is told: DEBUG adds what each task processed, how its caches do and how long"
-    " operations of its stores take.",
+    "Which metrics are recorded: DEBUG adds what each task processed, the hit ratios of its caches"
+    " and the latencies of its stores.",
 )
 METRICS_SAMPLE_WINDOW_MS = Setting(
     "metrics.sample.window.ms",

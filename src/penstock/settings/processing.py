@@ -30,13 +30,13 @@ DEFAULT_KEY_SERDE = Setting(
     "default.key.serde",
     anything,
     "string",
-    "Serde of keys where an operation names none; None insists on a serde everywhere.",
+    "Serde of keys for operations that name no serde; with None every operation must name one.",
 )
 DEFAULT_VALUE_SERDE = Setting(
     "default.value.serde",
     anything,
     "string",
-    "Serde of values where an operation names none; None insists on a serde everywhere.",
+    "Serde of values for operations that name no serde; with None every operation must name one.",
 )
 DEFAULT_TIMESTAMP_EXTRACTOR = Setting(
     "default.timestamp.extractor",
@@ -60,7 +60,7 @@ PROCESSING_HANDLER_GLOBAL = Setting(
     "processing.exception.handler.global.enabled",
     boolean,
     False,
-    "Whether processing.exception.handler is also asked for global stores and tables.",
+    "Whether processing.exception.handler is also called for global stores and tables.",
 )
 PRODUCTION_HANDLER = Setting(
     "production.exception.handler",
@@ -82,7 +82,7 @@ PROCESSING_LOG = Setting(
     "__processing.log__",
     anything,
     None,
-    "What SQL tells the tasks of a query about its processing log.",
+    "Set by the SQL engine: how the tasks of a query write to its processing log.",
 )
 PROCESSING_GUARANTEE = Setting(
     "processing.guarantee",
@@ -103,8 +103,8 @@ SLOT_POOL = Setting(
     "penstock.slot.pool",
     text,
     "",
-    "Applications of one process with the same value share slot servers and Spark jobs: for many"
-    " small ones. Empty: an application has its own.",
+    "Applications of one process with the same value share slot servers and Spark jobs, which suits"
+    " many small ones. If it is empty, an application has its own.",
 )
 REPLICATION_FACTOR = Setting(
     "replication.factor", integer, -1, "Replicas of internal topics; -1 leaves it to the broker."
@@ -113,9 +113,9 @@ VECTORIZE = Setting(
     "penstock.vectorize",
     one_of("auto", "on", "strict", "off"),
     "auto",
-    "Runs built-in operations and expressions over columns where that gives the same: auto"
-    " (batches of some hundred records), on (all), strict (all, and a fault in that code is raised:"
-    " for tests), off.",
+    "Which batches run built-in operations and expressions over columns, with the same results:"
+    " auto (those of a few hundred records or more), on (all), strict (all, and an error in that"
+    " code is raised: for tests) or off.",
 )
 REPARTITION_FORMAT = Setting(
     "penstock.repartition.format",
@@ -162,8 +162,8 @@ MAX_BATCH_RECORDS = Setting(
     "penstock.max.batch.records",
     at_least(1),
     300_000,
-    "Most records of all source partitions that one batch takes; a batch of a backlog is as large"
-    " as two seconds allow.",
+    "Most records that one batch takes from all source partitions together; while there is a"
+    " backlog, a batch takes what about two seconds allow.",
 )
 EMIT_INTERVAL_MS = Setting(
     "__emit.interval.ms__",

@@ -8,7 +8,7 @@ APPLICATION_SERVER = Setting(
     "application.server",
     host_and_port,
     "",
-    "host:port under which this instance answers queries over HTTP; empty: it starts no server.",
+    "host:port under which this instance answers queries over HTTP; if empty, no server starts.",
 )
 SERVER_LISTEN = Setting(
     "penstock.server.listen",

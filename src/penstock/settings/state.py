@@ -10,8 +10,8 @@ NUM_STANDBY_REPLICAS = Setting(
     "num.standby.replicas",
     at_least(0),
     0,
-    "Copies of each slot's stores on other executors. From 1 on, every instance that does not lead"
-    " also keeps a copy of all stores.",
+    "Copies of each slot's stores on other executors. With 1 or more, every instance that does not"
+    " lead also keeps a copy of all stores.",
 )
 STATE_DIR = Setting("state.dir", text, "/tmp/kafka-streams", "Folder of local state.")
 CACHE_MAX_BYTES = Setting(
@@ -41,7 +41,7 @@ STATE_CLEANUP_DIR_MAX_AGE_MS = Setting(
     "state.cleanup.dir.max.age.ms",
     at_least(-1),
     -1,
-    "State that was not used for so long is deleted at the start and restored; -1: none is.",
+    "State that was not used for this long is deleted at the start and restored; -1 deletes none.",
 )
 WINDOW_CHANGELOG_RETENTION_MS = Setting(
     "windowstore.changelog.additional.retention.ms",

@@ -70,7 +70,7 @@ class SqlGuard:
             return 401, 40100, "a token or a user is missing, or is wrong", challenge
         if credentials.is_anonymous and not is_own_name(headers.get(b"host"), self._names):
             # A page of another site that made its name point here must not read what is here.
-            return 403, 40300, "the server does not go by the name in Host", {}
+            return 403, 40300, "the Host header does not name this server", {}
         if not is_same_origin(headers):
             # A page of another site could make the browser of somebody here run statements.
             return 403, 40300, "a page of another site may not ask this server", {}
